@@ -24,9 +24,9 @@ import type { LogStorage } from "../storage/LogStorage.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
-import type { LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
+import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";
-import { agentSummary } from "./agentSummary.ts";
+import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { Places } from "./Places.ts";
@@ -85,6 +85,8 @@ export class Journal implements AsyncDisposable {
   /** By lane, what was appended since this journal was opened, snapshots aside, with the blobs that it refers to. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
+  /** {@link nextVersion} when the agent's summary was last written. */
+  #listedVersion: number;
 
   private constructor(
     options: JournalOptions,
@@ -107,6 +109,7 @@ export class Journal implements AsyncDisposable {
     this.structures = new Set(index.structures);
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
+    this.#listedVersion = index.nextVersion;
     // After a deletion positions continue to count: lanes continue too, so that no id of a call comes a second time.
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.numbers = { next: index.nextNumber };
@@ -214,13 +217,19 @@ export class Journal implements AsyncDisposable {
     for (const record of records) this.#statusState = statusAfter(this.#statusState, record, this.generation);
     const { current, task, custody } = this.#statusState;
     const changed = current !== before.current || task !== before.task || custody !== before.custody;
-    const summary = changed ? agentSummary(this.agentId, this.#statusState) : undefined;
+    const counted = current?.status !== "in_progress" && this.nextVersion !== this.#listedVersion;
+    const summary = changed || counted ? this.#summary() : undefined;
     this.#queue.push(records, this.writer.takeUploads(records), {
       snapshot,
       bytes,
       last,
       ...(summary && { summary }),
     });
+  }
+
+  #summary(): AgentSummary | undefined {
+    this.#listedVersion = this.nextVersion;
+    return agentSummary(this.agentId, this.#statusState, mostCheckpoints(this));
   }
 
   /** Begins to make a snapshot of every open line if one is due. It is made beside the run, which goes on at once. */
@@ -269,7 +278,8 @@ export class Journal implements AsyncDisposable {
 
   /**
    * Prunes the log. Once it resolves, readers skip what the record names; call {@link removePruned} next. The summary is
-   * appended too, since the appends that contain it may be removed.
+   * appended too, since the appends that contain it may be removed. It does not count checkpoints, so lists show that the
+   * pruning is unfinished.
    */
   async prune(record: PrunedRecord): Promise<void> {
     await this.#headSnapshots.close();
@@ -290,6 +300,9 @@ export class Journal implements AsyncDisposable {
     const store = this.#recordLog.blobs;
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => store.delete(this.agentId, reference));
     await this.#owned.prune();
+    const summary = this.#summary();
+    if (summary) this.#queue.push([], [], { summary });
+    await this.durable();
   }
 
   /** Deletes the agent and all its data. The journal cannot be used afterwards. */

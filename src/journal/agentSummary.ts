@@ -1,19 +1,35 @@
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
 import type { StatusEntry, StatusState } from "../checkpoint/state/StatusState.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
-/** The summary of an agent, for lists and other tools; `undefined` before its first run. */
-export function agentSummary(agentId: string, state: StatusState): AgentSummary | undefined {
-  const { task, run, current, createdAt, custody } = state;
+/** How many checkpoints a log has at most: a version may have been left out. */
+export function mostCheckpoints({ nextVersion, pruned: [version, kept] = [0, 0] }: CountedCheckpoints): number {
+  return Math.max(0, nextVersion - 1 - version) + kept;
+}
+
+interface CountedCheckpoints {
+  readonly nextVersion: number;
+  readonly pruned: LastPruning | undefined;
+}
+
+/**
+ * The summary of an agent, for lists and other tools; `undefined` before its first run.
+ *
+ * @param checkpoints how many there are, at most. Absent: not known.
+ */
+export function agentSummary(agentId: string, state: StatusState, checkpoints?: number): AgentSummary | undefined {
+  const { task, attempts, run, current, createdAt, custody } = state;
   if (!run || !current) return undefined;
   const created = new Date(createdAt ?? run.at).toISOString();
   const until = current.record?.until;
   return withoutUndefined({
     agentId,
     runId: run.run,
-    ...(task && taskFields(task, run, current)),
+    ...(task && { ...taskFields(task, run, current), attempts }),
+    checkpoints,
     status: current.status,
     order: `${priorityOrder(task?.priority ?? 0)}${created} ${agentId}`,
     dueAt: until === undefined ? undefined : new Date(until).toISOString(),
@@ -35,9 +51,14 @@ function awayFields(
   return { status: state, requestIds: [], updatedAt: new Date(at).toISOString(), data };
 }
 
-function taskFields({ name, priority }: TaskRecord, { input }: RunRecord, { status }: StatusEntry) {
+function taskFields({ name, priority, reserves = [] }: TaskRecord, { input }: RunRecord, { status }: StatusEntry) {
   // While the task is queued, the data of its status contains the input.
-  return withoutUndefined({ taskName: name, priority, inputRequest: status === "queued" ? undefined : input });
+  return withoutUndefined({
+    taskName: name,
+    priority,
+    inputRequest: status === "queued" ? undefined : input,
+    reserves,
+  });
 }
 
 /** A prefix of the date that sorts high priorities first and negative ones last; empty for the default priority, 0. */

@@ -1,5 +1,6 @@
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
+import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
 /** What a storage can carry. Differences between backends are stated here and nowhere else. */
@@ -83,6 +84,18 @@ export interface AgentSummary {
   readonly priority?: number;
   /** What the task was asked for, in its stored form. Absent: `data` has it, or it is no task. */
   readonly inputRequest?: unknown;
+  /** The files that the task reads and writes. Absent: it is no task, or an earlier version wrote the summary. */
+  readonly reserves?: readonly FileReservation[];
+  /**
+   * How often the task was begun or continued since it last got further, at most: what it recorded since makes it fewer.
+   * Absent: as for `reserves`.
+   */
+  readonly attempts?: number;
+  /**
+   * How many checkpoints there are, at most; while the agent is in progress it makes more. Absent: unknown, as while a
+   * pruning is unfinished, for a new fork, and where an earlier version wrote the summary.
+   */
+  readonly checkpoints?: number;
   /** ISO 8601. */
   readonly createdAt: string;
   /** ISO 8601. */

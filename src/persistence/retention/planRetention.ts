@@ -1,3 +1,4 @@
+import type { AgentSummary } from "../../storage/RecordLog.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
 export interface RetainableCheckpoint {
@@ -31,13 +32,34 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
   if (status === "queued") return { kind: "keep" };
   const days = daysFor(status, policy);
   if (now - lastTime >= days * dayMs) return { kind: "drop" };
-  const counted = checkpoints.filter(({ exempt }) => !exempt);
-  const atMost = isHeld(status) ? policy.maxCheckpointsPaused : policy.maxCheckpoints;
-  if (counted.length <= atMost) return { kind: "keep" };
-  const staying = counted.filter(({ goesFirst }) => !goesFirst).map(({ version }) => version);
+  const countable = checkpoints.filter(({ exempt }) => !exempt);
+  const atMost = mostFor(status, policy);
+  if (countable.length <= atMost) return { kind: "keep" };
+  const staying = countable.filter(({ goesFirst }) => !goesFirst).map(({ version }) => version);
   const kept = staying.length <= atMost ? new Set(staying) : thinned(staying, atMost);
   for (const { version, exempt } of checkpoints) if (exempt) kept.add(version);
   return { kind: "prune", kept };
+}
+
+/**
+ * Whether there may be something to do for an agent, as far as its summary tells: it misses no agent that has. What is in
+ * progress makes checkpoints that its summary does not count.
+ */
+export function mayBeDue(
+  { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,
+  policy: FullRetentionPolicy,
+  now: number,
+): boolean {
+  if (checkpoints === undefined || !counted.has(status)) return true;
+  if (status === "queued") return false;
+  return now - Date.parse(updatedAt) >= daysFor(status, policy) * dayMs || checkpoints > mostFor(status, policy);
+}
+
+/** The statuses in which each checkpoint is counted. */
+const counted: ReadonlySet<string> = new Set(["queued", "paused", "waiting", "completed", "failed", "cancelled"]);
+
+function mostFor(status: string, { maxCheckpoints, maxCheckpointsPaused }: FullRetentionPolicy): number {
+  return isHeld(status) ? maxCheckpointsPaused : maxCheckpoints;
 }
 
 /** Whether an agent waits for somebody to go on with it. */

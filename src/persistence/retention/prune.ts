@@ -11,11 +11,12 @@ import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
 import { isFull, makingRoom } from "./makingRoom.ts";
+import { mayBeDue } from "./planRetention.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
 import { z } from "zod";
 
@@ -57,7 +58,7 @@ export async function prune(setup: PersistenceSetup, options: PruneOptions): Pro
   const busy: string[] = [];
   const failed: { readonly agentId: string; readonly error: unknown }[] = [];
   const pruning = pruningOptions(setup, options);
-  for (const agentId of await agentIds(setup, options)) {
+  for (const agentId of await agentIds(setup, options, pruning)) {
     try {
       const found = await makingRoom(setup.log, () => pruneOne(setup, agentId, pruning, options.dryRun ?? false));
       if (found) pruned.push(found);
@@ -175,11 +176,16 @@ async function remove(journal: Journal, pruned: PrunedAgent, blobs: readonly str
   }
 }
 
-async function agentIds({ log }: PersistenceSetup, { agentId }: PruneOptions): Promise<readonly string[]> {
+/** Of all agents only those where something may be due. */
+async function agentIds(
+  { log }: PersistenceSetup,
+  { agentId }: PruneOptions,
+  { policy, now }: PruningOptions,
+): Promise<readonly string[]> {
   if (agentId !== undefined) return [agentId];
-  const summaries: AgentSummary[] = [];
-  for await (const summary of log.list()) summaries.push(summary);
-  return summaries.map((summary) => summary.agentId);
+  const found: string[] = [];
+  for await (const summary of log.list()) if (mayBeDue(summary, policy, now)) found.push(summary.agentId);
+  return found;
 }
 
 /** The blobs that large values of notes are in. */

@@ -123,7 +123,8 @@ export class TableRecordLog implements RecordLog {
     yield* (await this.#reader(agentId)).read(options);
   }
 
-  async *list({ limit = Infinity, free, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
+  async *list({ limit = Infinity, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
+    const { free } = selection;
     this.#assertOpen();
     const sha256 = await this.#sha256();
     let left = limit;

@@ -7,37 +7,39 @@ import { timeOf } from "./summaryText.ts";
 
 /** How many agents a list asks the table for at a time. */
 const listedAtOnce = 100;
+/** The same behind the first page of those that are free: a poll passes over all that run. */
+const passedAtOnce = 2_500;
 
-type Selection = Omit<ListOptions, "free" | "limit">;
+type Selection = Omit<ListOptions, "limit">;
 
 /** The agents that a table lists, page after page; it may give more than were asked for. */
 export async function* listTable(
   table: LogTable,
-  { status, dueBefore, updatedBefore, after: order }: Selection,
+  { status, dueBefore, updatedBefore, free, after: order }: Selection,
   most: number,
 ): AsyncGenerator<TableListed> {
   const statuses = status === undefined ? undefined : [...new Set(typeof status === "string" ? [status] : status)];
   if (statuses?.length === 0) return;
-  const limit = Math.min(listedAtOnce, most);
+  let limit = Math.min(listedAtOnce, most);
   const asked = {
     // An agent that cannot be read may be in any status.
     ...(statuses !== undefined && !statuses.includes(unreadable) && { statuses }),
     dueBefore: timeOf(dueBefore),
     updatedBefore: timeOf(updatedBefore),
-    limit,
   };
   let after: TableSelection["after"] = order === undefined ? undefined : { order };
   for (;;) {
-    const selection = { ...asked, after };
+    const selection = { ...asked, after, limit };
     const page = await askTable(table, "list", undefined, () => table.list(selection));
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < limit) return;
     after = { order: last.order, agentId: last.agentId };
+    if (free) limit = passedAtOnce;
   }
 }
 
 /** Whether a summary is one of those asked for, of which the table knows where they begin. */
-export function fits(summary: AgentSummary, { after: _after, ...selection }: Selection): boolean {
+export function fits(summary: AgentSummary, { after: _after, free: _free, ...selection }: Selection): boolean {
   return isSelected(summary, selection);
 }

@@ -3,6 +3,7 @@ import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
 import { isOwned, listSummaries } from "../../storage/listSummaries.ts";
@@ -22,6 +23,8 @@ export interface ClaimableTask {
   readonly updatedAt: string;
   /** How often it was begun or continued since it last got further; 0 for a task that was not. */
   readonly attempts: number;
+  /** How many checkpoints it has, at most, as its summary says; while it is in progress it makes more. Absent: not known. */
+  readonly checkpoints?: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
 }
@@ -36,8 +39,8 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
   ];
   const tasks = lists.map((options) => listTasks(logs, options));
   for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
-    // It was free when its list came to it, which may have waited for the others.
-    if (await isOwned(logs.log, summary.agentId)) continue;
+    // It was free when its list came to it, which may have waited for the others. Who opens it finds out, too.
+    if (!logs.log.capabilities.narrows && (await isOwned(logs.log, summary.agentId))) continue;
     const task = await claimable(logs, summary, taskName);
     if (task) yield task;
   }
@@ -56,18 +59,22 @@ async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerat
   }
 }
 
-/** Queued tasks are read from their summaries alone. */
+/** Tasks are read from their summaries, unless these may count too many attempts, or were written by an earlier version. */
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
-  const { agentId: taskId, updatedAt, requestIds, priority = 0 } = summary;
+  const { agentId: taskId, updatedAt, requestIds, priority = 0, reserves, attempts, checkpoints } = summary;
   // What was asked for.
   const status = summary.status as ClaimableTask["status"];
-  const found = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0 };
+  const listed = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0, checkpoints };
+  const found = withoutUndefined(listed);
+  if (reserves && attempts !== undefined && attempts <= 1 && hasStateData(summary))
+    return { ...found, attempts, reserves };
   if (status === "queued" && hasStateData(summary)) return { ...found, attempts: 0, reserves: reservesOf(summary) };
   const recorded = await ifReadable(() => logs.life(taskId));
   if (!recorded) return { ...found, attempts: 0, reserves: [] };
-  const { task, attempts, current } = recorded;
+  const { task, current } = recorded;
   // The owner may have ended the task between the listing and the look at its log.
-  return current?.status === status ? { ...found, attempts, reserves: task?.reserves ?? [] } : undefined;
+  if (current?.status !== status) return undefined;
+  return { ...found, attempts: recorded.attempts, reserves: task?.reserves ?? [] };
 }
 
 /** `undefined` for a task that cannot be read: the worker that claims it gets the error. */

@@ -55,9 +55,10 @@ export class Recovery<Output> {
     return this.#options.participants ?? this.#feature.recoveryParticipants;
   }
 
-  async execute(): Promise<RecoveryReport<Output>> {
+  /** @param known.hasCheckpoint false: the agent never began, and its log is not read before it is opened. Default true. */
+  async execute(known: { readonly hasCheckpoint?: boolean } = {}): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
-    const checkpoint = await this.#durable.getLatestCheckpoint();
+    const checkpoint = known.hasCheckpoint === false ? undefined : await this.#durable.getLatestCheckpoint();
     if (checkpoint) await this.#prepare(checkpoint);
     const { signal } = this.#options;
     signal?.throwIfAborted();

@@ -168,15 +168,17 @@ export class TaskWorker implements AsyncDisposable {
     } catch (error) {
       if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
-      // Otherwise another process claimed or changed the task first.
+      // Otherwise another process claimed or changed the task first: a list that lags shows it as it was for a while.
+      shift.left.add(task.taskId, error, [task]);
     }
   }
 
-  async #settle({ taskId, updatedAt }: ClaimableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
+  async #settle(task: ClaimableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
+    const { taskId } = task;
     if (outcome.outcome !== "interrupted") left.remove(taskId);
     else if (!stop.aborted) {
       const now = await this.#options.tasks.get(taskId).catch(() => undefined);
-      left.add(taskId, outcome.error, [updatedAt, now?.updatedAt ?? updatedAt]);
+      left.add(taskId, outcome.error, [task, now ?? task]);
     }
     await this.#report(outcome);
   }
@@ -277,10 +279,12 @@ const mostDoublings = 6;
 /** The default time that a stop request waits for the owner; after it, the task may be claimed again. */
 const stopMs = 30_000;
 
+type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
+
 interface LeftTask {
   readonly tries: number;
-  /** The `updatedAt` of the task when the worker released it. */
-  readonly updatedAt: readonly string[];
+  /** The task when the worker claimed it, and when it released it. */
+  readonly seen: readonly SeenTask[];
   /** By the monotonic clock. */
   readonly retryAtMs: number;
 }
@@ -297,16 +301,17 @@ export class TaskBackoff {
     readonly pollMs: number | undefined,
   ) {}
 
-  has({ taskId, updatedAt }: ClaimableTask): boolean {
+  has({ taskId, status, updatedAt }: ClaimableTask): boolean {
     const left = this.#left.get(taskId);
-    return left !== undefined && left.updatedAt.includes(updatedAt) && this.clock.monotonic() < left.retryAtMs;
+    if (left === undefined || this.clock.monotonic() >= left.retryAtMs) return false;
+    return left.seen.some((seen) => seen.status === status && seen.updatedAt === updatedAt);
   }
 
-  /** @param updatedAt of the task when it was claimed, and of the task now. */
-  add(taskId: string, error: unknown, updatedAt: readonly string[]): void {
+  /** @param seen the task when it was claimed, and the task now. */
+  add(taskId: string, error: unknown, seen: readonly SeenTask[]): void {
     const tries = (this.#left.get(taskId)?.tries ?? 0) + 1;
     const retryAtMs = this.clock.monotonic() + retryAfterMs(error, tries, this.pollMs);
-    this.#left.set(taskId, { tries, updatedAt, retryAtMs });
+    this.#left.set(taskId, { tries, seen, retryAtMs });
   }
 
   remove(taskId: string): void {
@@ -317,7 +322,8 @@ export class TaskBackoff {
 /** The time until an unchanged task is tried again after an error; `Infinity` for a damaged one. */
 export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
   if (error instanceof StopRequestedError) return stopMs;
+  if (error instanceof AgentBusyError) return error.retryAfterMs;
   if (pollMs === undefined) return Infinity;
-  const mayPass = error instanceof StorageError || error instanceof OwnershipLostError;
+  const mayPass = error instanceof StorageError || error instanceof OwnershipLostError || isOvertaken(error);
   return mayPass ? pollMs * 2 ** Math.min(tries - 1, mostDoublings) : Infinity;
 }

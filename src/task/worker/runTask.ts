@@ -43,13 +43,22 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
 }
 
 async function recovered({ task, agent, recovery, signal, verify }: TakenTask) {
-  const { taskId, status } = task;
+  const { taskId, status, checkpoints } = task;
+  // What never began has nothing to recover. Whoever opens it finds out whether it has begun since.
+  const isNew = status === "queued" && checkpoints === 0;
   const resume = {
-    ifStatus: status === "waiting" ? (["waiting"] as const) : (["queued", "in_progress"] as const),
+    ifStatus: isNew ? (["queued"] as const) : resumable[status],
     ...(verify && { verify: (output: unknown) => verify(output, taskId) }),
   };
-  return (await new Recovery(agent, { ...recovery, agentId: taskId, signal }, resume).execute()).result;
+  const options = { ...recovery, agentId: taskId, signal };
+  return (await new Recovery(agent, options, resume).execute({ hasCheckpoint: !isNew })).result;
 }
+
+const resumable = {
+  waiting: ["waiting"],
+  queued: ["queued", "in_progress"],
+  in_progress: ["queued", "in_progress"],
+} as const;
 
 const instructions =
   "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";

@@ -31,6 +31,9 @@ const summaryFields = {
   requestIds: ["request_ids", z.array(z.string())],
   runId: ["run_id", z.string().optional()],
   position: ["position", z.int().nonnegative()],
+  reserves: ["reserves", z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional()],
+  attempts: ["attempts", z.int().nonnegative().optional()],
+  checkpoints: ["checkpoints", z.int().nonnegative().optional()],
 } as const satisfies Readonly<Record<keyof AgentSummary, readonly [key: string, schema: z.ZodType]>>;
 
 // A process that can write the file can also write a checksum that fits, so the fields are checked too.

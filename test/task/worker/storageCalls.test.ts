@@ -1,0 +1,95 @@
+import { InMemoryPersistenceStorageProvider, Persistence, persistence, AIAgent } from "agent-persistence";
+import { LogPersistenceStorageProvider, processOwner, type RecordLog } from "agent-persistence/storage";
+import { TaskManager, TaskWorker } from "agent-persistence/task";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { delegatingLog } from "../../testing/delegatingLog.ts";
+import { oneNode } from "./oneNode.ts";
+
+type Call = "open" | "read" | "owner" | "list";
+
+/** A storage in memory, with the calls that its log got; `agentId` is empty for lists. */
+function counted() {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  const calls: { readonly call: Call; readonly agentId: string }[] = [];
+  const noted = <Result>(call: Call, agentId: string, result: Result): Result => {
+    calls.push({ call, agentId });
+    return result;
+  };
+  const changes: Partial<RecordLog> = {
+    open: (agentId, owner) => noted("open", agentId, log.open(agentId, owner)),
+    read: (agentId, options) => noted("read", agentId, log.read(agentId, options)),
+    owner: (agentId) => noted("owner", agentId, log.owner(agentId)),
+    list: (options) => noted("list", "", log.list(options)),
+  };
+  const storage = new LogPersistenceStorageProvider(delegatingLog(log, changes));
+  const tasks = new TaskManager({ storage, clock: new SimulatedClock() });
+  const count = (call: Call) => calls.filter((each) => each.call === call).length;
+  return { storage, tasks, calls, count };
+}
+
+async function queue(tasks: TaskManager, count: number): Promise<readonly string[]> {
+  const ids = Array.from({ length: count }, (_, n) => `t${n}`);
+  for (const taskId of ids) await tasks.create({ taskId, taskName: "echo", inputRequest: taskId });
+  return ids;
+}
+
+function echo(storage: LogPersistenceStorageProvider): AIAgent<string, string> {
+  return new AIAgent({
+    promptExecutor: scriptedModel([]),
+    llmModel: "none",
+    strategy: oneNode((input) => input),
+  }).install(Persistence, { storage, retention: { maxCheckpoints: 20 } });
+}
+
+describe("a storage whose lists narrow", () => {
+  it("is asked for three lists by a poll over 20 running and 30 queued tasks, and for nothing else", async () => {
+    const { storage, tasks, calls, count } = counted();
+    const ids = await queue(tasks, 50);
+    for (const taskId of ids.slice(0, 20)) {
+      await tasks.start(taskId);
+      await storage.log.open(taskId, processOwner());
+    }
+    calls.length = 0;
+    expect(await collect(tasks.claimable())).toHaveLength(30);
+    expect([count("list"), calls.length]).toEqual([3, 3]);
+  });
+
+  it("is asked for three lists by a poll over 2,000 tasks that run or wait", async () => {
+    const { storage, tasks, calls, count } = counted();
+    for (let n = 0; n < 2_000; n++) {
+      const owned = await storage.log.open(`t${n}`, processOwner());
+      const { dueAt: _dueAt, ...waiting } = exampleSummary(`t${n}`, "waiting", { order: String(n) });
+      const summary = n % 2 === 0 ? waiting : { ...waiting, status: "in_progress" };
+      await appendText(owned, "x", { summary });
+      if (n % 2 === 0) await owned.release();
+    }
+    calls.length = 0;
+    expect(await collect(tasks.claimable())).toEqual([]);
+    expect([count("list"), calls.length]).toEqual([3, 3]);
+  });
+
+  it("is asked for a queued task by opening it first, and few times", async () => {
+    const { storage, tasks, calls, count } = counted();
+    const ids = await queue(tasks, 30);
+    calls.length = 0;
+    await new TaskWorker({ tasks, agents: echo(storage) }).run();
+    expect((await collect(tasks.list())).map(({ status }) => status)).toEqual(ids.map(() => "completed"));
+    for (const taskId of ids) expect(calls.find(({ agentId }) => agentId === taskId)).toMatchObject({ call: "open" });
+    expect([count("open"), count("owner")]).toEqual([30, 0]);
+    // A poll for each task, and each log is read once.
+    expect(calls.length).toBeLessThanOrEqual(6 * ids.length);
+  });
+
+  it("is asked for no log by a pruning of agents of which none has too much or is too old", async () => {
+    const { storage, tasks, calls, count } = counted();
+    await queue(tasks, 30);
+    const agent = echo(storage);
+    await new TaskWorker({ tasks, agents: agent }).run();
+    calls.length = 0;
+    expect(await persistence(agent).prune()).toMatchObject({ pruned: [], busy: [], failed: [] });
+    expect([count("list"), calls.length]).toEqual([1, 1]);
+  });
+});
