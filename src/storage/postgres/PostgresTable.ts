@@ -107,7 +107,8 @@ export class PostgresTable implements LogTable {
     const length = "octet_length(line)";
     const page = last
       ? `SELECT position, line FROM ${appends} WHERE ${inRange} ORDER BY position DESC LIMIT 1`
-      : `SELECT position, line FROM (
+      : `SELECT position, NULL::bytea AS line FROM ${appends} WHERE agent = a.key AND mark IN (2, 3)
+        UNION ALL SELECT position, line FROM (
           SELECT position, line, sum(${length}) OVER (ORDER BY position) - ${length} AS before
           FROM ${appends} WHERE ${inRange} AND ${from} ORDER BY position LIMIT ${pageRows}
         ) AS counted WHERE before < ${pageBytes}`;
@@ -116,17 +117,16 @@ export class PostgresTable implements LogTable {
     const found = await this.#connection.rows<AppendRow>(sql, textBytes(agentId), after, upTo ?? noEnd);
     const rows = found.flatMap(rowOf);
     const isFull = rows.length === pageRows || rows.reduce((sum, { line }) => sum + line.length, 0) >= pageBytes;
-    return { start: Number(found[0]?.start ?? 0), rows, more: !last && isFull };
+    return { start: startOf(found), rows, more: !last && isFull, ...(!last && { pruned: found.flatMap(prunedOf) }) };
   }
 
   async pruned(agentId: string): Promise<TablePruned> {
     const { agents, appends } = this.#connection.names;
-    const sql = `SELECT a.start, p.position FROM ${agents} AS a
+    const sql = `SELECT a.start, p.position, NULL AS line FROM ${agents} AS a
       LEFT JOIN ${appends} AS p ON p.agent = a.key AND p.mark IN (2, 3)
       WHERE a.id = $1::bytea ORDER BY p.position`;
-    const found = await this.#connection.rows<Omit<AppendRow, "line">>(sql, textBytes(agentId));
-    const positions = found.flatMap(({ position }) => (position === null ? [] : [Number(position)]));
-    return { start: Number(found[0]?.start ?? 0), positions };
+    const found = await this.#connection.rows<AppendRow>(sql, textBytes(agentId));
+    return { start: startOf(found), positions: found.flatMap(prunedOf) };
   }
 
   remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean> {
@@ -188,6 +188,7 @@ interface HeadRow {
   readonly idle: Numeric;
 }
 
+/** One append; without its line, one that names removed appends. */
 interface AppendRow {
   readonly start: Numeric;
   readonly position: Numeric | null;
@@ -207,4 +208,12 @@ function headOf({ generation, owner, beat, idle }: HeadRow): TableHead {
 
 function rowOf({ position, line }: AppendRow): TableRow[] {
   return position === null || line === null ? [] : [{ position: Number(position), line: ownBytes(line) }];
+}
+
+function prunedOf({ position, line }: AppendRow): number[] {
+  return position === null || line !== null ? [] : [Number(position)];
+}
+
+function startOf([row]: readonly AppendRow[]): number {
+  return Number(row?.start ?? 0);
 }

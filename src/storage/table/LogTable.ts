@@ -167,6 +167,8 @@ export interface TablePage {
   readonly rows: readonly TableRow[];
   /** Whether appends of the range may follow. */
   readonly more: boolean;
+  /** What {@link LogTable.pruned} would give at the same moment. Absent: it is asked. */
+  readonly pruned?: readonly number[] | undefined;
 }
 
 /** Where appends are that name removed ones. */

@@ -8,15 +8,19 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ReadOptions } from "../RecordLog.ts";
 import { askTable } from "./askTable.ts";
 import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogTable.ts";
+import { withoutHalves } from "./withoutHalves.ts";
 
 /** How often a read begins anew because the agent was dropped meanwhile. */
 const maxAttempts = 8;
 
-/** The rows of a log at one moment, and the appends beside them that name removed ones. */
+/** The rows of a range; with the appends that name removed ones, if all were read at one moment. */
+type Read = Pick<TablePage, "start" | "rows" | "pruned">;
+
+/** The rows of a log at one moment, and what is removed of it. */
 interface Collected {
   readonly start: number;
   readonly rows: readonly TableRow[];
-  readonly pruned: readonly TableRow[];
+  readonly gaps: readonly PrunedGap[];
 }
 
 /** Reads the log of one agent in a table. Writes nothing. */
@@ -113,10 +117,8 @@ export class TableReader {
     throw new StorageError("unavailable", "read", `agent ${JSON.stringify(this.#agentId)} in ${this.#table.name}`);
   }
 
-  async #withPruned(
-    range: TableRange,
-    { start, rows: read }: Omit<Collected, "pruned">,
-  ): Promise<Collected | undefined> {
+  async #withPruned(range: TableRange, { start, rows: read, pruned: known }: Read): Promise<Collected | undefined> {
+    if (known !== undefined) return this.#assemble(range, { start, rows: read }, known);
     const rows = [...read];
     for (;;) {
       const pruned = await this.#pruned();
@@ -128,14 +130,26 @@ export class TableReader {
         ? await this.#rows({ after: last, upTo: range.upTo })
         : { start, rows: [] };
       if (more?.start !== start) return undefined;
-      if (more.rows.length === 0) return { start, rows, pruned: await this.#prunedAmong(rows, pruned.positions) };
+      if (more.rows.length === 0) return this.#assemble(range, { start, rows }, pruned.positions);
       rows.push(...more.rows);
     }
   }
 
-  #chainOf({ after, sinceSnapshot }: TableRange, { start, rows, pruned }: Collected): EntryChain {
+  /** `undefined` when the snapshot that reading began at is being removed: there is a newer one. */
+  async #assemble(
+    { sinceSnapshot }: TableRange,
+    { start, rows: read }: Omit<Collected, "gaps">,
+    pruned: readonly number[],
+  ): Promise<Collected | undefined> {
+    const gaps = this.#gapsIn(await this.#prunedAmong(read, pruned));
+    const rows = withoutHalves(read, positionsOf(gaps));
+    const [first] = read;
+    const isGone = sinceSnapshot && first !== rows[0] && first !== undefined && isSnapshotLine(first.line);
+    return isGone ? undefined : { start, rows, gaps };
+  }
+
+  #chainOf({ after, sinceSnapshot }: TableRange, { start, rows, gaps }: Collected): EntryChain {
     const [first] = rows;
-    const gaps = this.#gapsIn(pruned);
     if (after <= start && !(sinceSnapshot && first && isSnapshotLine(first.line)))
       return new EntryChain(gaps, { position: start, checksum: "" });
     const from = (first?.position ?? 0) - 1;
@@ -151,10 +165,11 @@ export class TableReader {
   }
 
   /** All rows of a range; `undefined` when the agent was dropped meanwhile. */
-  async #rows(range: TableRange): Promise<Omit<Collected, "pruned"> | undefined> {
+  async #rows(range: TableRange): Promise<Read | undefined> {
     const first = await this.#page(range);
+    if (!first.more) return first;
     const rows = [...first.rows];
-    for (let { more } = first; more;) {
+    for (let more: boolean = first.more; more;) {
       const page = await this.#page({ after: rows.at(-1)?.position ?? range.after, upTo: range.upTo });
       if (page.start !== first.start) return undefined;
       for (const row of page.rows) rows.push(row);

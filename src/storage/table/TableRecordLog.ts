@@ -229,6 +229,8 @@ export class TableRecordLog implements RecordLog {
     { generation, session }: { readonly generation: number; readonly session: string },
     sha256: Sha256,
   ): Promise<ChainLink> {
+    // Nobody owned it before, so nobody has appended.
+    if (generation === 1) return { position: 0, checksum: "" };
     try {
       const reader = new TableReader(this.#table, agentId, sha256);
       const { start, row } = await reader.last();

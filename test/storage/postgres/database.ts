@@ -35,6 +35,8 @@ export function newSchema(): string {
 /** A client whose statements can be watched, and whose next answer can get lost. */
 export class WatchedClient implements PostgresClient {
   losesAnswer = false;
+  /** What happens before the next answer is given. */
+  afterNext: (() => Promise<void>) | undefined;
   /** What was asked for. */
   readonly texts: string[] = [];
   readonly #client: PostgresClient;
@@ -49,6 +51,9 @@ export class WatchedClient implements PostgresClient {
     const answer = Promise.resolve(this.#client.query(text, values));
     this.#running.add(answer);
     const result = await answer.finally(() => this.#running.delete(answer));
+    const then = this.afterNext;
+    this.afterNext = undefined;
+    await then?.();
     if (!this.losesAnswer || !/\b(INSERT|UPDATE|DELETE)\b/.test(text)) return result;
     this.losesAnswer = false;
     throw new Error("Connection terminated unexpectedly");

@@ -31,8 +31,8 @@ interface Agent {
 export class MemoryTable implements LogTable {
   readonly name = "a table in memory";
   readonly capabilities = { durable: true, processes: "many", machines: "many", listing: "exact" } as const;
-  /** Called before each method with its name; what it throws is what a driver throws. */
-  onCall: (method: string) => void = () => {};
+  /** Called before each method with its name, which waits for it; what it throws is what a driver throws. */
+  onCall: (method: string) => void | Promise<void> = () => {};
   losesAnswer = false;
   /** Rows in a page. */
   pageSize = 7;
@@ -191,12 +191,12 @@ export class MemoryTable implements LogTable {
   }
 
   async #read<Result>(method: string, query: () => Result): Promise<Result> {
-    this.onCall(method);
+    await this.onCall(method);
     return query();
   }
 
   async #write<Result>(method: string, statement: () => Result): Promise<Result> {
-    this.onCall(method);
+    await this.onCall(method);
     const result = statement();
     if (!this.losesAnswer) return result;
     this.losesAnswer = false;

@@ -1,0 +1,254 @@
+import { AIAgent, Persistence, strategy } from "agent-persistence";
+import {
+  type PostgresClient,
+  postgresMigrations,
+  PostgresPersistenceStorageProvider,
+  type PostgresProviderOptions,
+} from "agent-persistence/postgres";
+import { processOwner, type RecordLog } from "agent-persistence/storage";
+import { describe, expect, it } from "vitest";
+import { postgresFailure } from "../../../src/storage/postgres/postgresFailure.ts";
+import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
+import { collect } from "../file/support/fixture.ts";
+import { databaseUrl, newSchema, pool, poolOf, WatchedClient } from "./database.ts";
+
+type Options = Omit<Partial<PostgresProviderOptions>, "schema"> & { readonly schema?: string };
+
+async function storageIn(options: Options = {}): Promise<PostgresPersistenceStorageProvider> {
+  return new PostgresPersistenceStorageProvider({ client: await pool(), schema: newSchema(), ...options });
+}
+
+async function logIn(options: Options = {}): Promise<RecordLog> {
+  return (await storageIn(options)).log;
+}
+
+async function tablesIn(schema: string): Promise<number> {
+  const sql = "SELECT count(*) AS n FROM pg_tables WHERE schemaname = $1";
+  return Number((await (await pool()).query(sql, [schema])).rows[0]?.n);
+}
+
+describe("the Postgres storage", () => {
+  it("runs an agent, and another process resumes it", async () => {
+    const [schema, visited] = [newSchema(), [] as string[]];
+    const agent = async (broken: boolean) => {
+      const greet = strategy<string, string>("greet", (graph) => {
+        const first = graph.node("first", (name: string) => `Hello, ${name}${visited.push("first") && ""}`);
+        const second = graph.node("second", (greeting: string) => {
+          if (broken) throw new Error("broken");
+          return `${greeting}!`;
+        });
+        graph.edge(graph.start, first);
+        graph.edge(first, second);
+        graph.edge(second, graph.finish);
+      });
+      const promptExecutor = { execute: () => Promise.reject(new Error("no model is asked")) };
+      const storage = await storageIn({ schema });
+      return new AIAgent({ promptExecutor, llmModel: "none", strategy: greet }).install(Persistence, { storage });
+    };
+    await expect((await agent(true)).run("Ada", { agentId: "a" })).rejects.toThrow("broken");
+    const resumed = await (await agent(false)).resume({ agentId: "a" });
+    expect(resumed).toMatchObject({ status: "completed", output: "Hello, Ada!" });
+    expect(visited).toEqual(["first"]);
+  });
+
+  it("keeps ids, orders, statuses, reasons and owners with any character apart, in the order of their bytes", async () => {
+    const texts = ["\0", "a", "a\0", "a\0b", 'a"', "a'", "a'; DROP SCHEMA public", "a\\", "é", "\uFFFF", "😀"];
+    const log = await logIn();
+    for (const text of texts.toReversed()) {
+      const owned = await log.open(text, { host: text, processId: 1, nonce: `${text}\uD800` });
+      await appendText(owned, text, { summary: exampleSummary(text, text, { order: text }) });
+      await log.requestStop(text, text);
+      expect(await log.owner(text)).toMatchObject({ host: text, nonce: `${text}\uD800` });
+    }
+    const listed = async (options: object) => (await collect(log.list(options))).map(({ agentId }) => agentId);
+    expect(await listed({})).toEqual(texts);
+    for (const [index, text] of texts.entries()) {
+      expect(await listed({ after: text })).toEqual(texts.slice(index + 1));
+      expect(await listed({ status: text })).toEqual([text]);
+    }
+    await expect(log.open("\uD800", processOwner())).rejects.toMatchObject({ code: "invalid_agent_id" });
+    await log.close();
+  });
+
+  it("takes values of a megabyte, as lines and as blobs", async () => {
+    const log = await logIn();
+    const owned = await log.open("a", processOwner());
+    const text = "é".repeat(524_288);
+    for (let n = 0; n < 9; n++) await appendText(owned, text);
+    const bytes = new TextEncoder().encode(text);
+    const reference = await log.blobs.put("a", 1, bytes);
+    expect(await collect(log.read("a"))).toHaveLength(9);
+    expect(await log.blobs.get("a", reference)).toEqual(bytes);
+    await log.close();
+  });
+
+  it("sees a log that is pruned while it is read as it was before", async () => {
+    const client = new WatchedClient(await pool());
+    const schema = newSchema();
+    const [log, reader] = [await logIn({ schema }), await logIn({ schema, client })];
+    const owned = await log.open("a", processOwner());
+    // Two pages.
+    for (let n = 1; n <= 8; n++) await appendText(owned, "x".repeat(1_000_000));
+    const before = await collect(reader.read("a"));
+    client.afterNext = async () => {
+      const record = prunedRecord(before, 2, 7);
+      await owned.append({ id: "pruning", records: [record] }, 8);
+      await owned.prune();
+    };
+    const positions = (await collect(reader.read("a"))).map(({ position }) => position);
+    expect([
+      [1, 8, 9],
+      [1, 2, 3, 4, 5, 6, 7, 8],
+    ]).toContainEqual(positions);
+    expect((await collect(reader.read("a"))).map(({ position }) => position)).toEqual([1, 8, 9]);
+    await log.close();
+  });
+
+  it("drops an agent as a whole, although the answer is lost", async () => {
+    const client = new WatchedClient(await pool());
+    const schema = newSchema();
+    const log = await logIn({ schema, client });
+    const owned = await log.open("a", processOwner());
+    await appendText(owned, "x", { summary: exampleSummary("a", "queued") });
+    await log.blobs.put("a", 1, new Uint8Array([1]));
+    client.losesAnswer = true;
+    await expect(owned.drop()).rejects.toMatchObject({ code: "storage_failed", reason: "unavailable" });
+    expect(await collect(log.list())).toEqual([]);
+    const rows = ["appends", "summaries", "blobs"].map(
+      (table) => `(SELECT count(*) FROM ${schema}.agent_persistence_${table})`,
+    );
+    expect((await client.query(`SELECT ${rows.join(" + ")} AS n`)).rows).toEqual([{ n: "0" }]);
+    const next = await log.open("a", processOwner());
+    expect([next.position, next.generation]).toEqual([1, 2]);
+    await log.close();
+  });
+
+  it("finds out that an append whose answer was lost is stored", async () => {
+    const client = new WatchedClient(await pool());
+    const log = await logIn({ client });
+    const owned = await log.open("a", processOwner());
+    for (const summary of [undefined, exampleSummary("a", "queued")]) {
+      client.losesAnswer = true;
+      await appendText(owned, "x", summary && { summary });
+    }
+    expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual([1, 2]);
+    expect(await collect(log.list())).toMatchObject([{ status: "queued", position: 2 }]);
+    await log.close();
+  });
+
+  it("needs no session: each statement may go over another connection, as behind a pooler in transaction mode", async () => {
+    const url = await databaseUrl();
+    const client: PostgresClient = {
+      async query(text, values) {
+        const once = poolOf(url, 1);
+        return await once.query(text, values).finally(() => void once.end());
+      },
+    };
+    const log = await logIn({ client });
+    const owned = await log.open("a", processOwner());
+    await appendText(owned, "x", { summary: exampleSummary("a", "queued") });
+    await owned.release();
+    expect(await collect(log.read("a"))).toHaveLength(1);
+    await log.close();
+  });
+
+  it("plans statements once, if it is asked to", async () => {
+    const one = poolOf(await databaseUrl(), 1);
+    const log = await logIn({ client: one, preparedStatements: true });
+    const owned = await log.open("a", processOwner());
+    for (let n = 0; n < 3; n++) await appendText(owned, "x");
+    const sql = "SELECT count(*) AS n FROM pg_prepared_statements WHERE name LIKE 'agent_persistence_%'";
+    expect(Number((await one.query(sql)).rows[0]?.n)).toBeGreaterThan(1);
+    await log.close();
+    await one.end();
+  });
+
+  it("refuses options that it does not know or cannot use", () => {
+    const client = { query: () => Promise.resolve({ rows: [] }) };
+    const storage = (options: object) => () => new PostgresPersistenceStorageProvider({ client, ...options });
+    expect(storage({ client: "postgres://" })).toThrow(/client/);
+    expect(storage({ leaseMS: 1 })).toThrow(/leaseMs/);
+    for (const schema of ["", "a\0b", "pg_mine", "\uD800", "x".repeat(64), "é".repeat(32)])
+      expect(storage({ schema })).toThrow(/schema/);
+    expect(() => postgresMigrations({ schema: "" })).toThrow(/schema/);
+  });
+
+  it.each([
+    [{ code: "57P01" }, "unavailable"],
+    [{ code: "08006" }, "unavailable"],
+    [{ code: "ECONNRESET" }, "unavailable"],
+    [{ code: "EPIPE" }, "unavailable"],
+    [new Error("Connection terminated unexpectedly"), "unavailable"],
+    [{ code: "40001" }, "unavailable"],
+    [{ code: "53300" }, "unavailable"],
+    [{ code: "53100" }, "full"],
+    [{ code: "42501" }, "permission"],
+    [{ code: "28P01" }, "permission"],
+    [{ code: "58030" }, "io"],
+    [{ code: "42P01" }, "io"],
+  ])("knows what %o means", (error, reason) => {
+    expect(postgresFailure(error)).toBe(reason);
+  });
+});
+
+describe("the tables of a Postgres storage", () => {
+  it("are made once by eight processes at once", async () => {
+    const schema = newSchema();
+    const url = await databaseUrl();
+    const clients = Array.from({ length: 8 }, () => poolOf(url, 1));
+    await Promise.all(clients.map(async (client) => (await storageIn({ client, schema })).migrate()));
+    expect(await tablesIn(schema)).toBe(5);
+    const versions = await (await pool()).query(`SELECT version FROM ${schema}.agent_persistence_migrations`);
+    expect(versions.rows).toEqual([{ version: 1 }]);
+    await Promise.all(clients.map((client) => client.end()));
+  });
+
+  it("of two schemas know nothing of each other, whatever the schemas are called", async () => {
+    const unique = newSchema();
+    const hostile = `${unique}"; DROP TABLE x; -- '\\$$ 😀`;
+    const [one, other] = [await logIn({ schema: hostile }), await logIn({ schema: unique })];
+    for (const log of [one, other]) expect((await log.open("a", processOwner())).generation).toBe(1);
+    expect(await tablesIn(hostile)).toBe(5);
+    await one.close();
+    await other.close();
+  });
+
+  it("are refused with storage_not_ready where they are missing, and with unsupported_format where they are newer", async () => {
+    const schema = newSchema();
+    const storage = await storageIn({ schema, migrate: false });
+    const failed = { code: "storage_not_ready", found: 0, needed: 1 };
+    await expect(storage.log.open("a", processOwner())).rejects.toMatchObject(failed);
+    await storage.migrate();
+    const owned = await storage.log.open("a", processOwner());
+    await owned.release();
+    await (await pool()).query(`INSERT INTO ${schema}.agent_persistence_migrations (version) VALUES (2)`);
+    const newer = { code: "unsupported_format", found: 2, supported: 1 };
+    await expect((await logIn({ schema })).owner("a")).rejects.toMatchObject(newer);
+  });
+
+  it("can be made by another role, with the statements of postgresMigrations(), for one that may create nothing", async () => {
+    const [schema, admin] = [newSchema(), await pool()];
+    const role = `role_${schema}`;
+    for (const { statements } of postgresMigrations({ schema }))
+      for (const statement of statements) await admin.query(statement);
+    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    await admin.query(`GRANT USAGE ON SCHEMA ${schema} TO ${role}`);
+    await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    const url = new URL(await databaseUrl());
+    Object.assign(url, { username: role, password: "secret" });
+    const client = poolOf(url.href, 2);
+    const log = await logIn({ client, schema, migrate: false });
+    const owned = await log.open("a", processOwner());
+    await appendText(owned, "x", { summary: exampleSummary("a", "queued") });
+    await log.blobs.put("a", 1, new Uint8Array([1]));
+    await owned.drop();
+    await log.close();
+    // It may also be asked to migrate what is there, and is told what it may not do elsewhere.
+    await (await storageIn({ client, schema })).migrate();
+    const elsewhere = await storageIn({ client });
+    await expect(elsewhere.migrate()).rejects.toMatchObject({ code: "storage_failed", reason: "permission" });
+    await client.end();
+    await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+});
