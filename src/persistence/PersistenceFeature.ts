@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentSummary, RecordLog } from "../storage/RecordLog.ts";
+import { agentSummary } from "../journal/agentSummary.ts";
 import { listSummaries } from "../storage/listSummaries.ts";
+import { readHead } from "../storage/readHead.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
@@ -138,7 +140,9 @@ export class PersistenceFeature {
     for (const summary of [...found.values()].flat()) {
       signal?.throwIfAborted();
       if (!only(shownOf(summary))) continue;
-      const run = await this.#unfinishedRun(summary).catch((error: unknown) => unreadableRun(summary.agentId, error));
+      const run = await this.#unfinishedRun(summary, statuses).catch((error: unknown) =>
+        unreadableRun(summary.agentId, error),
+      );
       if (run) yield run;
     }
   }
@@ -187,14 +191,22 @@ export class PersistenceFeature {
     return new DurableAgent(await agentOfRequest(this.#setup.log, requestId), this.#setup);
   }
 
-  async #unfinishedRun(summary: AgentSummary): Promise<UnfinishedRun | undefined> {
-    const { agentId, runId, status } = summary;
-    if (status === unreadable) return unreadableOf(summary);
-    if (runId === undefined) return undefined;
+  async #unfinishedRun(listed: AgentSummary, statuses: readonly string[]): Promise<UnfinishedRun | undefined> {
+    if (listed.status === unreadable) return unreadableOf(listed);
+    const { agentId } = listed;
+    const { runId, status = "" } = (await newestOf(this.#setup.log, listed)) ?? {};
+    if (runId === undefined || !statuses.includes(status)) return undefined;
     if (status !== "in_progress") return { agentId, runId, status: status as "waiting" | "paused" | "failed" };
     const owner = await this.#setup.log.owner(agentId);
     return owner?.state === "alive" ? undefined : { agentId, runId, status: "interrupted" };
   }
+}
+
+/** Of a list that may lag, the log knows better. */
+async function newestOf(log: RecordLog, listed: AgentSummary): Promise<AgentSummary | undefined> {
+  if (log.capabilities.listing !== "eventual") return listed;
+  using head = await readHead(log, listed.agentId);
+  return agentSummary(listed.agentId, head.log.index.statusState);
 }
 
 function shownOf({ agentId, taskName }: AgentSummary): Parameters<AgentFilter>[0] {

@@ -8,6 +8,11 @@ export class Bell {
     this.#wake();
   };
 
+  /** Whether it has rung since it was last reset. */
+  get rang(): boolean {
+    return this.#rang;
+  }
+
   /** Forgets what has rung so far. */
   reset(): void {
     this.#rang = false;

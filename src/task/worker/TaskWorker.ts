@@ -31,7 +31,7 @@ import { runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
   readonly stop: AbortSignal;
-  /** Rings when there may be something to do. */
+  /** Rings when there may be something to do, and when a task of this worker has ended. */
   readonly bell: Bell;
   readonly left: TaskBackoff;
   /** Milliseconds until the next of the tasks that must wait may be begun again; `undefined`: none must. */
@@ -87,7 +87,8 @@ export class TaskWorker implements AsyncDisposable {
       while (!stop.aborted) {
         await this.#take(shift);
         const lookMs = Math.min(pollMs ?? Infinity, shift.waitMs ?? Infinity);
-        if (this.#hasFailed || (this.#running.size === 0 && lookMs === Infinity)) break;
+        const isLast = this.#running.size === 0 && lookMs === Infinity && !bell.rang;
+        if (this.#hasFailed || isLast) break;
         await this.#change(bell, lookMs);
       }
     } catch (error) {
@@ -95,7 +96,8 @@ export class TaskWorker implements AsyncDisposable {
     }
     await Promise.all(this.#running.values());
     stop.removeEventListener("abort", bell.ring);
-    await watch?.close();
+    // Nothing is waited for any more, whatever becomes of the connection.
+    await watch?.close().catch(() => {});
     const failures = this.#failures.splice(0);
     if (failures.length > 0) throw failures[0];
   }
@@ -140,7 +142,8 @@ export class TaskWorker implements AsyncDisposable {
     const work = this.#work(task, agent, shift)
       .catch((error: unknown) => void this.#failures.push(error))
       .then(() => this.#release(taskId, files))
-      .then(() => void this.#running.delete(taskId));
+      .then(() => void this.#running.delete(taskId))
+      .then(shift.bell.ring);
     this.#running.set(taskId, work);
   }
 
@@ -227,11 +230,11 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** Waits until a task ends, a time has passed, or the bell rings. */
+  /** Waits until the bell rings, or a time has passed. */
   async #change(bell: Bell, lookMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
     const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, bell.ring);
-    await Promise.race([bell.heard(), ...this.#running.values()]);
+    await bell.heard();
     cancel();
   }
 
