@@ -32,7 +32,7 @@ export function replaceToolCallIds(history: MessageHistory, message: AssistantMe
   const ids = callIdsOf(message);
   if (ids === callIdsOf(issued)) return;
   const shown = history.messages.findLastIndex((other) => other === message || callIdsOf(other) === ids);
-  if (shown >= 0) history.rewrite((messages) => messages.with(shown, issued));
+  if (shown >= 0) history.reissue(shown, issued);
 }
 
 /** The ids of the tool calls of a message, as comparable text; `undefined` if it has none. */

@@ -39,6 +39,8 @@ export class MessageHistory {
   #changes: HistoryChange[] = [];
   #saved: number;
   #view: readonly Message[] | undefined;
+  /** The numbers that messages had before they got other ids. */
+  readonly #reissued = new Map<number, number>();
   #mark: { readonly length: number; readonly next: number; entries?: readonly NumberedMessage[] } = {
     length: 0,
     next: 1,
@@ -93,6 +95,14 @@ export class MessageHistory {
     this.#changes.push(...this.#replace(wanted, matchKept(this.#entries, wanted)));
   }
 
+  /** Replaces a message by the same one with other ids of calls: it counts as left. */
+  reissue(at: number, message: Message): void {
+    const before = this.#entries[at]?.number;
+    this.rewrite((messages) => messages.with(at, message));
+    const after = this.#entries[at]?.number;
+    if (before !== undefined && after !== undefined) this.#reissued.set(after, this.#reissued.get(before) ?? before);
+  }
+
   /** Replaces some messages by shorter ones: readers who want the originals pass over this change. */
   trim(wanted: readonly Message[]): void {
     this.#noteAppended();
@@ -117,6 +127,7 @@ export class MessageHistory {
   /** Remembers this moment for {@link messagesAtMark}, at no cost until the history is rewritten. */
   mark(): void {
     this.#mark = { length: this.#entries.length, next: this.#free.next };
+    this.#reissued.clear();
   }
 
   /** The messages at the last mark. */
@@ -131,19 +142,24 @@ export class MessageHistory {
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
-  /** How the history has changed since the last mark: what is new and, once it was rewritten, what is left. */
-  get changedSinceMark(): { readonly fresh: readonly Message[]; readonly left?: readonly LeftMessage[] } {
-    const { entries, length } = this.#mark;
-    if (!entries) return { fresh: this.#entries.slice(length).map(({ message }) => message) };
+  /** How the history has changed since the last mark, at which it had `marked` messages: what is new and, once it was rewritten, what is left. */
+  get changedSinceMark(): {
+    readonly fresh: readonly Message[];
+    readonly left?: readonly LeftMessage[];
+    readonly marked: number;
+  } {
+    const { entries, length: marked } = this.#mark;
+    if (!entries) return { fresh: this.#entries.slice(marked).map(({ message }) => message), marked };
     const places = new Map(entries.map(({ number }, place) => [number, place]));
     const left: LeftMessage[] = [];
     const fresh: Message[] = [];
-    for (const { number, message } of this.#entries) {
+    for (const { number: own, message } of this.#entries) {
+      const number = this.#reissued.get(own) ?? own;
       const place = places.get(number);
       if (place === undefined) fresh.push(message);
       else left.push({ number, place });
     }
-    return { fresh, left };
+    return { fresh, left, marked };
   }
 
   /** What is new since the last call, in order; the next call starts from here. */

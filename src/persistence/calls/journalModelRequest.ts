@@ -7,7 +7,7 @@ import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { discardReplay } from "../replay/discardReplay.ts";
-import type { AskedDigests } from "../replay/RequestDigest.ts";
+import type { AskedDigest } from "../replay/RequestDigest.ts";
 import { modelFailure } from "./modelFailure.ts";
 
 type Next = (event: ModelRequestEvent) => Promise<PromptAnswer>;
@@ -18,7 +18,7 @@ interface PlacedRequest {
   readonly visit: Visit;
   readonly within: string | undefined;
   readonly node: string;
-  readonly asked: AskedDigests;
+  readonly asked: AskedDigest;
 }
 
 /**
@@ -46,12 +46,12 @@ export async function journalModelRequest(
 function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): PromptAnswer | undefined {
   const recorded = recorder.recording?.answer(visit, event.ordinal, within);
   if (!recorded) return undefined;
-  if (recorded.asked === undefined || asked.includes(recorded.asked)) {
+  if (recorded.asked === undefined || asked.matches(recorded.asked)) {
     const { answer } = recorded;
     recorder.journal.writer.noteAnswer(answer.message, visit, event.ordinal, within, recorder.lane);
     return answer;
   }
-  const failure = recorded.failed.find((failed) => asked.includes(failed.asked));
+  const failure = recorded.failed.find((failed) => asked.matches(failed.asked));
   if (failure) throw new ReplayedModelError(failure.error);
   discardReplay(recorder, event.context, visit, { recorded: "another model request", found: "a model request" });
   return undefined;
@@ -62,7 +62,7 @@ async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): P
     event,
     visit,
     within,
-    asked: [asked],
+    asked: { digest: asked },
   } = request;
   const place = answerKey(visit, event.ordinal, within);
   const failed = recorder.calls.failedRequests.get(place) ?? [];
@@ -83,7 +83,7 @@ async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): P
 
 function record(
   recorder: RunRecorder,
-  { event: { ordinal }, visit, within, node, asked: [asked] }: PlacedRequest,
+  { event: { ordinal }, visit, within, node, asked: { digest: asked } }: PlacedRequest,
   { message, usage, finishReason: finish }: PromptAnswer,
   failed: readonly FailedRequest[],
 ): void {

@@ -1,15 +1,19 @@
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
+import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 /** Enough against accidents, and short in the log. */
 const digestLength = 11;
 
-/** The digest of a request and, after it, what earlier versions may have recorded in its place. */
-export type AskedDigests = readonly [digest: string, ...earlier: string[]];
+/** What a model was asked. */
+export interface AskedDigest {
+  readonly digest: string;
+  /** Whether a recorded digest is of the same request. */
+  matches(recorded: string): boolean;
+}
 
 /**
  * Says what a model was asked, so that a node that runs again is seen to ask something else. Each message of a visit is
@@ -17,36 +21,73 @@ export type AskedDigests = readonly [digest: string, ...earlier: string[]];
  */
 export class RequestDigest {
   readonly #sha256: Sha256;
-  /** For each new message of the visit, the digest of all up to it. */
-  #chain: { readonly message: Message; readonly digest: string }[] = [];
+  /** The ids of tool calls do not count: on another line, as in a fork, a call may get another id. */
+  readonly #chain: MessageChain;
+  /** Earlier versions counted them. */
+  readonly #chainWithIds: MessageChain;
 
   constructor(sha256: Sha256) {
     this.#sha256 = sha256;
+    this.#chain = new MessageChain(sha256, (message) => withoutCallIds(message));
+    this.#chainWithIds = new MessageChain(sha256, (message) => message);
   }
 
   /** @param history absent: it does not count, as within a tool, where others may change it at the same time. */
-  of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigests {
-    const { fresh = [], left } = history?.changedSinceMark ?? {};
-    const chained = this.#chained(fresh);
-    const digest = (kept: unknown) =>
-      valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, chained], this.#sha256);
-    if (!left) return [digest(null)];
+  of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigest {
+    const { fresh = [], left, marked } = history?.changedSinceMark ?? {};
+    const digestOf = (kept: unknown, messages: string) =>
+      valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);
     // When nodes run again whose messages no checkpoint has, other lines may have taken the numbers of these messages.
-    return [digest({ places: left.map(({ place }) => place) }), digest(left.map(({ number }) => number))];
+    const places = left ? { places: left.map(({ place }) => place) } : null;
+    const digest = digestOf(left?.length === marked ? null : places, this.#chain.of(fresh));
+    const earlier = () => {
+      const messages = this.#chainWithIds.of(fresh);
+      return [
+        digestOf(places, messages),
+        ...(left
+          ? [
+              digestOf(
+                left.map(({ number }) => number),
+                messages,
+              ),
+            ]
+          : []),
+      ];
+    };
+    return { digest, matches: (recorded) => recorded === digest || earlier().includes(recorded) };
+  }
+}
+
+/** The digest of messages, of which each is hashed once as long as those before it stay. */
+class MessageChain {
+  readonly #sha256: Sha256;
+  readonly #shown: (message: Message) => unknown;
+  /** For each message, the digest of all up to it. */
+  #links: { readonly message: Message; readonly digest: string }[] = [];
+
+  constructor(sha256: Sha256, shown: (message: Message) => unknown) {
+    this.#sha256 = sha256;
+    this.#shown = shown;
   }
 
-  #chained(messages: readonly Message[]): string {
+  of(messages: readonly Message[]): string {
     let same = 0;
-    while (same < messages.length && this.#chain[same]?.message === messages[same]) same++;
-    this.#chain = this.#chain.slice(0, same);
+    while (same < messages.length && this.#links[same]?.message === messages[same]) same++;
+    this.#links = this.#links.slice(0, same);
     for (const message of messages.slice(same)) {
-      const before = this.#chain.at(-1)?.digest ?? "";
-      this.#chain.push({ message, digest: this.#digest(before + (canonicalText(message) ?? "")) });
+      const before = this.#links.at(-1)?.digest ?? "";
+      const text = before + (canonicalText(this.#shown(message)) ?? "");
+      this.#links.push({ message, digest: this.#sha256.base64url(text).slice(0, digestLength) });
     }
-    return this.#chain.at(-1)?.digest ?? "";
+    return this.#links.at(-1)?.digest ?? "";
   }
+}
 
-  #digest(text: string): string {
-    return this.#sha256.base64url(text).slice(0, digestLength);
-  }
+function withoutCallIds(message: Message): unknown {
+  if (typeof message.content === "string") return message;
+  return { ...message, content: message.content.map((part) => ("toolCallId" in part ? withoutId(part) : part)) };
+}
+
+function withoutId({ toolCallId: _id, ...part }: Extract<ContentPart, { readonly toolCallId: string }>): unknown {
+  return part;
 }
