@@ -1,4 +1,4 @@
-import { AIAgent, Persistence, type Tool } from "agent-persistence";
+import { AIAgent, Persistence, tool } from "agent-persistence";
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { processOwner } from "agent-persistence/storage";
 import { scriptedModel } from "agent-persistence/testing";
@@ -21,12 +21,12 @@ async function counting() {
   return { storage, count };
 }
 
-const add: Tool<{ a: number }, number> = {
+const add = tool({
   name: "add",
   description: "adds 1",
   inputSchema: z.object({ a: z.number() }),
   execute: async ({ a }) => a + 1,
-};
+});
 
 it("a run with one tool turn takes eight round trips", async () => {
   const { storage, count } = await counting();
