@@ -41,28 +41,46 @@ export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Whether a text is in bytes. It is found by its last character, which has to be a rare one: nothing is decoded. */
-export function includesText(bytes: Uint8Array, text: Uint8Array): boolean {
-  const last = text.length - 1;
-  const rare = text[last] ?? 0;
-  for (let end = bytes.indexOf(rare, last); end >= 0; end = bytes.indexOf(rare, end + 1)) {
+interface NodeBuffer {
+  readonly prototype: { readonly indexOf: (this: Uint8Array, text: Uint8Array) => number };
+}
+
+const { Buffer: nodeBuffer } = globalThis as { readonly Buffer?: NodeBuffer };
+
+/** Whether a text is in bytes. Nothing is decoded. Node's own search where there is Node; one in JavaScript elsewhere. */
+export const includesText: (bytes: Uint8Array, text: Uint8Array) => boolean = nodeBuffer
+  ? (bytes, text) => nodeBuffer.prototype.indexOf.call(bytes, text) >= 0
+  : includesTextAnywhere;
+
+/** The text is found by its first character, which has to be a rare one. */
+export function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
+  const rare = text[0] ?? 0;
+  for (let start = bytes.indexOf(rare); start >= 0; start = bytes.indexOf(rare, start + 1)) {
     let same = 1;
-    while (same <= last && bytes[end - same] === text[last - same]) same++;
-    if (same > last) return true;
+    while (same < text.length && bytes[start + same] === text[same]) same++;
+    if (same === text.length) return true;
   }
   return false;
 }
 
-/** Small parts, joined to larger ones. */
-export async function* inLargeParts(parts: AsyncIterable<Uint8Array>, atLeast: number): AsyncGenerator<Uint8Array> {
-  let waiting: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of parts) {
-    waiting.push(part);
-    bytes += part.length;
-    if (bytes < atLeast) continue;
-    yield concatenated(waiting);
-    [waiting, bytes] = [[], 0];
+/** Small parts, each in pieces, joined to larger ones. They are copied as they come. */
+export async function* inLargeParts(
+  parts: AsyncIterable<readonly Uint8Array[]>,
+  atLeast: number,
+): AsyncGenerator<Uint8Array> {
+  const size = 1.25 * atLeast;
+  let joined: Uint8Array = new Uint8Array(size);
+  let used = 0;
+  for await (const pieces of parts) {
+    const needed = pieces.reduce((sum, { length }) => sum + length, used);
+    if (needed > joined.length) joined = concatenated([joined.subarray(0, used), new Uint8Array(needed - used)]);
+    for (const piece of pieces) {
+      joined.set(piece, used);
+      used += piece.length;
+    }
+    if (used < atLeast) continue;
+    yield joined.subarray(0, used);
+    [joined, used] = [new Uint8Array(size), 0];
   }
-  if (bytes > 0) yield concatenated(waiting);
+  if (used > 0) yield joined.subarray(0, used);
 }

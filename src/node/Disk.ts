@@ -2,6 +2,7 @@ import { StorageError } from "../errors/storage/StorageError.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { DiskFile } from "./DiskFile.ts";
 import type { FileSystem } from "./FileSystem.ts";
+import { FolderSyncs } from "./FolderSyncs.ts";
 import { storageFailure, systemCode } from "./storageFailure.ts";
 
 /** Waits, in milliseconds, before an open is tried again that failed for want of descriptors. */
@@ -16,10 +17,12 @@ const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EM
 export class Disk {
   readonly #system: FileSystem;
   readonly #clock: Clock;
+  readonly #folders: FolderSyncs;
 
   constructor(system: FileSystem, clock: Clock) {
     this.#system = system;
     this.#clock = clock;
+    this.#folders = new FolderSyncs((path) => this.#syncFolder(path));
   }
 
   /** `undefined` when the name is taken. */
@@ -79,7 +82,11 @@ export class Disk {
     await this.#call("rmdir", path, "ENOENT", remove);
   }
 
-  async fsyncDir(path: string): Promise<void> {
+  fsyncDir(path: string): Promise<void> {
+    return this.#folders.sync(path);
+  }
+
+  async #syncFolder(path: string): Promise<void> {
     await this.#call("fsync", path, "", () => this.#system.fsyncDir(path));
   }
 

@@ -15,6 +15,7 @@ import {
 import { gunzipped } from "./gzipStream.ts";
 
 const gzipMark = [0x1f, 0x8b];
+const start = new TextEncoder().encode('{"archive":');
 const partHead = /^(?:line ([1-9][0-9]{0,9})|blob ([0-9]{1,10}) (blob:\/\/[0-9a-f]{64}-[1-9][0-9]{0,14}(?:\.gz)?))$/;
 const count = z.int().nonnegative();
 const headerSchema = z.strictObject({
@@ -45,8 +46,7 @@ export class ArchiveReader {
     sha256: Sha256,
   ): Promise<{ readonly header: ArchiveHeader; readonly reader: ArchiveReader }> {
     const plain = new ByteReader(stream);
-    const start = await plain.peek(gzipMark.length);
-    const isCompressed = gzipMark.every((byte, at) => start[at] === byte);
+    const isCompressed = isSame(await plain.peek(gzipMark.length), gzipMark);
     const reader = new ArchiveReader(isCompressed ? new ByteReader(gunzipped(plain.rest())) : plain, sha256);
     return { header: await reader.#header(), reader };
   }
@@ -68,7 +68,8 @@ export class ArchiveReader {
   }
 
   async #header(): Promise<ArchiveHeader> {
-    const text = await this.#bytes.text();
+    const isArchive = isSame(await this.#bytes.peek(start.length), start);
+    const text = isArchive ? await this.#bytes.text() : "";
     const header = headerSchema.safeParse(parsed(text)).data;
     if (!header) throw new InvalidArchiveError("it does not begin as an archive of an agent");
     if (header.format > formatVersion)
@@ -84,6 +85,10 @@ export class ArchiveReader {
     if (end.sha256 !== this.#hash.value) throw new InvalidArchiveError("it was changed after it was made");
     if ((await this.#bytes.peek(1)).length > 0) throw new InvalidArchiveError("something follows its end");
   }
+}
+
+function isSame(bytes: Uint8Array, expected: ArrayLike<number>): boolean {
+  return bytes.length === expected.length && bytes.every((byte, at) => byte === expected[at]);
 }
 
 function parsed(text: string): unknown {

@@ -11,10 +11,14 @@ import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import { assertSoundLog } from "../storage/readEntries.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";
 
 /** No log that goes on comes so far. */
 const highestNumber = 2 ** 52;
+
+/** No line names more blobs that come before it. */
+const mostBlobsOfLine = 100_000;
 
 /** A log that has come as a whole. */
 export interface ImportedEnd {
@@ -38,8 +42,10 @@ export class ImportedLog {
   #entries: Entry[] = [];
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #position = 0;
+  /** Appends are missing. What counts of them is restated later, or the chain is broken. */
   #wasPruned = false;
-  #checkpoints: number[] = [];
+  /** The position of each checkpoint, by its version. */
+  #checkpoints = new Map<number, number>();
 
   /** @param options.keepsAll true for a log that is forked, which may begin anywhere. */
   constructor(sha256: Sha256, { keepsAll = false }: { readonly keepsAll?: boolean } = {}) {
@@ -51,6 +57,8 @@ export class ImportedLog {
   addBlob(reference: string): void {
     if (this.#blobs.has(reference) || this.#stored.has(reference))
       throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+    if (this.#blobs.size >= mostBlobsOfLine)
+      throw new InvalidArchiveError(`more than ${mostBlobsOfLine} blobs come before one line`);
     this.#blobs.add(reference);
   }
 
@@ -69,15 +77,28 @@ export class ImportedLog {
     this.#entries.push(entry);
   }
 
-  /** How the agent stands, and how many checkpoints it has. @throws InvalidArchiveError when it cannot go on from there. */
-  end(): ImportedEnd {
+  /**
+   * How the agent stands, and how many checkpoints it has.
+   *
+   * @throws InvalidArchiveError, UnreadableValueError when it cannot go on from there.
+   */
+  async end(): Promise<ImportedEnd> {
     if (this.#blobs.size > 0) throw new InvalidArchiveError("no line names its last blob");
+    if (this.#wasPruned) await assertSoundLog(this.#entries);
     const index = indexed(this.#entries);
     if (!index.run) throw new InvalidArchiveError("it has no run");
     for (const reference of neededBy(index))
       if (!this.#stored.has(reference)) throw new InvalidArchiveError(`the blob ${reference} is not in it`);
     const { position = 0, checksum = "", generation = 0 } = this.#entries.at(-1) ?? {};
-    return { index, end: { position, checksum, generation }, checkpoints: this.#checkpoints.length };
+    this.#assertTarget(index);
+    return { index, end: { position, checksum, generation }, checkpoints: this.#checkpoints.size };
+  }
+
+  #assertTarget({ rollback }: LogProjection): void {
+    if (!rollback || this.#checkpoints.has(rollback.target)) return;
+    throw new InvalidArchiveError(
+      `the checkpoint with version ${rollback.target}, to which it is being rolled back, is not in it`,
+    );
   }
 
   #assertSound(entry: Entry): void {
@@ -88,24 +109,24 @@ export class ImportedLog {
     const unknown = unknownKind(entry);
     if (unknown !== undefined)
       throw new InvalidArchiveError(`append ${entry.position} has a record of the unknown kind "${unknown}"`);
-    // What a pruning left out would be counted twice.
+    // What a pruning restates would be counted twice: the numbers of a pruned log are checked at its end.
     const defect = validateRecord(entry, this.#wasPruned || pruning ? undefined : this.#next);
     if (defect !== undefined) throw new InvalidArchiveError(defect);
     const records = entry.records as readonly AgentRecord[];
     this.#next = records.reduce(numbersAfter, this.#next);
     if (pruning) {
       this.#wasPruned = true;
-      const kept = pruning.restated.flatMap(({ position, records: restated }) =>
-        restated.filter(isCheckpoint).map(() => position),
-      );
-      this.#checkpoints = [...kept, ...this.#checkpoints.filter((position) => position > pruning.upTo)];
+      const after = [...this.#checkpoints].filter(([, position]) => position > pruning.upTo);
+      this.#checkpoints = new Map();
+      for (const { position, records: restated } of pruning.restated) this.#addCheckpoints(restated, position);
+      for (const [version, position] of after) this.#checkpoints.set(version, position);
     }
-    this.#checkpoints.push(...records.filter(isCheckpoint).map(() => entry.position));
+    this.#addCheckpoints(records, entry.position);
   }
-}
 
-function isCheckpoint({ kind }: AgentRecord): boolean {
-  return kind === "checkpoint";
+  #addCheckpoints(records: readonly AgentRecord[], position: number): void {
+    for (const record of records) if (record.kind === "checkpoint") this.#checkpoints.set(record.version, position);
+  }
 }
 
 /** @throws InvalidArchiveError when nobody can go on from there. */

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/format/formatVersion.ts";
-import type { Entry } from "../checkpoint/records/Entry.ts";
+import { linkOf } from "../checkpoint/format/entryCodec.ts";
 import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { inLargeParts } from "../internal/bytes.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
 import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { readEntries } from "../storage/readEntries.ts";
@@ -18,9 +19,10 @@ import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
-import { blobsNamedIn } from "./blobsNamedIn.ts";
+import { BlobsOfLines } from "./BlobsOfLines.ts";
 import { gzipped } from "./gzipStream.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
+import { type LogSurvey, surveyLog } from "./surveyLog.ts";
 
 /** What to export. */
 export interface ExportOptions {
@@ -57,7 +59,8 @@ const optionsSchema = strictOptions({
  *
  * @throws InvalidInputError for an agent that has no records; AgentMovedError for one that was moved, or is moving and is not
  * exported with `move`; AgentBusyError when it is to be moved while it runs; NotSupportedError for a storage whose log cannot
- * give its lines; CheckpointNotFoundError, CorruptLogError, CorruptBlobError.
+ * give its lines; CheckpointNotFoundError, CorruptLogError, CorruptBlobError; UnreadableValueError with the reference of a blob
+ * that is missing, or when the agent was pruned meanwhile.
  */
 export async function* exportAgent(
   storage: PersistenceStorageProvider,
@@ -68,53 +71,50 @@ export async function* exportAgent(
   checkSchema(optionsSchema, options, "options of exportAgent()");
   const source = logOf(storage, "lines", "exportAgent()");
   const move = options.move ? await beginMove(source, agentId) : undefined;
-  const end = options.move ? undefined : await assertHere(source, agentId);
   const { fromCheckpoint } = options;
   const start = fromCheckpoint === undefined ? undefined : await prefixTo(source.log, agentId, fromCheckpoint);
-  const parts = inLargeParts(archiveOf(source, agentId, { move, start, end }), yieldedBytes);
+  const survey = await surveyLog(source, agentId, start && { upTo: start.upTo });
+  if (move === undefined) assertHere(agentId, survey);
+  const header = withoutUndefined({
+    ...factsOf(agentId, survey),
+    checkpoint: start?.version,
+    move,
+  }) as ArchiveHeader;
+  const parts = inLargeParts(archiveOf(source, header, survey), yieldedBytes);
   yield* options.gzip ? gzipped(parts) : parts;
+}
+
+function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "checkpoint" | "move"> {
+  const { position, generation } = lastOf(agentId, survey);
+  return { archive: 1, format: formatVersion, library: "agent-persistence", agentId, position, generation };
 }
 
 async function* archiveOf(
   storage: TransferStorage<"lines">,
-  agentId: string,
-  {
-    move,
-    start,
-    end,
-  }: { readonly move?: string | undefined; readonly start?: Prefix | undefined; readonly end?: number | undefined },
-): AsyncGenerator<Uint8Array, void, undefined> {
+  header: ArchiveHeader,
+  { prunedUpTo }: LogSurvey,
+): AsyncGenerator<readonly Uint8Array[], void, undefined> {
   const { log } = storage;
-  const { position, generation } = await lastOf(log, agentId, { upTo: start?.upTo, near: start ? undefined : end });
-  const facts = {
-    archive: 1,
-    format: formatVersion,
-    library: "agent-persistence",
-    agentId,
-    position,
-    generation,
-  } as const;
-  const header = textOfFacts(withoutUndefined({ ...facts, checkpoint: start?.version, move }) as ArchiveHeader);
-  const hash = new ArchiveHash(await storage.sha256());
-  const sent = new Set<string>();
-  let lines = 0;
-  const encoded = (part: ArchivePart): Uint8Array => {
+  const { agentId, position } = header;
+  const sha256 = await storage.sha256();
+  const hash = new ArchiveHash(sha256);
+  const blobs = new BlobsOfLines(log.blobs, agentId, { sha256, prunedUpTo });
+  const encoded = (part: ArchivePart): readonly Uint8Array[] => {
     hash.add(part);
     return encodePart(part);
   };
-  hash.addText(header);
-  yield encoder.encode(header);
+  const first = textOfFacts(header);
+  hash.addText(first);
+  yield [encoder.encode(first)];
+  let [lines, reached] = [0, 0];
   for await (const bytes of log.lines(agentId, { upTo: position })) {
-    for (const reference of blobsNamedIn(bytes)) {
-      const blob = sent.has(reference) ? undefined : await log.blobs.get(agentId, reference);
-      if (!blob) continue;
-      sent.add(reference);
-      yield encoded({ kind: "blob", reference, bytes: blob });
-    }
-    lines++;
+    for await (const blob of blobs.before(bytes)) yield encoded(blob);
+    [lines, reached] = [lines + 1, linkOf(bytes)?.position ?? 0];
     yield encoded({ kind: "line", bytes });
   }
-  yield encoder.encode(textOfFacts({ lines, blobs: sent.size, sha256: hash.value }));
+  if (reached !== position)
+    throw new UnreadableValueError(`the agent was pruned while it was exported: export it again`);
+  yield [encoder.encode(textOfFacts({ lines, blobs: blobs.count, sha256: hash.value }))];
 }
 
 /** A part of a log from its start. */
@@ -133,44 +133,22 @@ async function prefixTo(log: RecordLog, agentId: string, checkpointId: string): 
   return { upTo: Math.max(point.position, index.prunedAt), version: point.version };
 }
 
-/**
- * The last append that says more than whether the agent may run here.
- *
- * @param options.near a position that it is probably not before.
- * @throws InvalidInputError when there is none.
- */
-export async function lastOf(
-  log: RecordLog,
-  agentId: string,
-  {
-    upTo = Number.MAX_SAFE_INTEGER,
-    near,
-  }: { readonly upTo?: number | undefined; readonly near?: number | undefined } = {},
-): Promise<Entry> {
-  let last: Entry | undefined;
-  const options = near === undefined ? { sinceSnapshot: true, upTo } : { after: near - 1, upTo };
-  for await (const entry of log.read(agentId, options)) if (entry.records.some(isAboutMore)) last = entry;
+/** @throws InvalidInputError when the agent has no records. */
+export function lastOf(agentId: string, { last }: LogSurvey): NonNullable<LogSurvey["last"]> {
   if (last) return last;
-  if (near !== undefined) return lastOf(log, agentId, { upTo });
   const expected = `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`;
   throw new InvalidInputError("exportAgent()", [{ path: "agentId", expected }]);
 }
 
-function isAboutMore({ kind }: { readonly kind: string }): boolean {
-  return kind !== "custody";
-}
-
-/** Where its log ends. @throws AgentMovedError */
-async function assertHere({ log }: LogStorage, agentId: string): Promise<number | undefined> {
-  const { index, end } = await readEntries(log, agentId, { sinceSnapshot: true });
-  const { state = "here", to } = index.statusState.custody ?? {};
+/** @throws AgentMovedError */
+function assertHere(agentId: string, { custody }: LogSurvey): void {
+  const { state = "here", to } = custody ?? {};
   if (state === "moving" || state === "moved") throw new AgentMovedError(agentId, state, to);
-  return end?.position;
 }
 
 /** Durable when it resolves to the id of the move. Goes on with a move that has begun. */
 async function beginMove(storage: TransferStorage<"lines">, agentId: string): Promise<string> {
-  await lastOf(storage.log, agentId);
+  lastOf(agentId, await surveyLog(storage, agentId));
   await using journal = await openForMove(storage, agentId);
   const { custody } = journal.statusState;
   if (custody?.state === "moving" && custody.move !== undefined) return custody.move;

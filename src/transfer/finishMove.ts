@@ -1,14 +1,13 @@
-import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { readHead } from "../storage/readHead.ts";
 import { lastOf, openForMove } from "./exportAgent.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, moveReceiptSchema, receiptOf } from "./MoveReceipt.ts";
+import { type LogSurvey, surveyLog } from "./surveyLog.ts";
 
 /**
  * Ends a move at the source: from now on the agent is `moved`, and `run`, `resume` and `answer` say where. It may be called
@@ -26,8 +25,9 @@ export async function finishMove(
   assertAgentId(agentId);
   checkSchema(moveReceiptSchema, receipt, "receipt of a move");
   const source = logOf(storage, "lines", "finishMove()");
-  const move = await assertReceipt(source, agentId, receipt);
-  const before = await custodyOf(source, agentId);
+  const survey = await surveyLog(source, agentId);
+  const move = await assertReceipt(source, agentId, survey, receipt);
+  const before = survey.custody;
   if (before?.state === "moved" && before.move === move && isSamePlace(before.to, receipt.to)) return;
   await using journal = await openForMove(source, agentId);
   const { custody } = journal.statusState;
@@ -59,17 +59,13 @@ function isSamePlace(one: CustodyRecord["to"], other: MoveReceipt["to"]): boolea
   return one?.agentId === other.agentId && one.folder === other.folder;
 }
 
-async function custodyOf({ log }: TransferStorage<"lines">, agentId: string): Promise<CustodyRecord | undefined> {
-  using head = await readHead(log, agentId);
-  return head.log.index.statusState.custody;
-}
-
 async function assertReceipt(
   storage: TransferStorage<"lines">,
   agentId: string,
+  survey: LogSurvey,
   { from, to, move, digest }: MoveReceipt,
 ): Promise<string> {
-  const { position, generation }: Entry = await lastOf(storage.log, agentId);
+  const { position, generation } = lastOf(agentId, survey);
   const expected = receiptOf(
     { agentId, ...(move !== undefined && { move }), position, generation },
     to,

@@ -12,7 +12,6 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { Pace } from "../internal/Pace.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
-import { parseBlobReference } from "../storage/blobReference.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
@@ -22,6 +21,7 @@ import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
 import { type ImportedEnd, ImportedLog } from "./ImportedLog.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./MoveReceipt.ts";
+import { ReceivedBlobs } from "./ReceivedBlobs.ts";
 
 /** What was imported. */
 export interface ImportReport {
@@ -91,7 +91,7 @@ async function importFrom(
   const imported = new ImportedLog(sha256, { keepsAll: isFork || header.checkpoint !== undefined });
   let checkpoints = 0;
   const last = async (at: Place): Promise<LogAppend> => {
-    const found = endOf(imported, header, at);
+    const found = await endOf(imported, header, at);
     ({ checkpoints } = found);
     if (!isFork) return custodyAppend(found, header, at);
     const source = { agentId: header.agentId, ...found };
@@ -120,17 +120,22 @@ async function* linesIn(
   imported: ImportedLog,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const pace = new Pace();
-  for await (const part of parts) {
-    await pace.after(part.bytes.length);
-    if (part.kind === "line") {
-      imported.addLine(part.bytes);
-      yield part.bytes;
-      continue;
+  const blobs = new ReceivedBlobs(log.blobs, agentId);
+  try {
+    for await (const part of parts) {
+      await pace.after(part.bytes.length);
+      if (part.kind === "line") {
+        imported.addLine(part.bytes);
+        await blobs.stored();
+        yield part.bytes;
+      } else {
+        imported.addBlob(part.reference);
+        await blobs.put(part.reference, part.bytes);
+      }
     }
-    const { generation = 1, encoding } = parseBlobReference(part.reference) ?? {};
-    imported.addBlob(part.reference);
-    if ((await log.blobs.put(agentId, generation, part.bytes, encoding)) !== part.reference)
-      throw new InvalidArchiveError(`the blob ${part.reference} has another content`);
+    await blobs.stored();
+  } finally {
+    await blobs.ended();
   }
 }
 
@@ -140,13 +145,13 @@ interface Place {
   readonly position: number;
 }
 
-/** @throws InvalidArchiveError */
-function endOf(
+/** @throws InvalidArchiveError, UnreadableValueError */
+async function endOf(
   imported: ImportedLog,
   { position: stated, generation, checkpoint }: ArchiveHeader,
   { position }: Place,
-): ImportedEnd & { readonly target: CheckpointPoint | undefined } {
-  const found = imported.end();
+): Promise<ImportedEnd & { readonly target: CheckpointPoint | undefined }> {
+  const found = await imported.end();
   if (position !== stated) throw new InvalidArchiveError(`its lines end at position ${position}, and not at ${stated}`);
   if (found.end.generation !== generation)
     throw new InvalidArchiveError(`its last line has generation ${found.end.generation}, and not ${generation}`);

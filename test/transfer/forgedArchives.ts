@@ -30,7 +30,7 @@ export function archiveWith({ header, parts }: ArchiveParts): Buffer {
   for (const part of parts) hash.add(part);
   const of = (kind: ArchivePart["kind"]) => parts.filter((part) => part.kind === kind).length;
   const end = textOfFacts({ lines: of("line"), blobs: of("blob"), sha256: hash.value });
-  return Buffer.concat([Buffer.from(head), ...parts.map(encodePart), Buffer.from(end)]);
+  return Buffer.concat([Buffer.from(head), ...parts.flatMap(encodePart), Buffer.from(end)]);
 }
 
 /** The same parts with other lines: their checksums, and those of all after them, are right. */

@@ -1,6 +1,7 @@
 import { exportAgent, importAgent } from "agent-persistence";
+import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 
@@ -59,6 +60,35 @@ describe("an archive", () => {
     const target = await storages["memory"]!();
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     await expect(importAgent(target, inPieces(bytes, 64 * 1024))).rejects.toMatchObject({ code: "invalid_archive" });
+    expect(await collect(target.log.list())).toEqual([]);
+  });
+
+  it.each(["", "x", "hello", '{"archive"', "hello\n", "PK\u0003\u0004 and more", '{"some":"json"}\n'])(
+    "that is the short file %j is told apart from an archive that was cut",
+    async (content) => {
+      const refusal = importAgent(await storages["memory"]!(), inPieces(Buffer.from(content), 3));
+      const message = expect.stringContaining("it does not begin as an archive of an agent") as string;
+      await expect(refusal).rejects.toMatchObject({ code: "invalid_archive", message });
+    },
+  );
+
+  it("with more blobs before a line than a line may name is refused once they are too many", async () => {
+    const target = await storages["memory"]!();
+    const puts = vi.spyOn(target.log.blobs, "put");
+    let given = 0;
+    async function* blobs() {
+      yield Buffer.from(header({}));
+      for (; given < 200_000; given++) {
+        const bytes = Buffer.from(String(given));
+        const reference = `blob://${createHash("sha256").update(bytes).digest("hex")}-1`;
+        yield Buffer.from(`blob ${bytes.length} ${reference}\n${String(given)}\n`);
+      }
+    }
+    await expect(importAgent(target, blobs())).rejects.toMatchObject({
+      code: "invalid_archive",
+      found: "more than 100000 blobs come before one line",
+    });
+    expect(puts.mock.calls.length).toBeLessThanOrEqual(100_000);
     expect(await collect(target.log.list())).toEqual([]);
   });
 

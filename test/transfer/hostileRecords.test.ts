@@ -50,6 +50,7 @@ const forged: readonly (readonly [string, (given: ArchiveParts) => Uint8Array])[
   ["has its parts in another order", (given) => archiveWith({ ...given, parts: [...given.parts].reverse() })],
   ["lacks its first line", (given) => archiveWith({ ...given, parts: given.parts.slice(2) })],
   ["was pruned of everything", last({ kind: "pruned", upTo: highest, restated: [], nextNumber: 1, blobs: [] })],
+  ["is in the middle of a rollback to no checkpoint", last({ kind: "rollback", target: 999, calls: [], closed: [] })],
   ["is two", (given) => Buffer.concat([archiveWith(given), archiveWith(given)])],
 ];
 

@@ -8,7 +8,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 type Link = ChainLink & { readonly prev: string };
 
 const lineBreak = 10;
-const prunedKind = new TextEncoder().encode('"pruned"');
+const prunedKind = new TextEncoder().encode(':"pruned"');
 
 /** The highest generation that lines may have which a log receives: 2^40. */
 export const highestReceivedGeneration = 2 ** 40;

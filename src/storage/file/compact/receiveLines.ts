@@ -1,5 +1,5 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import { concatenated, inLargeParts } from "../../../internal/bytes.ts";
+import { inLargeParts } from "../../../internal/bytes.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";
 import { ReceivedLines } from "../../../checkpoint/format/ReceivedLines.ts";
 import type { LogAppend, RecordLog, StoredLines } from "../../RecordLog.ts";
@@ -19,7 +19,7 @@ export interface ReceivedSegment {
 }
 
 const lineBreak = Buffer.from("\n");
-/** Small lines are written together: each write is synced. */
+/** Small lines are written together. */
 const writtenBytes = 1024 * 1024;
 
 /** Writes the segment that is to follow the owner's own. The lines are checked before it ends, and no more of them is kept. */
@@ -33,14 +33,14 @@ export async function receiveLines(
   const claim = newClaim(backend, folder.agentId, generation + 1, nonce);
   let ending: EncodedAppend | undefined;
   const checked = new ReceivedLines(folder.agentId, received.generation, backend.sha256);
-  async function* bytes(): AsyncGenerator<Uint8Array> {
+  async function* bytes(): AsyncGenerator<readonly Uint8Array[]> {
     for await (const line of received.lines) {
       const { position } = checked.accept(line);
-      if (checked.count === 1) yield headOf(claim, position - 1, backend);
-      yield concatenated([line, lineBreak]);
+      if (checked.count === 1) yield [headOf(claim, position - 1, backend)];
+      yield [line, lineBreak];
     }
     ending = await endingOf(folder.agentId, claim, checked.end(), last, backend);
-    yield ending.line;
+    yield [ending.line];
   }
   const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes(), writtenBytes));
   if (!ending) throw new TypeError("the lines did not end");

@@ -58,9 +58,9 @@ export class SegmentPublisher {
     generation: number,
     bytes: AsyncIterable<Uint8Array>,
   ): Promise<DiskFile | undefined> {
-    const file = await this.#disk.create(join(folder.temporary, `${generation}-${randomUUID()}`), { synced: true });
+    const file = await this.#disk.create(join(folder.temporary, `${generation}-${randomUUID()}`));
     try {
-      for await (const part of bytes) await file?.write(part);
+      if (file) await writeAll(file, bytes);
       await file?.fsync();
       return file;
     } catch (error) {
@@ -100,5 +100,21 @@ export class SegmentPublisher {
       if (this.#linkSupported) await this.#disk.unlink(path).catch(() => {});
       throw error;
     }
+  }
+}
+
+/** Each part is written while the next one is made. Nothing is being written any more when it ends. */
+async function writeAll(file: DiskFile, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  let writing: Promise<void> | undefined;
+  try {
+    for await (const part of bytes) {
+      await writing;
+      writing = file.write(part);
+      // Whoever awaits it next is told.
+      writing.catch(() => {});
+    }
+    await writing;
+  } finally {
+    await writing?.catch(() => {});
   }
 }

@@ -1,0 +1,66 @@
+import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import { addAllBlobs } from "../checkpoint/records/blobReferences.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import type { BlobStore } from "../storage/BlobStore.ts";
+import type { ArchivePart } from "./archiveFormat.ts";
+import { blobsNamedIn } from "./blobsNamedIn.ts";
+
+type BlobPart = Extract<ArchivePart, { kind: "blob" }>;
+
+/** The blobs of a log, each once, before the first line that names it. */
+export class BlobsOfLines {
+  readonly #blobs: BlobStore;
+  readonly #agentId: string;
+  readonly #sha256: Sha256;
+  readonly #prunedUpTo: number;
+  readonly #given = new Set<string>();
+
+  /** @param options.prunedUpTo lines up to this position may name blobs that a pruning has removed. */
+  constructor(
+    blobs: BlobStore,
+    agentId: string,
+    { sha256, prunedUpTo }: { readonly sha256: Sha256; readonly prunedUpTo: number },
+  ) {
+    this.#blobs = blobs;
+    this.#agentId = agentId;
+    this.#sha256 = sha256;
+    this.#prunedUpTo = prunedUpTo;
+  }
+
+  /** How many were given. */
+  get count(): number {
+    return this.#given.size;
+  }
+
+  /** Those that a line is the first to name. @throws CorruptBlobError, UnreadableValueError for one that is missing. */
+  async *before(line: Uint8Array): AsyncGenerator<BlobPart, void, undefined> {
+    for (const reference of blobsNamedIn(line)) {
+      if (this.#given.has(reference)) continue;
+      const bytes = await this.#blobs.get(this.#agentId, reference);
+      if (!bytes) {
+        this.#assertNotNeeded(line, reference);
+        continue;
+      }
+      this.#given.add(reference);
+      yield { kind: "blob", reference, bytes };
+    }
+  }
+
+  /** Text of the agent may look like a reference, and a `pruned` record names what was removed. */
+  #assertNotNeeded(line: Uint8Array, blob: string): void {
+    const decoded = decodeEntry(line, this.#sha256);
+    if (!decoded.ok || decoded.entry.position <= this.#prunedUpTo) return;
+    const needed = new Map<string, number>();
+    for (const record of restatedIn(decoded.entry.records as readonly AgentRecord[])) addAllBlobs(record, needed);
+    if (needed.has(blob)) throw new UnreadableValueError(`the blob ${blob} is missing`, { blob });
+  }
+}
+
+/** Records, with those that prunings restate. */
+function restatedIn(records: readonly AgentRecord[]): readonly AgentRecord[] {
+  return records.flatMap((record) =>
+    record.kind === "pruned" ? record.restated.flatMap(({ records: restated }) => restated) : record,
+  );
+}
