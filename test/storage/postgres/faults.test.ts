@@ -1,0 +1,114 @@
+import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
+import { type OwnedLog, processOwner, type ProcessIdentity, type RecordLog } from "agent-persistence/storage";
+import { expect, it } from "vitest";
+import { appendText } from "../../../src/testing/log/logTest.ts";
+import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { collect } from "../file/support/fixture.ts";
+import { databaseUrl, newSchema, pool, poolOf } from "./database.ts";
+import { PostgresServer } from "./server/PostgresServer.ts";
+import { SwallowingProxy } from "./SwallowingProxy.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+const [takeOvers, swallowed, kills, appends] = soak ? [200, 200, 5, 10_000] : [15, 10, 1, 100];
+
+/** What was acknowledged is there, in order and once. */
+async function expectKept(log: RecordLog, acknowledged: readonly number[]): Promise<void> {
+  const entries = await collect(log.read("a"));
+  expect(entries.map(({ position }) => position)).toEqual(entries.map((_, index) => index + 1));
+  expect(acknowledged.filter((position) => entries[position - 1]?.id !== `id ${position}`)).toEqual([]);
+  const generations = entries.map(({ generation }) => generation);
+  expect(generations).toEqual(generations.toSorted((a, b) => a - b));
+}
+
+/** Appends until there are so many, or until one fails; tells of each that was acknowledged. */
+async function appendUntil(owned: OwnedLog, end: number, acknowledged: number[]): Promise<unknown> {
+  try {
+    while (owned.position < end)
+      acknowledged.push(await owned.append({ id: `id ${owned.position + 1}`, records: [] }, owned.position));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+it("a stale writer stores nothing behind the one that took over while it appended", async () => {
+  const [client, schema] = [await pool(), newSchema()];
+  // To each, the other is a process that has ended.
+  const isRunning: ProcessIdentity["isRunning"] = () => false;
+  const processIdentity = { ...anyProcess, processStart: "1", isRunning };
+  const logs = [1, 2].map(() => new PostgresPersistenceStorageProvider({ client, schema, processIdentity }).log);
+  const acknowledged: number[] = [];
+  let owned = await (logs[0] as RecordLog).open("a", { ...processOwner(), processId: 1 });
+  let lost = 0;
+  for (let round = 1; round <= takeOvers; round++) {
+    const appending = appendUntil(owned, owned.position + 20, acknowledged);
+    const next = await (logs[round % 2] as RecordLog)
+      .open("a", { ...processOwner(), processId: 1 })
+      .catch((error: unknown) => {
+        expect(error).toMatchObject({ code: "agent_busy" });
+      });
+    const error = await appending;
+    if (next === undefined) continue;
+    if (error !== undefined) {
+      expect(error).toMatchObject({ code: "ownership_lost" });
+      lost++;
+    }
+    expect(next.position).toBe(acknowledged.at(-1) ?? 0);
+    owned = next;
+  }
+  expect(lost).toBeGreaterThan(0);
+  await expectKept(logs[0] as RecordLog, acknowledged);
+  for (const log of logs) await log.close();
+});
+
+it("an append whose answer never comes is stored once, and the run goes on", async () => {
+  const { proxy, url } = await SwallowingProxy.before(await databaseUrl());
+  const client = poolOf(url, 1);
+  const { log } = new PostgresPersistenceStorageProvider({ client, schema: newSchema() });
+  const owned = await log.open("a", processOwner());
+  const acknowledged: number[] = [];
+  for (let n = 1; n <= swallowed; n++) {
+    proxy.swallowsNext = true;
+    expect(await appendUntil(owned, 2 * n, acknowledged)).toBeUndefined();
+  }
+  expect(acknowledged).toHaveLength(2 * swallowed);
+  await expectKept(log, acknowledged);
+  await log.close();
+  await client.end();
+  await proxy.close();
+});
+
+it("a server that is killed amid appends keeps all that it acknowledged, and the owner goes on when it is back", async () => {
+  const server = await PostgresServer.start();
+  try {
+    const client = poolOf(server.url);
+    const { log } = new PostgresPersistenceStorageProvider({ client });
+    const owned = await log.open("a", processOwner());
+    const acknowledged: number[] = [];
+    for (let kill = 1; kill <= kills; kill++) {
+      const before = owned.position;
+      const appending = appendUntil(owned, before + 60, acknowledged);
+      await expect.poll(() => owned.position, { interval: 1 }).toBeGreaterThan(before + 10 + kill);
+      await server.kill();
+      await server.restart();
+      expect(await appending).toBeUndefined();
+    }
+    await expectKept(log, acknowledged);
+    await log.close();
+    await client.end();
+  } finally {
+    await server.stop();
+  }
+});
+
+it(`keeps ${appends} appends, from two agents at once`, async () => {
+  const { log } = new PostgresPersistenceStorageProvider({ client: await pool(), schema: newSchema() });
+  const write = async (agentId: string) => {
+    const owned = await log.open(agentId, processOwner());
+    for (let n = 0; n < appends; n++) await appendText(owned, "x", { snapshot: n % 100 === 0 });
+  };
+  await Promise.all(["a", "b"].map(write));
+  for (const agentId of ["a", "b"]) expect(await collect(log.read(agentId))).toHaveLength(appends);
+  expect(await collect(log.read("a", { sinceSnapshot: true }))).toHaveLength(100);
+  await log.close();
+});
