@@ -13,6 +13,7 @@ export type Job =
   | { readonly kind: "sqlite"; readonly steps: number }
   | { readonly kind: "lines" }
   | { readonly kind: "tree" }
+  | { readonly kind: "resume" }
   | { readonly kind: "fork" }
   | { readonly kind: "archive"; readonly of: "steps" | "values" }
   | { readonly kind: "archiveMemory"; readonly of: "values" | "export" | "import" }

@@ -17,6 +17,7 @@ import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { RebaseFigures } from "./ours/rebases.ts";
+import type { ResumeFigures } from "./ours/resumes.ts";
 import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
@@ -43,6 +44,7 @@ import {
   pruningTargets,
   rebaseTargets,
   restoreTargets,
+  resumeTargets,
   sqliteTargets,
   turnTargets,
   queueTargets,
@@ -101,6 +103,8 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...lineTargets((await inOwnProcess({ kind: "lines" })) as LineFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...treeTargets((await inOwnProcess({ kind: "tree" })) as TreeFigures));
+if (values.steps.includes("100") && chosen.some(isOurs))
+  targets.push(...resumeTargets((await inOwnProcess({ kind: "resume" })) as ResumeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs)) {
   targets.push(...forkTargets((await inOwnProcess({ kind: "fork" })) as ForkFigures));
   for (const of of ["steps", "values"] as const)

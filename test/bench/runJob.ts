@@ -25,6 +25,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "sqlite") return (await import("./ours/sqlite.ts")).sqlite(given.steps, await folder("run"));
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
   if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
+  if (given.kind === "resume") return (await import("./ours/resumes.ts")).resumes(await folder("run"));
   if (given.kind === "fork") return (await import("./ours/forks.ts")).forks(await folder("run"));
   if (given.kind === "archive") {
     const { archivesOfSteps, archivesOfValues } = await import("./ours/archives.ts");

@@ -12,6 +12,7 @@ import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./ours/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
 import type { RebaseFigures } from "./ours/rebases.ts";
+import type { ResumeFigures } from "./ours/resumes.ts";
 import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { TurnFigures } from "./turns.ts";
@@ -133,6 +134,11 @@ export function callTargets({ alone, together }: CallFigures): Target[] {
 export function treeTargets({ readMs, treeMs }: TreeFigures): Target[] {
   const name = `the tree of 10,000 checkpoints ÷ reading them${ofMs(treeMs, readMs)}`;
   return [{ name, found: treeMs / readMs, atMost: 1.5, unit: "×" }];
+}
+
+export function resumeTargets({ newMs, knownMs }: ResumeFigures): Target[] {
+  const name = `a resume that compares unchanged code ÷ one that knows it${ofMs(newMs, knownMs)}`;
+  return [{ name, found: newMs / knownMs, atMost: 1.5, unit: "×" }];
 }
 
 export function forkTargets({ stepsMs, stepsCopyMs, valuesMs, valuesCopyMs }: ForkFigures): Target[] {

@@ -40,7 +40,7 @@ function newErrand(directory: string, given: object = {}): AIAgent<Errand> {
   );
 }
 
-it("agents of 0.1.0 are refused by code with other names, and go on with a migration", async () => {
+it("agents of 0.1.0, and forks of them, are refused by code with other names, and go on with a migration", async () => {
   const directory = mkdtempSync(join(tmpdir(), "agent-migrated-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   cpSync(fileURLToPath(new URL("logs/tasks/", import.meta.url)), directory, { recursive: true });
@@ -53,13 +53,17 @@ it("agents of 0.1.0 are refused by code with other names, and go on with a migra
   // They have no checkpoint, so nothing of the code is recorded.
   expect(notBegun.toSorted()).toEqual(["failed-for-good same", "paused same", "waiting same"]);
   expect(ids).toContain("cut");
+  for (const agentId of ids.slice()) {
+    ids.push(`${agentId}-fork`);
+    await persistence(newErrand(directory)).agent(agentId).fork(`${agentId}-fork`);
+  }
   for (const agentId of ids) {
     await expect(newErrand(directory).resume({ agentId })).rejects.toMatchObject({ code: "strategy_changed" });
     // 0.1.0 did not note which failed calls a resume makes again: its failures are replayed.
     const [ended] = await Promise.allSettled([newErrand(directory, { migrations }).resume({ agentId })]);
     const failed = { status: "rejected", reason: { code: "tool_failed" } };
     const completed = { status: "fulfilled", value: { status: "completed" } };
-    expect([agentId, ended]).toMatchObject([agentId, agentId === "run-failed" ? failed : completed]);
+    expect([agentId, ended]).toMatchObject([agentId, agentId.startsWith("run-failed") ? failed : completed]);
     const checkpoints = await persistence(newErrand(directory, { migrations })).agent(agentId).getCheckpoints();
     expect(checkpoints.filter(({ move }) => move === "migration").length).toBeGreaterThan(0);
   }

@@ -29,12 +29,16 @@ export async function* checkMigrations(
   isAsked: (summary: AgentSummary) => boolean,
 ): AsyncGenerator<MigrationCheck> {
   for await (const summary of listSummaries(setup.log, { status: statuses }))
-    if (isAsked(summary)) yield { agentId: summary.agentId, ...(await checkOf(setup, summary.agentId)) };
+    if (isAsked(summary)) yield { agentId: summary.agentId, ...(await checkOf(setup, summary)) };
 }
 
 type Check = Pick<MigrationCheck, "verdict" | "differences">;
 
-async function checkOf(setup: PersistenceSetup, agentId: string): Promise<Check> {
+async function checkOf(setup: PersistenceSetup, { agentId, status, data }: AgentSummary): Promise<Check> {
+  if (status === unreadable) {
+    const { message } = data as { readonly message: unknown };
+    return { verdict: "unreadable", differences: [String(message)] };
+  }
   try {
     return await check(setup, agentId);
   } catch (error) {

@@ -157,7 +157,7 @@ describe("damaged logs", () => {
     await expect(agent.resume()).rejects.toMatchObject({ code: "corrupt_log" });
   });
 
-  it("an agent whose log is damaged does not keep others from being listed as unfinished, and is listed itself", async () => {
+  it("an agent whose log is damaged does not keep others from being listed as unfinished and checked, and is listed itself", async () => {
     const directory = await testDirectory();
     const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
     for (const agentId of ["one", "two", "three"]) {
@@ -168,6 +168,13 @@ describe("damaged logs", () => {
     await damage(path, '"claim"');
     for (const item of await readdir(directory, { recursive: true, withFileTypes: true }))
       if (item.name === "state.json") await writeFile(join(item.parentPath, item.name), "{}");
+    const checked = [];
+    for await (const { agentId, verdict } of persistence(agent).checkMigrations()) checked.push([agentId, verdict]);
+    expect(checked).toEqual([
+      [expect.any(String), "unreadable"],
+      ["one", "same"],
+      ["three", "same"],
+    ]);
     const found = [];
     for await (const run of persistence(agent).unfinished()) found.push(run);
     expect(found).toMatchObject([

@@ -165,7 +165,8 @@ describe.each(logStorages)("$name: a tool of a called agent is renamed", (storag
     await outside.answer(request?.requestId ?? "", { approved: true });
     expect(await agent(second).resume()).toMatchObject({ status: "completed", output: "rent" });
     expect(world.done).toEqual(["payOut rent"]);
-    expect(world.executed).toEqual([request?.toolCallId]);
+    expect(world.executed).toHaveLength(1);
+    expect(request).toMatchObject({ kind: "approval", toolCallId: world.executed[0] });
   });
 
   it.each([false, true])(
@@ -188,4 +189,52 @@ describe.each(logStorages)("$name: a tool of a called agent is renamed", (storag
       expect(world.items).toEqual(["rent"]);
     },
   );
+});
+
+describe.each(logStorages)("$name: the caller of an agent that stopped", (storage) => {
+  const nodes = ["before", "go", "after"] as const;
+  function around(names: readonly string[], fault: Fault, opened: LogPersistenceStorageProvider, told: string[] = []) {
+    const ask = asking("ask", { node: "work", tools: [] }, async (text) => {
+      fault.strike();
+      return text;
+    });
+    const graph = strategy<string, string>("outer", (g) => {
+      const [before = "", go = "", after = ""] = names;
+      const first = g.node(before, (text: string) => text);
+      const call = g.node(go, (text: string, { tools }) => tools.call(ask, { topic: text }));
+      const last = g.node(after, (text: string) => text);
+      g.edge(g.start, first);
+      g.edge(first, call);
+      g.edge(call, last);
+      g.edge(last, g.finish);
+    });
+    return durableAgent(graph, opened, { tools: [ask], onEvent: ({ kind }) => void told.push(kind) });
+  }
+
+  it("goes on when a node before the call was renamed, and the log has the new structure from then on", async () => {
+    const opened = (await storage.open())();
+    const fault = new Fault();
+    await stops(fault, around(nodes, fault, opened).run("x"));
+    const told: string[] = [];
+    const renamed = ["first", "go", "after"];
+    for (const times of [1, 1]) {
+      fault.return();
+      await stops(fault, around(renamed, fault, opened, told).resume());
+      expect(told.filter((kind) => kind === "strategy_adapted")).toHaveLength(times);
+    }
+    expect(await around(renamed, fault, opened).resume()).toMatchObject({ output: "x" });
+  });
+
+  it.each([1, 2])("is refused when the node that calls, or one after it, was renamed (%i)", async (at) => {
+    const opened = (await storage.open())();
+    const fault = new Fault();
+    await stops(fault, around(nodes, fault, opened).run("x"));
+    const before = await recordsOf(opened);
+    const names = nodes.map((name, place) => (place === at ? "other" : name));
+    await expect(around(names, fault, opened).resume()).rejects.toMatchObject({
+      code: "strategy_changed",
+      differences: expect.arrayContaining([`node "${nodes[at]}" is gone`, 'node "other" is new']) as unknown,
+    });
+    expect(await recordsOf(opened)).toEqual(before);
+  });
 });

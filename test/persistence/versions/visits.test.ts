@@ -127,6 +127,26 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     expect(told).toHaveLength(3);
   });
 
+  it("of several lines: migrate gets each of them once, and when it throws for one, no line has changed", async () => {
+    const opened = await inDoubt();
+    const lines: unknown[] = [];
+    const migrate = (line: MigratedLine): MigratedLine => {
+      lines.push([line.branch, line.nodeId]);
+      if (line.branch === "both#b") throw new Error("no way");
+      return line;
+    };
+    const throwing = migrations.map((each) => ({ ...each, migrate }));
+    const before = await recordsOf(opened());
+    const resume = paying(second, opened(), { world: new World(), migrations: throwing }).resume();
+    await expect(resume).rejects.toThrow("no way");
+    expect(lines).toEqual([
+      [undefined, "both"],
+      ["both#a", "links"],
+      ["both#b", "rechts"],
+    ]);
+    expect(await recordsOf(opened())).toEqual(before);
+  });
+
   it("keeps its request, also while it waits on: it has the new name of its node, and its answer counts", async () => {
     const opened = await storage.open();
     const old = paying(first, opened(), { world: new World(), asks: true });
@@ -134,6 +154,9 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     const world = new World();
     const after = () => paying(second, opened(), { world, asks: true, migrations });
     const outside = persistence(after()).agent("a");
+    const verdicts = async (agent: AIAgent<string, string>) =>
+      (await listed(persistence(agent).checkMigrations())).map(({ verdict }) => verdict);
+    expect([await verdicts(old), await verdicts(after())]).toEqual([["same"], ["migrates"]]);
     const [which, how] = await asked(outside);
     await outside.answer(which?.requestId ?? "", "!");
     expect(await after().resume()).toMatchObject({ status: "waiting" });
