@@ -6,6 +6,8 @@ export default defineConfig({
     "src/file.ts",
     "src/sqlite.ts",
     "src/postgres.ts",
+    "src/dynamodb.ts",
+    "src/s3.ts",
     "src/feature.ts",
     "src/storage.ts",
     "src/task.ts",

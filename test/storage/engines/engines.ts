@@ -3,6 +3,8 @@ import type { RecordLogHarness } from "agent-persistence/testing";
 import { inFiles, inMemory } from "../../testing/log/logsUnderTest.ts";
 import { testDirectory } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema } from "../postgres/database.ts";
+import { inDynamoDB } from "../dynamodb/inDynamoDB.ts";
+import { dynamoDBEndpoint, newTable } from "../dynamodb/localDynamoDB.ts";
 import { inPostgres } from "../postgres/inPostgres.ts";
 import { inSqlite } from "../sqlite/inSqlite.ts";
 import type { StoragePlace } from "./storageAt.ts";
@@ -25,6 +27,7 @@ export const engines: readonly Engine[] = [
   { name: "in files", harness: inFiles, place: async () => ({ engine: "file", directory: await testDirectory() }) },
   { name: "in SQLite", harness: inSqlite, place: async () => ({ engine: "sqlite", file: await sqliteFile() }) },
   { name: "in Postgres", harness: inPostgres, place: postgresSchema },
+  { name: "in DynamoDB", harness: inDynamoDB, place: dynamoDBTable },
 ];
 
 /** An engine that several processes may use. */
@@ -36,6 +39,10 @@ export const sharedEngines: readonly SharedEngine[] = engines.filter(
 
 async function postgresSchema(): Promise<StoragePlace> {
   return { engine: "postgres", url: await databaseUrl(), schema: newSchema() };
+}
+
+async function dynamoDBTable(): Promise<StoragePlace> {
+  return { engine: "dynamodb", endpoint: await dynamoDBEndpoint(), tableName: await newTable() };
 }
 
 async function sqliteFile(): Promise<string> {

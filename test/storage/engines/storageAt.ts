@@ -1,3 +1,4 @@
+import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
@@ -7,7 +8,8 @@ import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 export type StoragePlace =
   | { readonly engine: "file"; readonly directory: string }
   | { readonly engine: "sqlite"; readonly file: string }
-  | { readonly engine: "postgres"; readonly url: string; readonly schema: string };
+  | { readonly engine: "postgres"; readonly url: string; readonly schema: string }
+  | { readonly engine: "dynamodb"; readonly endpoint: string; readonly tableName: string };
 
 /** The storage at a place. What only one engine needs is imported when that engine is asked for. */
 export async function storageAt(
@@ -24,6 +26,11 @@ export async function storageAt(
     case "postgres": {
       const { poolOf } = await import("../postgres/database.ts");
       return new PostgresPersistenceStorageProvider({ client: poolOf(place.url, 2), schema: place.schema, ...options });
+    }
+    case "dynamodb": {
+      const { clientOf } = await import("../dynamodb/clientOf.ts");
+      const { endpoint, tableName } = place;
+      return new DynamoDBPersistenceStorageProvider({ client: clientOf(endpoint), tableName, ...options });
     }
   }
 }

@@ -1,0 +1,11 @@
+export type { DynamoDBClient, DynamoDBItem } from "./storage/dynamodb/items/DynamoDBClient.ts";
+export {
+  DynamoDBPersistenceStorageProvider,
+  type DynamoDBProviderOptions,
+} from "./storage/dynamodb/DynamoDBPersistenceStorageProvider.ts";
+export {
+  dynamoDBTable,
+  type DynamoDBTableDefinition,
+  type DynamoDBTableOptions,
+} from "./storage/dynamodb/dynamoDBTable.ts";
+export type { TableRecordLogOptions } from "./storage/table/TableRecordLog.ts";

@@ -1,0 +1,144 @@
+import type { Clock } from "../../internal/Clock.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { StorageFailure } from "../../errors/storage/StorageError.ts";
+import type {
+  LogTable,
+  TableAppend,
+  TableBlobs,
+  TableClaim,
+  TableGap,
+  TableHead,
+  TableListed,
+  TablePage,
+  TablePruned,
+  TablePublication,
+  TableRange,
+  TableRenewal,
+  TableSelection,
+  TableSighting,
+} from "../table/LogTable.ts";
+import { AgentHeads } from "./slots/AgentHeads.ts";
+import type { DynamoDBBackend } from "./DynamoDBBackend.ts";
+import { DynamoDBBlobs } from "./DynamoDBBlobs.ts";
+import type { DynamoDBClient } from "./items/DynamoDBClient.ts";
+import { DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
+import { listAgents } from "./lists/listAgents.ts";
+import { ListEntries } from "./lists/ListEntries.ts";
+import type { OwnedAgent } from "./OwnedAgent.ts";
+import { SlotChain } from "./slots/SlotChain.ts";
+import { SlotReader } from "./slots/SlotReader.ts";
+import { Summaries } from "./lists/Summaries.ts";
+import { takeOver } from "./takeOver.ts";
+
+/** The table, and how its items are kept. */
+export interface DynamoDBLogTableOptions {
+  readonly client: DynamoDBClient;
+  readonly tableName: string;
+  readonly clock: Clock;
+  readonly sha256: () => Promise<Sha256>;
+  /** Absent: what a drop leaves stays. */
+  readonly expireDroppedAfterDays?: number | undefined;
+}
+
+const secondsOfDay = 86_400;
+
+/** Agents in a DynamoDB table. Each write is one conditional request for one item: there are no transactions. */
+export class DynamoDBLogTable implements LogTable {
+  readonly name = "DynamoDB";
+  readonly capabilities = {
+    durable: true,
+    processes: "many",
+    machines: "many",
+    listing: "exact",
+    narrows: true,
+  } as const;
+  readonly blobs: TableBlobs;
+  readonly #backend: DynamoDBBackend;
+  readonly #entries: ListEntries;
+  readonly #owned = new Map<string, OwnedAgent>();
+
+  constructor({ client, tableName, clock, sha256, expireDroppedAfterDays }: DynamoDBLogTableOptions) {
+    const connection = new DynamoDBConnection(client, tableName, clock);
+    const slots = new SlotChain(connection);
+    this.#entries = new ListEntries(connection, sha256);
+    this.#backend = {
+      connection,
+      heads: new AgentHeads(connection),
+      slots,
+      reader: new SlotReader(connection, slots),
+      summaries: new Summaries(connection, slots, this.#entries),
+      expires: () =>
+        expireDroppedAfterDays === undefined
+          ? undefined
+          : Math.ceil(clock.now() / 1000 + expireDroppedAfterDays * secondsOfDay),
+    };
+    this.blobs = new DynamoDBBlobs(connection, (agentId) => this.#owned.get(agentId)?.generation ?? 0);
+  }
+
+  reasonOf(error: unknown): StorageFailure {
+    return dynamoDBFailure(error);
+  }
+
+  head(agentId: string): Promise<TableHead | undefined> {
+    return this.#backend.heads.get(agentId);
+  }
+
+  async claim(agentId: string, claim: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
+    const owned = await takeOver(this.#backend, agentId, claim, replaced);
+    if (owned) this.#owned.set(agentId, owned);
+    return owned?.generation;
+  }
+
+  renew(agentId: string, generation: number, beat: string): Promise<TableRenewal | undefined> {
+    return this.#backend.heads.renew(agentId, generation, beat);
+  }
+
+  async release(agentId: string, generation: number): Promise<void> {
+    if (this.#of(agentId, generation)) this.#owned.delete(agentId);
+    await this.#backend.heads.release(agentId, generation);
+  }
+
+  requestStop(agentId: string, generation: number, reason: string): Promise<void> {
+    return this.#backend.heads.requestStop(agentId, generation, reason);
+  }
+
+  async append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    return (await this.#of(agentId, generation)?.append(append)) ?? false;
+  }
+
+  rows(agentId: string, range: TableRange): Promise<TablePage> {
+    return this.#backend.reader.rows(agentId, range);
+  }
+
+  async pruned(agentId: string): Promise<TablePruned> {
+    const { start, pruned } = (await this.#backend.slots.last(agentId)).state;
+    return { start, positions: pruned };
+  }
+
+  async remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean> {
+    return (await this.#of(agentId, generation)?.remove(ranges)) ?? false;
+  }
+
+  async drop(agentId: string, generation: number): Promise<boolean> {
+    const isDropped = (await this.#of(agentId, generation)?.drop()) ?? false;
+    if (isDropped) this.#owned.delete(agentId);
+    return isDropped;
+  }
+
+  async stage(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean> {
+    return (await this.#of(agentId, generation)?.stage(appends, first)) ?? false;
+  }
+
+  async publish(agentId: string, generation: number, published: TablePublication): Promise<boolean> {
+    return (await this.#of(agentId, generation)?.publish(published)) ?? false;
+  }
+
+  list(selection: TableSelection): Promise<readonly TableListed[]> {
+    return listAgents({ ...this.#backend, entries: this.#entries }, selection);
+  }
+
+  #of(agentId: string, generation: number): OwnedAgent | undefined {
+    const owned = this.#owned.get(agentId);
+    return owned?.generation === generation ? owned : undefined;
+  }
+}

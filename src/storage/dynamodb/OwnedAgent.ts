@@ -1,0 +1,182 @@
+import type { TableAppend, TableGap, TablePublication } from "../table/LogTable.ts";
+import type { DynamoDBBackend } from "./DynamoDBBackend.ts";
+import type { FoundItem } from "./items/DynamoDBConnection.ts";
+import { type ItemKey, stagedKey, stagedPosition, stagedUpTo, slotKey } from "./items/itemKeys.ts";
+import { partKeys, putParts } from "./items/itemParts.ts";
+import type { Pictures } from "./lists/Picture.ts";
+import { appendParts, takenParts } from "./slots/SlotReader.ts";
+import { endOf, noSlots, stateAfter, stateAttributes, type SlotState } from "./slots/SlotState.ts";
+import { removeAll, removeSlots, sweepDropped } from "./sweepDropped.ts";
+
+/** Who owns an agent. */
+export interface SlotOwner {
+  readonly agentId: string;
+  readonly generation: number;
+  /** The text that tells who it is. */
+  readonly owner: string;
+}
+
+/**
+ * An agent that this process owns: what it appends says what the appends before say, so it keeps that. An append that is
+ * asked for again is the same, and one whose outcome is unknown counts once the next one follows it.
+ */
+export class OwnedAgent {
+  readonly #backend: DynamoDBBackend;
+  readonly #agentId: string;
+  readonly #owner: string;
+  #generation: number;
+  /** What the claim in the place of the first append says. */
+  #claim: number;
+  /** The slot before that of the first append. */
+  #opened: number;
+  #state: SlotState;
+  /** The same behind the append that was asked for last. */
+  #asked: SlotState;
+  /** What lists show, as this owner has settled it. */
+  #pictures: Pictures | undefined;
+  /** What the appends of another log say that were staged. */
+  #staged: SlotState = noSlots;
+
+  constructor(backend: DynamoDBBackend, { agentId, generation, owner }: SlotOwner, state: SlotState) {
+    this.#backend = backend;
+    this.#agentId = agentId;
+    this.#owner = owner;
+    this.#generation = generation;
+    this.#claim = generation;
+    this.#opened = state.slot;
+    this.#state = state;
+    this.#asked = state;
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** False: another owner has come, or this is not the position behind the last append. */
+  async append(append: TableAppend): Promise<boolean> {
+    if (append.position === endOf(this.#asked) + 1) this.#state = this.#asked;
+    const before = this.#state;
+    if (append.position !== endOf(before) + 1) return false;
+    return this.#store(append, before);
+  }
+
+  /** Removes appends that stored ones name as removed: whoever owns the agent, they do not come back. */
+  async remove(ranges: readonly TableGap[]): Promise<boolean> {
+    if (!(await this.#isOwner())) return false;
+    const { summaries, reader, connection } = this.#backend;
+    await summaries.repair(this.#agentId, this.#generation);
+    this.#pictures = undefined;
+    const state = this.#asked;
+    for (const [first, last] of ranges) {
+      if (last <= state.start) continue;
+      for (const { range, isTaken } of reader.segments(this.#agentId, state, Math.max(first, state.start + 1), last))
+        await (isTaken ? this.#removeTaken(range) : removeSlots(connection, this.#agentId, range));
+    }
+    const isThere = (position: number) => !ranges.some(([first, last]) => first <= position && position <= last);
+    const pruned = state.pruned.filter(isThere);
+    this.#state = { ...this.#state, pruned: this.#state.pruned.filter(isThere) };
+    this.#asked = { ...state, pruned };
+    return true;
+  }
+
+  /**
+   * A claim in the next slot says that the log starts there, and from then on nothing before it counts. What a crash leaves
+   * to remove is removed by the next owner.
+   */
+  async drop(): Promise<boolean> {
+    if (!(await this.#isOwner())) return false;
+    const { summaries, slots, heads } = this.#backend;
+    const [agentId, generation, state] = [this.#agentId, this.#generation, this.#asked];
+    const start = endOf(state);
+    if (!(await summaries.markRemoval(agentId, { slot: state.slot + 1, generation, start }))) return false;
+    const claim = {
+      claim: generation,
+      ...stateAttributes({ ...noSlots, slot: state.slot, offset: state.offset, start }),
+    };
+    if (!(await this.#putClaim(state, { ...claim, unswept: 1 }))) return false;
+    const expires = this.#backend.expires();
+    await sweepDropped(this.#backend, { agentId, generation, slot: state.slot, expires });
+    await slots.append(agentId, generation, state, { ...claim, ...(expires !== undefined && { expires }) });
+    await heads.release(agentId, generation, expires);
+    return true;
+  }
+
+  /** Keeps appends of another log where nothing else reads. */
+  async stage(appends: readonly TableAppend[], first: boolean): Promise<boolean> {
+    if (!(await this.#isOwner())) return false;
+    const { connection } = this.#backend;
+    if (first) {
+      await removeAll(connection, stagedUpTo(this.#agentId, this.#generation));
+      this.#staged = noSlots;
+    }
+    const items: FoundItem[] = [];
+    for (const append of appends) {
+      this.#staged = stateAfter({ ...this.#staged, slot: append.position - 1 }, append);
+      const { snapshot } = this.#staged;
+      const content = await putParts(
+        connection,
+        takenParts(this.#agentId, this.#generation, append.position),
+        append.line,
+      );
+      items.push({ ...stagedKey(this.#agentId, this.#generation, append.position), snapshot, ...content });
+    }
+    await connection.putAll(items);
+    return true;
+  }
+
+  /** One more append, in the place of the claim, says that those staged are the log. */
+  async publish({ generation, start, append }: TablePublication): Promise<boolean> {
+    const { heads, slots } = this.#backend;
+    if (!(await heads.raise(this.#agentId, this.#owner, this.#generation, generation))) return false;
+    const end = append.position - 1;
+    const { slot } = this.#state;
+    const { snapshot, pruned } = this.#staged;
+    this.#state = { slot, offset: slot - end, start, snapshot, pruned, taken: { by: this.#generation, end } };
+    this.#generation = generation;
+    this.#opened = slot;
+    if (await this.#store(append, this.#state)) return true;
+    return (await slots.get(this.#agentId, slot + 1))?.["gen"] === generation;
+  }
+
+  async #store(append: TableAppend, before: SlotState): Promise<boolean> {
+    const { connection, slots, summaries } = this.#backend;
+    const [agentId, generation, slot] = [this.#agentId, this.#generation, before.slot + 1];
+    const { summary } = append;
+    const marked = summary && (await summaries.mark(agentId, summary, { slot, generation }, this.#pictures));
+    if (marked === false) return false;
+    if (marked) this.#pictures = undefined;
+    this.#asked = stateAfter(before, append);
+    const first = before.slot === this.#opened ? 1 : undefined;
+    const item = { gen: generation, first, ...stateAttributes(this.#asked) };
+    const content = await putParts(
+      connection,
+      appendParts(agentId, { ...slotKey(agentId, slot), ...item }),
+      append.line,
+    );
+    if (!(await slots.append(agentId, this.#claim, before, { ...item, ...content }))) return false;
+    // It is stored, and lists find out by themselves what is not settled.
+    if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);
+    return true;
+  }
+
+  async #putClaim(state: SlotState, attributes: Parameters<DynamoDBBackend["slots"]["append"]>[3]): Promise<boolean> {
+    const { slots } = this.#backend;
+    if (await slots.append(this.#agentId, this.#claim, state, attributes)) return true;
+    // The client may have sent it twice.
+    const item = await slots.get(this.#agentId, state.slot + 1);
+    return item?.["claim"] === this.#generation && item["unswept"] !== undefined;
+  }
+
+  async #removeTaken(range: Parameters<typeof removeAll>[1]): Promise<void> {
+    const { connection } = this.#backend;
+    for await (const page of connection.pages(range, { only: ["parts"] })) {
+      const parts = (item: FoundItem): readonly ItemKey[] =>
+        partKeys(takenParts(this.#agentId, this.#state.taken.by, stagedPosition(item.sk)), item);
+      await connection.deleteAll([...page, ...page.flatMap(parts)]);
+    }
+  }
+
+  #isOwner(): Promise<boolean> {
+    return this.#backend.heads.isOwned(this.#agentId, this.#generation);
+  }
+}

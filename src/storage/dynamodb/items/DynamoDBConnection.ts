@@ -1,0 +1,205 @@
+import type { StorageFailure } from "../../../errors/storage/StorageError.ts";
+import type { Clock } from "../../../internal/Clock.ts";
+import { pause } from "../../../internal/pause.ts";
+import { type Attributes, fromItem, toItem } from "./attributes.ts";
+import type { DynamoDBClient, DynamoDBItem } from "./DynamoDBClient.ts";
+import type { ItemKey, KeyRange } from "./itemKeys.ts";
+
+/** A write that happens only if this holds. Names of attributes begin with `#`, values with `:`. */
+export interface Condition {
+  readonly if: string;
+  readonly values?: Attributes;
+}
+
+/** What to read of a range. */
+export interface RangeQuery {
+  readonly descending?: boolean;
+  /** The most items to read. Default: as many as a page of the service has, which is 1 MB. */
+  readonly limit?: number;
+  /** Only these attributes, beside the keys. Default: all. */
+  readonly only?: readonly string[];
+  /** Only items for which this holds. They are read all the same. */
+  readonly filter?: Condition | undefined;
+  /** Where the page before ended. */
+  readonly after?: DynamoDBItem | undefined;
+}
+
+/** An item with its key. */
+export type FoundItem = ItemKey & Attributes;
+
+/** Some items of a range. */
+export interface ItemPage {
+  readonly items: readonly FoundItem[];
+  /** Where the next page begins. Absent: there is none. */
+  readonly next?: DynamoDBItem | undefined;
+}
+
+const [deletedAtOnce, readAtOnce] = [25, 100];
+const [shortestPauseMs, longestPauseMs, maxAttempts] = [50, 2_000, 10];
+
+/** The requests that the storage makes to one table. All reads are consistent. */
+export class DynamoDBConnection {
+  readonly #client: DynamoDBClient;
+  readonly #table: { readonly TableName: string };
+  readonly #clock: Clock;
+
+  constructor(client: DynamoDBClient, tableName: string, clock: Clock) {
+    this.#client = client;
+    this.#table = { TableName: tableName };
+    this.#clock = clock;
+  }
+
+  async get({ pk, sk }: ItemKey): Promise<FoundItem | undefined> {
+    const { Item } = await this.#client.getItem({ ...this.#table, Key: toItem({ pk, sk }), ConsistentRead: true });
+    return Item && (fromItem(Item) as FoundItem);
+  }
+
+  /** False: the condition does not hold. */
+  async put({ pk, sk }: ItemKey, attributes: Attributes, condition?: Condition): Promise<boolean> {
+    const Item = toItem({ ...attributes, pk, sk });
+    return holds(() => this.#client.putItem({ ...this.#table, Item, ...expressionOf(condition) }));
+  }
+
+  /** The item as it is then; `undefined` if the condition does not hold. */
+  async update({ pk, sk }: ItemKey, change: string, condition: Condition): Promise<FoundItem | undefined> {
+    let updated: DynamoDBItem | undefined;
+    await holds(async () => {
+      const answer = await this.#client.updateItem({
+        ...this.#table,
+        Key: toItem({ pk, sk }),
+        ...expressionOf(condition, change),
+        UpdateExpression: change,
+        ReturnValues: "ALL_NEW",
+      });
+      updated = answer.Attributes;
+    });
+    return updated && (fromItem(updated) as FoundItem);
+  }
+
+  /** False: the condition does not hold. */
+  async delete({ pk, sk }: ItemKey, condition?: Condition): Promise<boolean> {
+    const Key = toItem({ pk, sk });
+    return holds(() => this.#client.deleteItem({ ...this.#table, Key, ...expressionOf(condition) }));
+  }
+
+  async query({ pk, from, to }: KeyRange, query: RangeQuery = {}): Promise<ItemPage> {
+    const { descending, limit, only, filter, after } = query;
+    const projection = only && ["pk", "sk", ...only].map((name) => `#${name}`).join(", ");
+    const conditions = "#pk = :pk AND #sk BETWEEN :from AND :to";
+    const { ConditionExpression: FilterExpression, ...expression } = expressionOf(
+      { if: filter?.if ?? "", values: { ...filter?.values, ":pk": pk, ":from": from, ":to": to } },
+      conditions,
+      projection ?? "",
+    );
+    const { Items = [], LastEvaluatedKey } = await this.#client.query({
+      ...this.#table,
+      ...expression,
+      KeyConditionExpression: conditions,
+      FilterExpression,
+      ProjectionExpression: projection,
+      ConsistentRead: true,
+      ScanIndexForward: !descending,
+      Limit: limit,
+      ExclusiveStartKey: after,
+    });
+    return { items: Items.map((item) => fromItem(item) as FoundItem), next: LastEvaluatedKey };
+  }
+
+  /** All items of a range, a page at a time. */
+  async *pages(range: KeyRange, query: RangeQuery = {}): AsyncGenerator<readonly FoundItem[]> {
+    let after: DynamoDBItem | undefined;
+    do {
+      const { items, next } = await this.query(range, { ...query, after });
+      yield items;
+      after = next;
+    } while (after);
+  }
+
+  /** The items that are there, in no order. */
+  async getAll(keys: readonly ItemKey[]): Promise<readonly FoundItem[]> {
+    const found: FoundItem[] = [];
+    await this.#inBatches(keys.map(keyItem), readAtOnce, async (Keys) => {
+      const RequestItems = { [this.#table.TableName]: { Keys, ConsistentRead: true } };
+      const { Responses, UnprocessedKeys } = await this.#client.batchGetItem({ RequestItems });
+      for (const item of Responses?.[this.#table.TableName] ?? []) found.push(fromItem(item) as FoundItem);
+      const left = UnprocessedKeys?.[this.#table.TableName] as { readonly Keys?: readonly object[] } | undefined;
+      return left?.Keys ?? [];
+    });
+    return found;
+  }
+
+  async putAll(items: readonly FoundItem[]): Promise<void> {
+    await this.#writeAll(items.map((item) => ({ PutRequest: { Item: toItem(item) } })));
+  }
+
+  async deleteAll(keys: readonly ItemKey[]): Promise<void> {
+    await this.#writeAll(keys.map((key) => ({ DeleteRequest: { Key: keyItem(key) } })));
+  }
+
+  async #writeAll(requests: readonly object[]): Promise<void> {
+    await this.#inBatches(requests, deletedAtOnce, async (batch) => {
+      const RequestItems = { [this.#table.TableName]: batch };
+      const { UnprocessedItems } = await this.#client.batchWriteItem({ RequestItems });
+      return UnprocessedItems?.[this.#table.TableName] ?? [];
+    });
+  }
+
+  /** Asks again for what the service has left undone, ever more slowly. */
+  async #inBatches(
+    all: readonly object[],
+    size: number,
+    ask: (batch: readonly object[]) => Promise<readonly object[]>,
+  ): Promise<void> {
+    for (let at = 0; at < all.length; at += size) {
+      let left = await ask(all.slice(at, at + size));
+      for (let attempt = 1; left.length > 0; attempt++) {
+        if (attempt === maxAttempts) throw new Error(`${left.length} requests of a batch were left undone`);
+        await pause(this.#clock, Math.min(shortestPauseMs * 2 ** attempt, longestPauseMs));
+        left = await ask(left);
+      }
+    }
+  }
+}
+
+const refused = "ConditionalCheckFailedException";
+const forbidden =
+  /AccessDenied|UnrecognizedClient|Authentication|ExpiredToken|Signature|Credentials|IncompleteSignature/;
+const mistaken = new Set([
+  "ValidationException",
+  "ResourceNotFoundException",
+  "ItemCollectionSizeLimitExceededException",
+]);
+
+/** What an error of the client means. Throttling, and whatever is not known, is worth another attempt. */
+export function dynamoDBFailure(error: unknown): StorageFailure {
+  const { name } = Object(error) as { readonly name?: unknown };
+  if (mistaken.has(String(name))) return "io";
+  return forbidden.test(String(name)) ? "permission" : "unavailable";
+}
+
+async function holds(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if ((Object(error) as { readonly name?: unknown }).name === refused) return false;
+    throw error;
+  }
+}
+
+function keyItem({ pk, sk }: ItemKey): Record<string, object> {
+  return toItem({ pk, sk });
+}
+
+/** A condition with the names and values of all expressions of a request. */
+function expressionOf(condition: Condition | undefined, ...others: readonly string[]) {
+  const texts = [condition?.if ?? "", ...others].join(" ");
+  const names = new Set(texts.match(/#\w+/g));
+  return {
+    ...(condition?.if && { ConditionExpression: condition.if }),
+    ...(names.size > 0 && {
+      ExpressionAttributeNames: Object.fromEntries([...names].map((name) => [name, name.slice(1)])),
+    }),
+    ...(condition?.values && { ExpressionAttributeValues: toItem(condition.values) }),
+  };
+}

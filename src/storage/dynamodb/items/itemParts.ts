@@ -1,0 +1,61 @@
+import { concatenated } from "../../../internal/bytes.ts";
+import type { Attributes } from "./attributes.ts";
+import type { DynamoDBConnection, FoundItem } from "./DynamoDBConnection.ts";
+import { type ItemKey, partKey, partRange } from "./itemKeys.ts";
+
+/** The most bytes that an append has beside its other attributes: an item takes 400 KB. */
+export const inlineBytes = 380 * 1024;
+
+/** What bytes belong to: each has parts of its own. */
+export interface PartsOwner {
+  readonly agentId: string;
+  /** The owner that stores them. */
+  readonly generation: number;
+  /** One thing of this agent and this owner. */
+  readonly id: string;
+}
+
+/** Bytes of an item: in it, or in so many parts. */
+export interface Content extends Attributes {
+  readonly bytes?: Uint8Array;
+  readonly parts?: number;
+}
+
+/** Stores the parts of what is too large for one item, and gives the attributes that the item needs. */
+export async function putParts(
+  connection: DynamoDBConnection,
+  owner: PartsOwner,
+  bytes: Uint8Array,
+  inline: number = inlineBytes,
+): Promise<Content> {
+  if (bytes.length <= inline) return { bytes };
+  const count = Math.ceil(bytes.length / inlineBytes);
+  const partOf = (index: number) => bytes.slice(index * inlineBytes, (index + 1) * inlineBytes);
+  await connection.putAll(
+    Array.from({ length: count }, (_, index) => ({ ...keyOf(owner, index), bytes: partOf(index) })),
+  );
+  return { parts: count };
+}
+
+/** The bytes of an item; `undefined` if they were removed. */
+export async function bytesOf(
+  connection: DynamoDBConnection,
+  owner: PartsOwner,
+  { bytes, parts }: Attributes,
+): Promise<Uint8Array | undefined> {
+  if (parts === undefined) return bytes as Uint8Array | undefined;
+  const found: FoundItem[] = [];
+  const { agentId, generation, id } = owner;
+  for await (const page of connection.pages(partRange(agentId, generation, id))) found.push(...page);
+  if (found.length !== parts) return undefined;
+  return concatenated(found.map((part) => part["bytes"] as Uint8Array));
+}
+
+/** The keys of the parts of an item. */
+export function partKeys(owner: PartsOwner, { parts }: Attributes): readonly ItemKey[] {
+  return Array.from({ length: Number(parts ?? 0) }, (_, index) => keyOf(owner, index));
+}
+
+function keyOf({ agentId, generation, id }: PartsOwner, index: number): ItemKey {
+  return partKey(agentId, generation, id, index);
+}

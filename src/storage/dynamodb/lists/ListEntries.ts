@@ -1,0 +1,130 @@
+import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
+import { together } from "../../../internal/together.ts";
+import type { Condition, DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import {
+  compareBytes,
+  type ItemKey,
+  type KeyRange,
+  listPartition,
+  placeBytes,
+  placeKey,
+  sortedPart,
+} from "../items/itemKeys.ts";
+import type { Picture, Pictures } from "./Picture.ts";
+import type { TableSelection } from "../../table/LogTable.ts";
+
+/** An agent that may be in a list. */
+export interface ListEntry {
+  readonly agentId: string;
+  readonly order: string;
+  /** In which list it was found. Absent: in that of all agents. */
+  readonly status?: string | undefined;
+  /** The bytes of `order` and id. */
+  readonly place: Uint8Array;
+}
+
+/** Which part of a list to read. */
+export type EntrySelection = Pick<TableSelection, "after" | "dueBefore" | "updatedBefore">;
+
+const lastPlace = new Uint8Array(1024).fill(0xff);
+
+/**
+ * The lists of agents: one for each status, and one of all. An entry says that an agent may be in the list at this place;
+ * what its summary says decides. So there may be more entries than agents, but none is missing.
+ */
+export class ListEntries {
+  readonly #connection: DynamoDBConnection;
+  readonly #sha256: () => Promise<Sha256>;
+
+  constructor(connection: DynamoDBConnection, sha256: () => Promise<Sha256>) {
+    this.#connection = connection;
+    this.#sha256 = sha256;
+  }
+
+  /** Makes the entries of an agent as it will be. They do not say less than what is true until then. */
+  async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
+    const { generation, status, order } = next;
+    const entry = { agent: agentId, order, gen: generation, step };
+    const condition = olderThan({ generation, step }, true);
+    const due = lower(next.dueAt, current?.status === status ? current.dueAt : undefined);
+    const updated = Math.min(next.updatedAt, current?.updatedAt ?? Infinity);
+    const [inStatus, inAll] = [await this.#key(status, order, agentId), await this.#key(undefined, order, agentId)];
+    await together(
+      this.#connection.put(inStatus, { ...entry, due, updated }, condition),
+      order === current?.order || this.#connection.put(inAll, entry, condition),
+    );
+  }
+
+  /** Removes the entries of a picture, but not those of the one that is kept, nor what a later step has made. */
+  async remove(
+    agentId: string,
+    { status, order }: Picture,
+    written: Pick<Pictures, "generation" | "step">,
+    kept: Picture | undefined,
+  ): Promise<void> {
+    const condition = olderThan(written, false);
+    if (status !== kept?.status || order !== kept.order)
+      await this.#connection.delete(await this.#key(status, order, agentId), condition);
+    if (order !== kept?.order) await this.#connection.delete(await this.#key(undefined, order, agentId), condition);
+  }
+
+  /** The entries of a list, in their order. */
+  async *read(status: string | undefined, selection: EntrySelection): AsyncGenerator<ListEntry> {
+    const { after } = selection;
+    const behind = after === undefined ? undefined : placeBytes(after.order, after.agentId);
+    // Keys that begin with the same bytes as a long one are sorted here.
+    let alike: ListEntry[] = [];
+    for await (const items of this.#connection.pages(rangeBehind(status, behind), queryOf(status, selection))) {
+      for (const item of items) {
+        const entry = entryOf(item, status);
+        if (alike[0] && compareBytes(sortedPart(alike[0].place), sortedPart(entry.place)) !== 0) {
+          yield* inOrder(alike, behind);
+          alike = [];
+        }
+        alike.push(entry);
+      }
+    }
+    yield* inOrder(alike, behind);
+  }
+
+  async #key(status: string | undefined, order: string, agentId: string): Promise<ItemKey> {
+    return { pk: listPartition(status), sk: placeKey(order, agentId, await this.#sha256()) };
+  }
+}
+
+function entryOf({ agent, order }: FoundItem, status: string | undefined): ListEntry {
+  const [agentId, text] = [agent as string, order as string];
+  return { agentId, order: text, status, place: placeBytes(text, agentId) };
+}
+
+function inOrder(entries: readonly ListEntry[], behind: Uint8Array | undefined): readonly ListEntry[] {
+  const left = entries.filter(({ place }) => behind === undefined || compareBytes(place, behind) > 0);
+  return left.length < 2 ? left : left.toSorted((one, other) => compareBytes(one.place, other.place));
+}
+
+function rangeBehind(status: string | undefined, behind: Uint8Array | undefined): KeyRange {
+  const from = behind === undefined || behind.length === 0 ? Uint8Array.of(0) : sortedPart(behind);
+  return { pk: listPartition(status), from, to: lastPlace };
+}
+
+function queryOf(status: string | undefined, { dueBefore, updatedBefore }: EntrySelection) {
+  if (status === undefined) return {};
+  const asked = [
+    ...(dueBefore === undefined ? [] : ["#due <= :due"]),
+    ...(updatedBefore === undefined ? [] : ["#updated <= :updated"]),
+  ];
+  if (asked.length === 0) return {};
+  const filter: Condition = { if: asked.join(" AND "), values: { ":due": dueBefore, ":updated": updatedBefore } };
+  return { filter };
+}
+
+function lower(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+/** Holds for an item that an earlier step has written; for the one of this step only if `orSame`. */
+function olderThan({ generation, step }: Pick<Pictures, "generation" | "step">, orSame: boolean): Condition {
+  const condition = `#gen < :g OR (#gen = :g AND #step ${orSame ? "<=" : "<"} :s)`;
+  const values = { ":g": generation, ":s": step };
+  return { if: orSame ? `attribute_not_exists(#pk) OR ${condition}` : condition, values };
+}

@@ -1,0 +1,162 @@
+import { together } from "../../../internal/together.ts";
+import type { TableSummary } from "../../table/LogTable.ts";
+import type { Condition, DynamoDBConnection } from "../items/DynamoDBConnection.ts";
+import { summaryKey } from "../items/itemKeys.ts";
+import { partKeys, putParts } from "../items/itemParts.ts";
+import type { ListEntries } from "./ListEntries.ts";
+import {
+  isRemoval,
+  type Mark,
+  type Picture,
+  pictureOf,
+  pictureParts,
+  type Pictures,
+  picturesItem,
+  picturesOf,
+} from "./Picture.ts";
+import type { SlotChain } from "../slots/SlotChain.ts";
+
+/** Two texts of this size fit into one item. */
+const inlineText = 150 * 1024;
+
+/** What is known of an agent for lists, when the log has been asked about what was marked. */
+export interface Resolved {
+  readonly pictures: Pictures | undefined;
+  readonly current: Picture | undefined;
+  /** What is not, or no more. */
+  readonly obsolete: readonly Picture[];
+}
+
+/**
+ * The summaries of agents. A change is marked before its append and settled after it, so an agent is in a list from before
+ * the append on, and the log decides what is true between.
+ */
+export class Summaries {
+  readonly #connection: DynamoDBConnection;
+  readonly #slots: SlotChain;
+  readonly #entries: ListEntries;
+
+  constructor(connection: DynamoDBConnection, slots: SlotChain, entries: ListEntries) {
+    this.#connection = connection;
+    this.#slots = slots;
+    this.#entries = entries;
+  }
+
+  /** What is true of an agent. */
+  async resolve(agentId: string, known?: Pictures): Promise<Resolved> {
+    const pictures = known ?? (await this.#read(agentId));
+    const { current, next } = pictures ?? {};
+    if (next === undefined) return { pictures, current, obsolete: [] };
+    const picture = isRemoval(next) ? undefined : next;
+    if (await this.#isStored(agentId, next)) return { pictures, current: picture, obsolete: listOf(current) };
+    // It may have been settled since, and its append removed.
+    const now = await this.#read(agentId);
+    return isSame(now, pictures) ? { pictures, current, obsolete: listOf(picture) } : this.resolve(agentId, now);
+  }
+
+  /** Says what is about to be appended. False: another owner has come. */
+  async mark(
+    agentId: string,
+    summary: TableSummary,
+    { slot, generation }: Pick<Picture, "slot" | "generation">,
+    known: Pictures | undefined,
+  ): Promise<Settling | false> {
+    const { current, obsolete } = await this.resolve(agentId, known);
+    const given = pictureOf(summary, slot, generation, {});
+    const text = new TextEncoder().encode(summary.text);
+    const content = await putParts(this.#connection, pictureParts(agentId, given), text, inlineText);
+    const next = { ...given, content };
+    const pictures = { generation, step: 2 * slot, current, next };
+    const [written] = await together(
+      this.#write(agentId, pictures),
+      this.#entries.put(agentId, next, pictures.step, current),
+    );
+    return written && { pictures, next, obsolete: [...obsolete, ...listOf(current)] };
+  }
+
+  /** Says that the agent is about to be dropped. */
+  async markRemoval(agentId: string, removal: { slot: number; generation: number; start: number }): Promise<boolean> {
+    const { current } = await this.resolve(agentId);
+    if (current === undefined) return true;
+    return this.#write(agentId, { generation: removal.generation, step: 2 * removal.slot, current, next: removal });
+  }
+
+  /** Says that what was marked is appended. Gives what is there then, if that is known. */
+  async settle(agentId: string, { pictures, next, obsolete }: Settling): Promise<Pictures | undefined> {
+    const settled = { generation: pictures.generation, step: pictures.step + 1, current: next };
+    const old = obsolete.filter(({ slot, generation }) => slot !== next.slot || generation !== next.generation);
+    if (!(await this.#write(agentId, settled))) return undefined;
+    await this.#forget(agentId, old, settled, next);
+    return settled;
+  }
+
+  /** Settles what an owner before has marked, or this one without an answer: its append may then be removed. */
+  async repair(agentId: string, generation: number): Promise<void> {
+    const { pictures, current, obsolete } = await this.resolve(agentId);
+    if (pictures?.next === undefined) return;
+    const settled = { generation, step: 2 * pictures.next.slot + 1, current };
+    if (await this.#write(agentId, settled)) await this.#forget(agentId, obsolete, settled, current);
+  }
+
+  /** Removes what is there of a dropped agent, of owners up to this generation. */
+  async remove(agentId: string, generation: number): Promise<void> {
+    const pictures = await this.#read(agentId);
+    if (pictures === undefined || pictures.generation > generation) return;
+    const { current, next } = pictures;
+    const all = [...listOf(current), ...(next && !isRemoval(next) ? [next] : [])];
+    await this.#forget(agentId, all, { generation, step: Number.MAX_SAFE_INTEGER }, undefined);
+    await this.#connection.delete(summaryKey(agentId), { if: "#gen <= :g", values: { ":g": generation } });
+  }
+
+  async #read(agentId: string): Promise<Pictures | undefined> {
+    const item = await this.#connection.get(summaryKey(agentId));
+    return item && picturesOf(item);
+  }
+
+  #write(agentId: string, pictures: Pictures): Promise<boolean> {
+    return this.#connection.put(summaryKey(agentId), picturesItem(pictures), notNewer(pictures));
+  }
+
+  async #isStored(agentId: string, mark: Mark): Promise<boolean> {
+    const item = await this.#slots.get(agentId, mark.slot);
+    // Who takes over carries the start of the log on.
+    if (isRemoval(mark)) return Number(item?.["start"] ?? 0) >= mark.start;
+    return item?.["gen"] === mark.generation;
+  }
+
+  /** Removes entries and texts of pictures that nothing shows any more. */
+  async #forget(
+    agentId: string,
+    pictures: readonly Picture[],
+    written: Pick<Pictures, "generation" | "step">,
+    kept: Picture | undefined,
+  ): Promise<void> {
+    for (const picture of pictures) {
+      await this.#entries.remove(agentId, picture, written, kept);
+      await this.#connection.deleteAll(partKeys(pictureParts(agentId, picture), picture.content));
+    }
+  }
+}
+
+function listOf(picture: Picture | undefined): readonly Picture[] {
+  return picture ? [picture] : [];
+}
+
+function isSame(one: Pictures | undefined, other: Pictures | undefined): boolean {
+  return one?.step === other?.step && one?.generation === other?.generation;
+}
+
+/** What is left to do when an append is stored. */
+export interface Settling {
+  readonly pictures: Pictures;
+  readonly next: Picture;
+  readonly obsolete: readonly Picture[];
+}
+
+/** Holds for an item that no later step has written. */
+export function notNewer({ generation, step }: Pick<Pictures, "generation" | "step">): Condition {
+  return {
+    if: "attribute_not_exists(#pk) OR #gen < :g OR (#gen = :g AND #step <= :s)",
+    values: { ":g": generation, ":s": step },
+  };
+}

@@ -1,0 +1,79 @@
+import { mergeSorted } from "../../../internal/mergeSorted.ts";
+import type { TableListed, TableSelection } from "../../table/LogTable.ts";
+import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import { compareBytes, headKey, summaryKey } from "../items/itemKeys.ts";
+import { bytesOf } from "../items/itemParts.ts";
+import type { ListEntries, ListEntry } from "./ListEntries.ts";
+import { type Picture, pictureParts, picturesOf } from "./Picture.ts";
+import type { Summaries } from "./Summaries.ts";
+import { headOf } from "../slots/AgentHeads.ts";
+
+/** How many agents are looked at together. */
+const agentsAtOnce = 50;
+const maxAttempts = 5;
+
+/** What a list is read from. */
+export interface ListSources {
+  readonly connection: DynamoDBConnection;
+  readonly entries: ListEntries;
+  readonly summaries: Summaries;
+}
+
+/** A page of agents. Entries that are true no more are passed over. */
+export async function listAgents(sources: ListSources, selection: TableSelection): Promise<readonly TableListed[]> {
+  const lists = selection.statuses ?? [undefined];
+  const streams = lists.map((status) => sources.entries.read(status, selection));
+  const merged = mergeSorted(streams, (one, other) => compareBytes(one.place, other.place));
+  const size = Math.min(selection.limit, agentsAtOnce);
+  const listed: TableListed[] = [];
+  let waiting: ListEntry[] = [];
+  for await (const entry of merged) {
+    if (waiting.push(entry) < size) continue;
+    listed.push(...(await look(sources, waiting)));
+    waiting = [];
+    if (listed.length >= selection.limit) break;
+  }
+  if (waiting.length > 0) listed.push(...(await look(sources, waiting)));
+  return listed.slice(0, selection.limit);
+}
+
+/** The agents of some entries, as they are. */
+async function look(sources: ListSources, entries: readonly ListEntry[]): Promise<readonly TableListed[]> {
+  const ids = [...new Set(entries.map(({ agentId }) => agentId))];
+  const items = await sources.connection.getAll(ids.flatMap((id) => [headKey(id), summaryKey(id)]));
+  const byKey = new Map(items.map((item) => [nameOf(item), item]));
+  const listed: TableListed[] = [];
+  for (const entry of entries) {
+    const [head, summary] = [headKey(entry.agentId), summaryKey(entry.agentId)].map((key) => byKey.get(nameOf(key)));
+    const found = head && summary && (await show(sources, entry, head, summary));
+    if (found) listed.push(found);
+  }
+  return listed;
+}
+
+async function show(
+  { connection, summaries }: ListSources,
+  entry: ListEntry,
+  head: FoundItem,
+  summary: FoundItem,
+): Promise<TableListed | undefined> {
+  const { agentId, order } = entry;
+  let known = picturesOf(summary);
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { current, pictures } = await summaries.resolve(agentId, attempt === 0 ? known : undefined);
+    if (current === undefined || pictures === undefined || !isMeant(entry, current)) return undefined;
+    const bytes = await bytesOf(connection, pictureParts(agentId, current), current.content);
+    if (bytes) return { agentId, order, text: new TextDecoder().decode(bytes), head: headOf(head) };
+    // Its parts were removed, since a newer one has settled.
+    known = pictures;
+  }
+  throw new Error(`the summary of an agent kept changing while it was read`);
+}
+
+function isMeant({ status, order }: ListEntry, picture: Picture): boolean {
+  return picture.order === order && (status === undefined || picture.status === status);
+}
+
+function nameOf({ pk, sk }: Pick<FoundItem, "pk" | "sk">): string {
+  return `${sk[0]} ${pk}`;
+}

@@ -1,0 +1,141 @@
+import type { TablePage, TableRange, TableRow } from "../../table/LogTable.ts";
+import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import { bytesOf, type PartsOwner } from "../items/itemParts.ts";
+import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from "../items/itemKeys.ts";
+import type { SlotChain } from "./SlotChain.ts";
+import { endOf, type SlotState } from "./SlotState.ts";
+
+/** A page ends behind this many bytes. */
+const pageBytes = 4 * 1024 * 1024;
+
+/** Positions from the first to the last, in one part of the log. */
+interface Segment {
+  readonly range: KeyRange;
+  /** Whether its appends were taken from another log. */
+  readonly isTaken: boolean;
+  positionOf(item: FoundItem): number;
+  partsOf(item: FoundItem): PartsOwner;
+}
+
+/** Reads appends. The first part of a log may have been taken from another log: it is in a place of its own. */
+export class SlotReader {
+  readonly #connection: DynamoDBConnection;
+  readonly #slots: SlotChain;
+
+  constructor(connection: DynamoDBConnection, slots: SlotChain) {
+    this.#connection = connection;
+    this.#slots = slots;
+  }
+
+  async rows(agentId: string, { after, upTo = Infinity, sinceSnapshot, last }: TableRange): Promise<TablePage> {
+    const { state } = await this.#slots.last(agentId);
+    const [first, end] = [Math.max(after, state.start) + 1, Math.min(upTo, Number.MAX_SAFE_INTEGER)];
+    const { start } = state;
+    if (last) return { start, rows: await this.#last(agentId, state, first, end), more: false };
+    if (sinceSnapshot) {
+      const page = await this.#sinceSnapshot(agentId, state, first, end);
+      if (page) return { start, ...page };
+    }
+    return { start, ...(await this.#page(agentId, state, first, end)) };
+  }
+
+  /** The segments in which positions of a range are. */
+  segments(agentId: string, { taken, offset, start }: SlotState, first: number, last: number): readonly Segment[] {
+    const isTaken = taken.by !== 0 && taken.end > start;
+    const segments: Segment[] = [];
+    if (isTaken && first <= taken.end) segments.push(takenSegment(agentId, taken.by, first, Math.min(last, taken.end)));
+    const own = isTaken ? Math.max(first, taken.end + 1) : first;
+    if (own <= last) segments.push(ownSegment(agentId, offset, own, last));
+    return segments;
+  }
+
+  async #last(agentId: string, state: SlotState, first: number, end: number): Promise<TableRow[]> {
+    for (const segment of this.segments(agentId, state, first, end).toReversed()) {
+      // The last may be a claim.
+      const pages = this.#connection.pages(segment.range, { descending: true, limit: 2 });
+      for await (const items of pages) {
+        const { rows } = await this.#rowsOf(segment, items);
+        if (rows.length > 0) return rows.slice(0, 1);
+      }
+    }
+    return [];
+  }
+
+  /** The page that begins with the newest snapshot of a range; `undefined` if there is none. */
+  async #sinceSnapshot(
+    agentId: string,
+    state: SlotState,
+    first: number,
+    end: number,
+  ): Promise<Omit<TablePage, "start"> | undefined> {
+    let snapshot = end >= endOf(state) ? state.snapshot : await this.#snapshotAt(agentId, state, first, end);
+    while (snapshot >= first) {
+      const page = await this.#page(agentId, state, snapshot, end);
+      if (page.rows[0]?.position === snapshot) return page;
+      // It was removed since.
+      snapshot = await this.#snapshotAt(agentId, state, first, snapshot - 1);
+    }
+    return undefined;
+  }
+
+  /** The newest snapshot that an append up to a position knows. */
+  async #snapshotAt(agentId: string, state: SlotState, first: number, upTo: number): Promise<number> {
+    for (const { range } of this.segments(agentId, state, first, upTo).toReversed()) {
+      const { items } = await this.#connection.query(range, { descending: true, limit: 1, only: ["snapshot"] });
+      if (items[0]) return Math.min(Number(items[0]["snapshot"] ?? 0), upTo);
+    }
+    return 0;
+  }
+
+  async #page(agentId: string, state: SlotState, first: number, end: number): Promise<Omit<TablePage, "start">> {
+    for (const segment of this.segments(agentId, state, first, end)) {
+      for await (const items of this.#connection.pages(segment.range)) {
+        const { rows, isWhole } = await this.#rowsOf(segment, items);
+        const last = rows.at(-1)?.position;
+        if (last !== undefined) return { rows, more: last < end && !(isWhole && last >= endOf(state)) };
+      }
+    }
+    return { rows: [], more: false };
+  }
+
+  async #rowsOf(segment: Segment, items: readonly FoundItem[]) {
+    const rows: TableRow[] = [];
+    let bytes = 0;
+    for (const item of items) {
+      const row = await this.#row(segment, item);
+      if (row) rows.push(row);
+      bytes += row?.line.length ?? 0;
+      if (bytes > pageBytes) return { rows, isWhole: false };
+    }
+    return { rows, isWhole: true };
+  }
+
+  /** `undefined` for a claim, and for an append whose bytes are removed. */
+  async #row(segment: Segment, item: FoundItem): Promise<TableRow | undefined> {
+    if (item["claim"] !== undefined) return undefined;
+    const line = await bytesOf(this.#connection, segment.partsOf(item), item);
+    return line && { position: segment.positionOf(item), line };
+  }
+}
+
+/** What the parts of an append are stored under. */
+export function appendParts(agentId: string, item: FoundItem): PartsOwner {
+  return { agentId, generation: Number(item["gen"]), id: `append ${slotOf(item.sk)}` };
+}
+
+/** What the parts of an append from another log are stored under. */
+export function takenParts(agentId: string, generation: number, position: number): PartsOwner {
+  return { agentId, generation, id: `taken ${position}` };
+}
+
+function ownSegment(agentId: string, offset: number, first: number, last: number): Segment {
+  const positionOf = (item: FoundItem) => slotOf(item.sk) - offset;
+  const range = slotRange(agentId, first + offset, last + offset);
+  return { range, isTaken: false, positionOf, partsOf: (item) => appendParts(agentId, item) };
+}
+
+function takenSegment(agentId: string, generation: number, first: number, last: number): Segment {
+  const positionOf = (item: FoundItem) => stagedPosition(item.sk);
+  const partsOf = (item: FoundItem) => takenParts(agentId, generation, positionOf(item));
+  return { range: stagedRange(agentId, generation, first, last), isTaken: true, positionOf, partsOf };
+}

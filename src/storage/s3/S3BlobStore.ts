@@ -1,0 +1,134 @@
+import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { StorageError, type StorageFailure } from "../../errors/storage/StorageError.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { BlobStore } from "../BlobStore.ts";
+import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import type { S3Client } from "./S3Client.ts";
+import { z } from "zod";
+
+/** The bucket, and where in it blobs are. */
+export interface S3BlobStoreOptions {
+  /** `new S3()` of `@aws-sdk/client-s3`. It is not destroyed. */
+  readonly client: S3Client;
+  readonly bucket: string;
+  /** What keys begin with, such as `"agents/"`. Default: nothing. */
+  readonly prefix?: string | undefined;
+  /** Default: Node's own where there is Node, JavaScript elsewhere. */
+  readonly sha256?: Sha256 | undefined;
+}
+
+const optionsSchema = strictOptions({
+  client: objectWithMethods<S3Client>("putObject", "getObject", "deleteObject"),
+  bucket: nonEmptyString,
+  prefix: z.string().max(512).optional(),
+  sha256: sha256Schema.optional(),
+});
+
+/**
+ * Large values of agents in an S3 bucket, for the option `blobs` of a storage. The key of a blob is the prefix, the SHA-256
+ * of the agent id in hex, a slash, and the name that the reference has behind `blob://`. Contents never change once put.
+ *
+ * @throws InvalidInputError when an option is unknown or has a wrong value.
+ */
+export class S3BlobStore implements BlobStore {
+  readonly #client: S3Client;
+  readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #sha256: () => Promise<Sha256>;
+
+  constructor(options: S3BlobStoreOptions) {
+    checkSchema(optionsSchema, options, "options of the S3 blobs");
+    const { client, bucket, prefix = "", sha256 } = options;
+    this.#client = client;
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
+  }
+
+  /** @throws StorageError when the bucket could not be written to. */
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    assertAgentId(agentId);
+    // The caller may change its bytes as soon as this method has returned.
+    const copy = new Uint8Array(bytes);
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
+    await this.#putAt(agentId, reference, copy);
+    return reference;
+  }
+
+  /** @throws CorruptBlobError when the object was changed; StorageError when it could not be read. */
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    assertAgentId(agentId);
+    const hash = parseBlobReference(reference)?.hash;
+    if (hash === undefined) return undefined;
+    const bytes = await this.#ask("get of a blob", agentId, async () => this.#read(await this.#at(agentId, reference)));
+    if (bytes && (await this.#sha256()).hex(bytes) !== hash) throw new CorruptBlobError(agentId, reference);
+    return bytes;
+  }
+
+  /** Reads the blob and puts it. @throws as `get` and `put` do. */
+  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    assertAgentId(toAgentId);
+    const bytes = await this.get(fromAgentId, reference);
+    if (bytes) await this.#putAt(toAgentId, reference, bytes);
+    return bytes !== undefined;
+  }
+
+  /** @throws StorageError when the bucket could not be reached. */
+  async delete(agentId: string, reference: string): Promise<void> {
+    assertAgentId(agentId);
+    if (parseBlobReference(reference) === undefined) return;
+    const at = await this.#at(agentId, reference);
+    await this.#ask("delete of a blob", agentId, () => this.#client.deleteObject(at));
+  }
+
+  async #putAt(agentId: string, reference: string, bytes: Uint8Array): Promise<void> {
+    const at = await this.#at(agentId, reference);
+    await this.#ask("put of a blob", agentId, () => this.#client.putObject({ ...at, Body: bytes }));
+  }
+
+  async #read(at: object): Promise<Uint8Array | undefined> {
+    try {
+      const { Body } = await this.#client.getObject(at);
+      return Body && new Uint8Array(await Body.transformToByteArray());
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #at(agentId: string, reference: string) {
+    const agent = (await this.#sha256()).hex(agentId);
+    return { Bucket: this.#bucket, Key: `${this.#prefix}${agent}/${reference.slice("blob://".length)}` };
+  }
+
+  async #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+    try {
+      return await call();
+    } catch (error) {
+      const of = `agent ${JSON.stringify(agentId)} in the bucket ${this.#bucket}`;
+      throw new StorageError(failureOf(error), operation, of, { cause: error });
+    }
+  }
+}
+
+interface S3Failure {
+  readonly name?: unknown;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+function isMissing(error: unknown): boolean {
+  const { name } = Object(error) as S3Failure;
+  return name === "NoSuchKey" || name === "NotFound";
+}
+
+function failureOf(error: unknown): StorageFailure {
+  const { name, $metadata } = Object(error) as S3Failure;
+  if (name === "NoSuchBucket") return "io";
+  const status = $metadata?.httpStatusCode;
+  return status === 401 || status === 403 || name === "CredentialsProviderError" ? "permission" : "unavailable";
+}

@@ -1,0 +1,40 @@
+import { DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
+import { toItem } from "../../../src/storage/dynamodb/items/attributes.ts";
+import { blobKey, type ItemKey, slotKey } from "../../../src/storage/dynamodb/items/itemKeys.ts";
+import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
+import { alterByte } from "../../testing/log/RememberingSha256.ts";
+import type { ReopenableHarness } from "../../testing/log/ReopenableHarness.ts";
+import { localDynamoDB, newTable } from "./localDynamoDB.ts";
+import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
+
+/** A log in a table of its own, which many processes use. */
+export async function inDynamoDB(): Promise<ReopenableHarness> {
+  const [database, tableName, clocks] = [await localDynamoDB(), await newTable(), new ProcessClocks()];
+  const clients: WatchedDynamoDB[] = [];
+  const reopen = () => {
+    const client = new WatchedDynamoDB(database);
+    clients.push(client);
+    const clock = clocks.start();
+    return new DynamoDBPersistenceStorageProvider({ client, tableName, clock, processIdentity: anyProcess }).log;
+  };
+  const alter = async (key: ItemKey) => {
+    const { Item } = await database.getItem({ TableName: tableName, Key: toItem({ ...key }) as never });
+    const bytes = Item?.["bytes"]?.B;
+    if (bytes === undefined) throw new Error("there is nothing to alter");
+    alterByte(bytes);
+    await database.putItem({ TableName: tableName, Item });
+  };
+  return {
+    log: reopen(),
+    reopen,
+    advance: async (ms) => {
+      clocks.advance(ms);
+      for (const client of clients) await client.idle();
+    },
+    silence: () => clocks.stopAll(),
+    alter: (agentId, at) => alter(slotKey(agentId, at)),
+    alterBlob: (agentId, reference) => alter(blobKey(agentId, reference)),
+    loseAnswer: () => clients.forEach((client) => (client.losesAnswer = true)),
+  };
+}
