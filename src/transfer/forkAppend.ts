@@ -1,4 +1,5 @@
 import { leanRecords } from "../checkpoint/format/leanRecords.ts";
+import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import { forkRecords } from "../checkpoint/moment/forkRecords.ts";
 import { momentAt } from "../checkpoint/moment/momentAt.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
@@ -22,6 +23,8 @@ export interface ForkedLog {
   readonly index: LogProjection;
   /** `undefined`: the head. */
   readonly target: CheckpointPoint | undefined;
+  /** The names that checkpoints have now. Absent: those of the log. */
+  readonly names?: CheckpointNames | undefined;
   /** The last append that is copied. */
   readonly end: { readonly position: number; readonly checksum: string };
 }
@@ -42,7 +45,7 @@ export async function recordsOfFork(
   source: ForkedLog,
   { forkId, at, sha256, log, blobsOf }: ForkPlace,
 ): Promise<readonly AgentRecord[]> {
-  const { index, target, agentId, end } = source;
+  const { index, target, agentId, end, names } = source;
   const values = await valuesOf(log, blobsOf, source);
   return forkRecords(index, target, {
     agentId: forkId,
@@ -50,6 +53,7 @@ export async function recordsOfFork(
     end,
     nextLane: index.nextLane + randomNumber(),
     newRunId: randomId(),
+    names,
     at,
     usage: index.run && index.usageOf(index.run.run),
     sha256,

@@ -1,4 +1,6 @@
+import type { CheckpointNames } from "../lines/CheckpointNames.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
+import type { NameRecord } from "../records/NameRecord.ts";
 import type { OriginRecord, RunRecord, StatusRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { statusAfter, type StatusState } from "../state/StatusState.ts";
@@ -17,6 +19,8 @@ export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "n
   readonly nextLane: number;
   /** The id of the run, if that of the checkpoint has ended. */
   readonly newRunId: string;
+  /** The names that checkpoints of the agent have now. Absent: those of the copied log. */
+  readonly names?: CheckpointNames | undefined;
 }
 
 /**
@@ -34,7 +38,19 @@ export function forkRecords(
   const version = (target ?? index.latest)?.version ?? 0;
   const origin: OriginRecord = { kind: "origin", agentId: from, version, ...end, nextLane };
   const over: AgentRecord[] = index.rollback ? [{ kind: "rollback_end", target: index.rollback.target }] : [];
-  return [origin, ...over, ...linesOf(index, target, options)];
+  return [origin, ...over, ...namesNow(index, options), ...linesOf(index, target, options)];
+}
+
+/** A name is what people find a checkpoint by: what was named, renamed or removed after the moment counts in the fork, too. */
+function namesNow(index: LogProjection, { names = index.names }: ForkOptions): readonly NameRecord[] {
+  const gone = [...index.names.entries()].filter(([name, version]) => names.versionOf(name) !== version);
+  const given = [...names.entries()].filter(
+    ([name, version]) => index.checkpoints.has(version) && index.names.versionOf(name) !== version,
+  );
+  return [
+    ...gone.map(([name]) => ({ kind: "name", name }) as const),
+    ...given.map(([name, version]) => ({ kind: "name", name, version }) as const),
+  ];
 }
 
 /** The lines, with the run and the status that they go on in. None, where nothing has begun or all has ended. */

@@ -1,3 +1,4 @@
+import type { CheckpointNames } from "../../checkpoint/lines/CheckpointNames.ts";
 import { momentAt } from "../../checkpoint/moment/momentAt.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
@@ -45,6 +46,7 @@ interface Source {
   readonly agentId: string;
   readonly index: LogProjection;
   readonly target: CheckpointPoint | undefined;
+  readonly names?: CheckpointNames;
   readonly end: { readonly position: number; readonly checksum: string };
   readonly generation: number;
 }
@@ -59,7 +61,7 @@ async function readSource(log: RecordLog, agentId: string, checkpointId: string 
   const source = upTo === whole.end.position ? whole : await readUpTo(log, agentId, { upTo });
   const target = source.index.checkpoints.get(point.version);
   if (!target) throw new CheckpointNotFoundError(agentId, checkpointId, []);
-  return { ...source, target };
+  return { ...source, target, names: whole.index.names };
 }
 
 /** From the newest snapshot, if that has all that leads to the head. */

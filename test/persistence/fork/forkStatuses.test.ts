@@ -379,11 +379,16 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     const checkpoints = await durable.getCheckpoints();
     const two = checkpoints.find(({ nodeId }) => nodeId === "two")?.checkpointId ?? "";
     await durable.nameCheckpoint(two, "before-two");
+    const [first, , , last] = checkpoints.map(({ checkpointId }) => checkpointId);
+    await durable.nameCheckpoint(first ?? "", "moved");
+    await durable.nameCheckpoint(last ?? "", "moved");
     const fork = await durable.fork("b", { checkpointId: "before-two" });
     expect((await fork.getCheckpoints()).map(({ checkpointId }) => checkpointId)).toEqual([
       ...checkpoints.slice(0, 2).map(({ checkpointId }) => checkpointId),
       expect.any(String),
     ]);
+    const named = (await fork.getCheckpoints()).map(({ name }) => name);
+    expect(named).toEqual([undefined, "before-two", undefined]);
     expect(world.items).toEqual(["one", "three", "two"]);
     expect(await agent().resume({ agentId: "b" })).toMatchObject({ output: "go one two three" });
     expect(world.items).toEqual(["one", "three", "three", "two", "two"]);

@@ -67,7 +67,7 @@ async function branchesOf(agent: DurableAgent): Promise<unknown> {
 }
 
 const ids: readonly string[] = ["requestId", "toolCallId", "askedAt"];
-async function requestsIn(agent: DurableAgent): Promise<unknown> {
+async function requestsIn(agent: DurableAgent): Promise<string[]> {
   const requests: readonly PendingRequest[] = await agent.getRequests();
   const texts = requests.map((each) => JSON.stringify(each, (key, value: unknown) => (ids.includes(key) ? "" : value)));
   return texts.sort();
@@ -116,15 +116,19 @@ async function checkForks(lines: RandomLines, at: number, opened: Storages): Pro
   expect((await shownIn(fork)).slice(0, shown.length)).toEqual(shown);
   expect(await readPaced(opened().log, "a")).toEqual(before);
   expect((await readPaced(opened().log, "b")).slice(0, before.length)).toEqual(before);
-  const isGoingBack = (await recordsOf(opened())).reduce(
+  const records = await recordsOf(opened());
+  // The status after a rollback does not list what other lines wait for, until they run again.
+  const listsAll = !records.some(({ kind }) => kind === "rollback");
+  const isGoingBack = records.reduce(
     (open, { kind }) => (kind === "rollback" ? true : kind === "rollback_end" ? false : open),
     false,
   );
   if (!isGoingBack) {
     expect(await fork.getMessages()).toEqual(await a.getMessages());
     expect(await branchesOf(fork)).toEqual(await branchesOf(a));
-    expect(await requestsIn(fork)).toEqual(await requestsIn(a));
-    expect(await requestsIn(again)).toEqual(await requestsIn(a));
+    const [asked, inFork] = [await requestsIn(a), await requestsIn(fork)];
+    expect(inFork).toEqual(listsAll ? asked : expect.arrayContaining(asked));
+    expect(await requestsIn(again)).toEqual(inFork);
   }
   const checkpoints = await a.getCheckpoints();
   const point = checkpoints[at % Math.max(1, checkpoints.length)];
