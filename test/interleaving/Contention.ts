@@ -29,6 +29,7 @@ export class Contention {
   /** Owners in this process that failed are remembered by their folder, so each execution has its own. */
   readonly #directory = `/store-${++executions}`;
   readonly #acknowledged: string[] = [];
+  #isDeleting = false;
   readonly #errors: unknown[] = [];
 
   constructor(believedDead: Belief, wrap: Wrap = (fileSystem) => fileSystem) {
@@ -86,6 +87,14 @@ export class Contention {
     this.#acknowledged.push(`${position} ${text}`);
   }
 
+  /** Deletes the agent: nothing that was acknowledged until then has to be there. */
+  async drop(owned: OwnedLog): Promise<void> {
+    this.#isDeleting = true;
+    await owned.drop();
+    this.#acknowledged.length = 0;
+    this.#isDeleting = false;
+  }
+
   /** What must not be: something acknowledged that a reader does not find at its place, or two at one place. */
   async violations(fileSystem: FileSystem = this.fileSystem): Promise<readonly string[]> {
     const entries = await collect(this.#log("reader", fileSystem).read(agentId)).catch((error: unknown) =>
@@ -95,7 +104,7 @@ export class Contention {
     const found = entries.map(
       ({ position, records: [record] }) => `${position} ${(record as unknown as { text: string }).text}`,
     );
-    const lost = this.#acknowledged
+    const lost = (this.#isDeleting ? [] : this.#acknowledged)
       .filter((one) => !found.includes(one))
       .map((one) => `${one} was acknowledged and is gone`);
     return [...lost, ...this.#errors.map(String)];

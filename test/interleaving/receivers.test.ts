@@ -34,7 +34,7 @@ const receive = (contention: Contention, name: string, generation: number): Prom
 
 /** One receives a log whose newest line has a generation, and another comes at once. */
 const twoContenders =
-  (other: "receives" | "opens", generation: number, wrap?: Wrap) => async (): Promise<Contention> => {
+  (other: "receives" | "opens" | "deletes", generation: number, wrap?: Wrap) => async (): Promise<Contention> => {
     const contention = new Contention("everybody else", wrap);
     await receive(contention, "second", generation);
     if (other === "receives") await receive(contention, "third", generation);
@@ -42,7 +42,7 @@ const twoContenders =
       await contention.start(
         "third",
         async () => undefined,
-        async (_log, owned) => contention.append(owned, "third"),
+        async (_log, owned) => (other === "opens" ? contention.append(owned, "third") : contention.drop(owned)),
       );
     return contention;
   };
@@ -51,6 +51,8 @@ describe("two for one id, of whom one receives a log, in every order of their ca
   it.each([
     ["it leaves out numbers, and the other links the next one", "opens", 9],
     ["it leaves out one number, and the other links that one", "opens", 2],
+    ["the other deletes the agent, and it leaves out numbers", "deletes", 9],
+    ["the other deletes the agent, and it leaves out none", "deletes", 1],
     ["both receive, and leave out the same numbers", "receives", 9],
   ] as const)(
     "nothing acknowledged is lost, whenever they end or power is lost: %s",

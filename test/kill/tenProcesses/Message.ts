@@ -6,8 +6,10 @@ export interface Start {
   readonly atMs: number;
 }
 
-/** What a contender is told: to run the agent, to fork it to an id that is the same for all, or to resume one of old code. */
-export type Order = { readonly contend: Start } | { readonly fork: Start } | { readonly migrate: Start } | "go on";
+/** What a contender is told to do: with one agent, to one id, or from one archive that is the same for all. */
+export type Deed = "contend" | "fork" | "migrate" | "import" | "finishMove" | "cancelMove";
+
+export type Order = { readonly begin: Deed; readonly start: Start } | "go on";
 
 /** What it says. */
 export const Said = z.union([
@@ -16,7 +18,8 @@ export const Said = z.union([
   z.object({ said: z.literal("inside") }),
   z.object({ said: z.literal("busy"), holder: z.int(), retryAfterMs: z.number() }),
   z.object({ said: z.literal("completed"), output: z.unknown() }),
-  z.object({ said: z.literal("forked") }),
+  /** It forked, imported, or ended the move. */
+  z.object({ said: z.literal("done") }),
   z.object({ said: z.literal("refused"), code: z.string() }),
   z.object({ said: z.literal("failed"), message: z.string() }),
 ]);

@@ -1,43 +1,49 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, createReadStream, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { AgentBusyError, AIAgent, Persistence, persistence, tool } from "agent-persistence";
+import {
+  AgentBusyError,
+  AIAgent,
+  cancelMove,
+  finishMove,
+  importAgent,
+  type MoveReceipt,
+  Persistence,
+  persistence,
+  tool,
+} from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";
 import { migratingAgent } from "../migration/stoppedAgent.ts";
-import type { Order, Said, Start } from "./Message.ts";
+import type { Deed, Order, Said } from "./Message.ts";
 
-/** A process that starts, forks or migrates an agent when it is told to, at a moment at which others start the same. */
+/** A process that does with an agent what it is told to, at a moment at which others do the same. */
 let goOn: () => void = () => {};
+
+const deeds: Readonly<Record<Deed, (directory: string) => Promise<Said>>> = {
+  contend: (directory) => ended(agentIn(directory).run("Mark.", { runId: "one" })),
+  migrate: (directory) => ended(migratingAgent(directory).resume({ agentId: "a" })),
+  fork: (directory) => done(persistence(agentIn(directory)).agent("contended").fork("fork")),
+  import: (directory) => done(importAgent(storageIn(directory), createReadStream(join(directory, "archive")))),
+  finishMove: (directory) => done(finishMove(storageIn(directory), "order-7", receiptIn(directory))),
+  cancelMove: (directory) => done(cancelMove(storageIn(directory), "order-7")),
+};
 
 process.on("message", (order: Order) => {
   if (order === "go on") return goOn();
-  if ("fork" in order) return begin(order.fork, fork);
-  if ("migrate" in order) return begin(order.migrate, migrate);
-  begin(order.contend, contend);
+  const { directory, atMs } = order.start;
+  setTimeout(() => void deeds[order.begin](directory).then(say), atMs - Date.now());
 });
 say({ said: "ready" });
 
-function begin({ directory, atMs }: Start, act: (directory: string) => Promise<Said>): void {
-  setTimeout(() => void act(directory).then(say), atMs - Date.now());
-}
-
-async function fork(directory: string): Promise<Said> {
+async function done(action: Promise<unknown>): Promise<Said> {
   try {
-    await persistence(agentIn(directory)).agent("contended").fork("fork");
-    return { said: "forked" };
+    await action;
+    return { said: "done" };
   } catch (error) {
     const { code } = error as { readonly code?: string };
     return code === undefined ? { said: "failed", message: String(error) } : { said: "refused", code };
   }
-}
-
-async function contend(directory: string): Promise<Said> {
-  return ended(agentIn(directory).run("Mark.", { runId: "one" }));
-}
-
-async function migrate(directory: string): Promise<Said> {
-  return ended(migratingAgent(directory).resume({ agentId: "a" }));
 }
 
 async function ended(run: Promise<unknown>): Promise<Said> {
@@ -73,7 +79,15 @@ function agentIn(directory: string): AIAgent {
     promptExecutor: scriptedModel([turn("a", "b"), turn("c"), "marked"]),
     llmModel: "scripted",
     tools: [mark],
-  }).install(Persistence, { storage: new FilePersistenceStorageProvider({ directory: join(directory, "agent") }) });
+  }).install(Persistence, { storage: storageIn(directory) });
+}
+
+function storageIn(directory: string): FilePersistenceStorageProvider {
+  return new FilePersistenceStorageProvider({ directory: join(directory, "agent"), inlineThresholdBytes: 300 });
+}
+
+function receiptIn(directory: string): MoveReceipt {
+  return JSON.parse(readFileSync(join(directory, "receipt"), "utf8")) as MoveReceipt;
 }
 
 function say(said: Said): void {

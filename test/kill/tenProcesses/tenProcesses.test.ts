@@ -1,9 +1,11 @@
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { exportAgent, importAgent } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { finish, payer, waitingPayer } from "../../transfer/movedAgents.ts";
+import { bytesOf, finish, payer, waitingPayer } from "../../transfer/movedAgents.ts";
 import { migrationsIn, stoppedAgent } from "../migration/stoppedAgent.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
 import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
@@ -46,7 +48,7 @@ describe("ten processes that start the same agent at once", () => {
       const directory = await temporaryDirectory();
       const killed = new Contender(program);
       expect(await killed.hear()).toEqual({ said: "ready" });
-      killed.tell({ contend: { directory, atMs: 0 } });
+      killed.tell({ begin: "contend", start: { directory, atMs: 0 } });
       expect(await killed.hear()).toEqual({ said: "inside" });
       await killed.kill();
       const winner = await contend(directory);
@@ -65,13 +67,58 @@ describe("ten processes that start the same agent at once", () => {
       const directory = await temporaryDirectory();
       await waitingPayer(storageIn(directory), "contended");
       const atMs = Date.now() + headStartMs;
-      for (const one of ten) one.tell({ fork: { directory, atMs } });
+      for (const one of ten) one.tell({ begin: "fork", start: { directory, atMs } });
       const said = await Promise.all(ten.map((one) => one.hear()));
-      expect(said.filter((each) => each.said === "forked")).toHaveLength(1);
+      expect(said.filter((each) => each.said === "done")).toHaveLength(1);
       for (const each of said)
-        if (each.said !== "forked")
+        if (each.said !== "done")
           expect(["agent_exists", "agent_busy"]).toContain(each.said === "refused" ? each.code : each);
       expect(await finish(payer(storageIn(directory)), "fork")).toMatchObject({ output: "ann, 800" });
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it(`of ten processes that import one archive one does, ${rounds} times over, and the agent is whole`, async () => {
+    const source = storageIn(await temporaryDirectory());
+    await waitingPayer(source);
+    const archive = await bytesOf(exportAgent(source, "order-7", { move: true }));
+    for (let round = 0; round < rounds; round++) {
+      const directory = await temporaryDirectory();
+      await writeFile(join(directory, "archive"), archive);
+      const atMs = Date.now() + headStartMs;
+      for (const one of ten) one.tell({ begin: "import", start: { directory, atMs } });
+      const said = await Promise.all(ten.map((one) => one.hear()));
+      expect(said.filter((each) => each.said === "done")).toHaveLength(1);
+      for (const each of said)
+        if (each.said !== "done")
+          expect(["agent_exists", "agent_busy", "ownership_lost"]).toContain(
+            each.said === "refused" ? each.code : each,
+          );
+      expect(await finish(payer(storageIn(directory)))).toMatchObject({ output: "ann, 800" });
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  it(`of two processes that finish one move and call it off one does, ${rounds} times over, and the agent is as that one says`, async () => {
+    const [finisher, canceller] = ten;
+    for (let round = 0; round < rounds; round++) {
+      const directory = await temporaryDirectory();
+      const source = storageIn(directory);
+      await waitingPayer(source);
+      const target = storageIn(await temporaryDirectory());
+      const { receipt } = await importAgent(target, exportAgent(source, "order-7", { move: true }));
+      await writeFile(join(directory, "receipt"), JSON.stringify(receipt));
+      const start = { directory, atMs: Date.now() + headStartMs };
+      finisher?.tell({ begin: "finishMove", start });
+      canceller?.tell({ begin: "cancelMove", start });
+      const said = [await finisher?.hear(), await canceller?.hear()];
+      const [finished, calledOff] = said.map((each) => each?.said === "done");
+      expect({ said, one: finished !== calledOff }).toEqual({ said, one: true });
+      const refused = said.find((each) => each?.said !== "done");
+      const codes = ["agent_busy", "ownership_lost", finished ? "agent_moved" : "invalid_input"];
+      expect(codes).toContain(refused?.said === "refused" ? refused.code : refused);
+      const [listed] = await collect(storageIn(directory).log.list());
+      expect(listed?.status).toBe(finished ? "moved" : "waiting");
       await rm(directory, { recursive: true });
     }
   });
@@ -81,7 +128,7 @@ describe("ten processes that start the same agent at once", () => {
       const directory = await temporaryDirectory();
       await stoppedAgent(directory);
       const atMs = Date.now() + headStartMs;
-      for (const one of ten) one.tell({ migrate: { directory, atMs } });
+      for (const one of ten) one.tell({ begin: "migrate", start: { directory, atMs } });
       const said = await Promise.all(ten.map((one) => one.hear()));
       const completed = { said: "completed", output: "iinit" };
       expect(said).toContainEqual(completed);
@@ -95,7 +142,7 @@ describe("ten processes that start the same agent at once", () => {
 /** All start at once; who gets in goes on when the others have been refused. @returns its process id. */
 async function contend(directory: string): Promise<number | undefined> {
   const atMs = Date.now() + headStartMs;
-  for (const one of ten) one.tell({ contend: { directory, atMs } });
+  for (const one of ten) one.tell({ begin: "contend", start: { directory, atMs } });
   const said = await Promise.all(ten.map((one) => one.hear()));
   const winner = ten.find((_, at) => said[at]?.said === "inside");
   const refused = { said: "busy", holder: winner?.processId, retryAfterMs: expect.any(Number) as number };
@@ -110,7 +157,8 @@ async function effectsIn(directory: string): Promise<readonly { readonly call: s
   return lines.map((line) => line.split(" ")).map(([call = "", by]) => ({ call, by: Number(by) }));
 }
 
-const storageIn = (directory: string) => new FilePersistenceStorageProvider({ directory: join(directory, "agent") });
+const storageIn = (directory: string) =>
+  new FilePersistenceStorageProvider({ directory: join(directory, "agent"), inlineThresholdBytes: 300 });
 
 /** What is stored is the run of one process. */
 async function expectWhole(directory: string): Promise<void> {
