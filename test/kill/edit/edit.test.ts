@@ -11,24 +11,16 @@ const start = killableProgram("edit/editWorker.ts");
 
 it("a name and an edit that a kill cut short are there or not, and the next process makes them once", async () => {
   const calm = await temporaryDirectory();
-  const undisturbed = await start(calm, 0);
-  const calls = Number(/^calls (\d+)$/m.exec(undisturbed.errors)?.[1]);
-  const { left, output } = JSON.parse(undisturbed.said) as {
-    readonly left: readonly string[];
-    readonly output: string;
-  };
-  expect([left, output]).toEqual([["first a ", "second a before", "finish a! ", "second b ann"], "b!"]);
+  const wanted = { left: ["first a ", "second a before", "finish a! ", "second b ann"], output: "b!" };
+  const { said: undisturbed, calls } = await start(calm, 0);
+  expect(undisturbed).toEqual(wanted);
   await rm(calm, { recursive: true });
   for (let kill = 1; kill <= Math.min(kills, calls); kill++) {
     const directory = await temporaryDirectory();
     const at = soak ? Math.ceil((calls * kill) / kills) : Math.round((calls * (kill + kills)) / (2 * kills + 1));
     expect(await start(directory, at)).toMatchObject({ killed: true });
-    const { said, errors } = await start(directory, 0);
-    expect({ directory, at, said: said === "" ? errors : (JSON.parse(said) as unknown) }).toEqual({
-      directory,
-      at,
-      said: { left, output },
-    });
+    const { said } = await start(directory, 0);
+    expect({ directory, at, said }).toEqual({ directory, at, said: wanted });
     await rm(directory, { recursive: true });
   }
 });

@@ -8,12 +8,17 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 /** How a process ended. */
 export interface End {
   readonly killed: boolean;
-  readonly said: string;
-  readonly errors: string;
+  /** What it printed, as JSON; its errors if it printed nothing. */
+  readonly said: unknown;
+  /** How many calls to the file system it made; NaN if it was killed. */
+  readonly calls: number;
 }
 
-/** Runs a worker in a process of its own, until it ends. It is killed before the call to the file system with a number; 0: never. */
-export function killableProgram(worker: string): (directory: string, killBefore: number) => Promise<End> {
+/** @param killBefore the number of the call to the file system that the process is killed before; 0: it is not killed. */
+type Start = (directory: string, killBefore: number, ...args: readonly string[]) => Promise<End>;
+
+/** Runs a worker in a process of its own, until it ends. */
+export function killableProgram(worker: string): Start {
   let home: string;
   let program: string;
   let preload: string;
@@ -29,11 +34,15 @@ export function killableProgram(worker: string): (directory: string, killBefore:
     await rm(home, { recursive: true, force: true });
     await rm(join(preload, ".."), { recursive: true, force: true });
   });
-  return (directory, killBefore) => {
+  return (directory, killBefore, ...args) => {
     const env = { ...process.env, KILL_BEFORE: String(killBefore) };
     return new Promise((resolve) =>
-      execFile(process.execPath, ["--import", preload, program, directory], { env }, (ended, said, errors) =>
-        resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
+      execFile(process.execPath, ["--import", preload, program, directory, ...args], { env }, (ended, said, errors) =>
+        resolve({
+          killed: ended?.signal === "SIGKILL",
+          said: said === "" ? errors : (JSON.parse(said) as unknown),
+          calls: Number(/^calls (\d+)$/m.exec(errors)?.[1]),
+        }),
       ),
     );
   };

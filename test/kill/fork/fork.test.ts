@@ -1,9 +1,9 @@
-import { cp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { expect, it } from "vitest";
 import { waitingPayer } from "../../transfer/movedAgents.ts";
 import { killableProgram } from "../everyCall/killableProgram.ts";
-import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { temporaryCopy, temporaryDirectory } from "../temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
@@ -14,24 +14,18 @@ const start = killableProgram("fork/forkWorker.ts");
 it("a fork that a kill cut short is whole or not there, and the next process goes on with it or makes it", async () => {
   const original = await temporaryDirectory();
   await waitingPayer(new FilePersistenceStorageProvider({ directory: original, inlineThresholdBytes: 300 }), "a");
-  const copy = async () => {
-    const directory = await temporaryDirectory();
-    await cp(original, directory, { recursive: true });
-    return directory;
-  };
-  const calm = await copy();
-  const undisturbed = await start(calm, 0);
+  const calm = await temporaryCopy(original);
   const wanted = { output: "ann, 800", hasAll: true, requests: 1 };
-  expect(undisturbed.said === "" ? undisturbed.errors : JSON.parse(undisturbed.said)).toEqual(wanted);
-  const calls = Number(/^calls (\d+)$/m.exec(undisturbed.errors)?.[1]);
+  const { said: undisturbed, calls } = await start(calm, 0);
+  expect(undisturbed).toEqual(wanted);
   const count = Math.min(kills, calls);
   for (let kill = 1; kill <= count; kill++) {
-    const directory = await copy();
+    const directory = await temporaryCopy(original);
     // The fork is in the first half of them.
     const at = Math.round((calls * kill) / (2 * count));
     expect(await start(directory, at)).toMatchObject({ killed: true });
-    const { said, errors } = await start(directory, 0);
-    expect({ at, said: said === "" ? errors : (JSON.parse(said) as unknown) }).toEqual({ at, said: wanted });
+    const { said } = await start(directory, 0);
+    expect({ at, said }).toEqual({ at, said: wanted });
     await rm(directory, { recursive: true });
   }
   for (const directory of [original, calm]) await rm(directory, { recursive: true });

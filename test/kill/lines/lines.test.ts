@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
-import { bundleWorker } from "../bundleWorker.ts";
+import { type End, killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 
@@ -16,29 +15,18 @@ const lanes = 2;
 
 type Answers = "at once" | "later";
 
-let home: string;
-let program: string;
-let preload: string;
 let calm: Left;
 let calls: number;
 
+const program = killableProgram("lines/linesWorker.ts");
+
 beforeAll(async () => {
-  home = await temporaryDirectory();
-  const preloads = await temporaryDirectory();
-  [program, preload] = await Promise.all([
-    bundleWorker(home, "lines/linesWorker.ts"),
-    bundleWorker(preloads, "everyCall/killBeforeCall.ts"),
-  ]);
   const directory = await newLife();
-  const end = await start(directory, { killBefore: 0 });
-  calls = Number(/^calls (\d+)$/m.exec(end.errors)?.[1]);
-  if (!(calls > 0)) throw new Error(`The undisturbed run failed: ${end.errors}`);
+  const end = await start(directory);
+  ({ calls } = end);
+  if (!(calls > 0)) throw new Error(`The undisturbed run failed: ${String(end.said)}`);
   calm = await leftBy(directory, end);
   await rm(directory, { recursive: true });
-});
-afterAll(async () => {
-  await rm(home, { recursive: true, force: true });
-  await rm(join(preload, ".."), { recursive: true, force: true });
 });
 
 interface Fate {
@@ -49,12 +37,6 @@ interface Fate {
   readonly killBefore?: number;
 }
 
-interface End {
-  readonly killed: boolean;
-  readonly said: string;
-  readonly errors: string;
-}
-
 async function newLife(): Promise<string> {
   const directory = await temporaryDirectory();
   await writeFile(join(directory, "deeds"), "");
@@ -62,15 +44,8 @@ async function newLife(): Promise<string> {
 }
 
 /** A process of its own, until it ends. */
-function start(directory: string, { answers = "at once", dieAfter, killBefore }: Fate = {}): Promise<End> {
-  const preloaded = killBefore === undefined ? [] : ["--import", preload];
-  const env = { ...process.env, KILL_BEFORE: String(killBefore ?? 0) };
-  const args = [...preloaded, program, directory, answers, ...(dieAfter === undefined ? [] : [dieAfter])];
-  return new Promise((resolve) =>
-    execFile(process.execPath, args, { env }, (ended, said, errors) =>
-      resolve({ killed: ended?.signal === "SIGKILL", said, errors }),
-    ),
-  );
+function start(directory: string, { answers = "at once", dieAfter, killBefore = 0 }: Fate = {}): Promise<End> {
+  return program(directory, killBefore, answers, ...(dieAfter === undefined ? [] : [dieAfter]));
 }
 
 interface Left {
@@ -81,11 +56,11 @@ interface Left {
   readonly problems: readonly string[];
 }
 
-async function leftBy(directory: string, { said, errors }: End): Promise<Left> {
+async function leftBy(directory: string, { said }: End): Promise<Left> {
   const deeds = (await readFile(join(directory, "deeds"), "utf8")).trim().split("\n");
   const effects = new Set(deeds.filter((line) => line.startsWith("did ") || line.startsWith("undid ")));
   return {
-    said: said === "" ? errors : (JSON.parse(said) as unknown),
+    said,
     effects: [...effects].map((line) => line.split(" ").slice(0, -1).join(" ")).sort(),
     problems: deeds.filter((line) => line.startsWith("problem")),
   };
