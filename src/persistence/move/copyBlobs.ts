@@ -12,30 +12,42 @@ export interface BlobCopy {
 /**
  * Passes on the lines of a log once every blob that they refer to is the other agent's, too. A blob that is not there any more
  * is passed over: then nothing that counts refers to it, or its reader is told. So is text that only looks like a reference.
+ *
+ * @param onMissing called before the end, with one of those that were passed over. What it throws ends the lines.
  */
-export async function* withBlobs(lines: AsyncIterable<Uint8Array>, copy: BlobCopy): AsyncGenerator<Uint8Array> {
+export async function* withBlobs(
+  lines: AsyncIterable<Uint8Array>,
+  copy: BlobCopy,
+  onMissing: (reference: string) => Promise<void>,
+): AsyncGenerator<Uint8Array> {
   const known = new Set<string>();
   const waiting: string[] = [];
+  let missing: string | undefined;
   for await (const line of lines) {
     for (const reference of blobsNamedIn(line)) if (!known.has(reference)) waiting.push(reference);
     for (const reference of waiting) known.add(reference);
-    if (waiting.length >= blobsAtOnce) await copyBlobs(waiting.splice(0), copy);
+    if (waiting.length >= blobsAtOnce) missing = (await copyBlobs(waiting.splice(0), copy)) ?? missing;
     yield line;
   }
-  await copyBlobs(waiting, copy);
+  missing = (await copyBlobs(waiting, copy)) ?? missing;
+  if (missing !== undefined) await onMissing(missing);
 }
 
-async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<void> {
+/** @returns one that is missing. */
+async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<string | undefined> {
+  let missing: string | undefined;
   await forEachAtOnce([...new Set(found)], blobsAtOnce, async (reference) => {
-    if (blobs.copy) await blobs.copy(from, reference, to);
-    else await putCopy(reference, { blobs, from, to });
+    const isCopied = blobs.copy ? await blobs.copy(from, reference, to) : await putCopy(reference, { blobs, from, to });
+    if (!isCopied) missing = reference;
   });
+  return missing;
 }
 
 /** The generation is a part of the reference: put by the same one, the same bytes have the same reference. */
-async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<void> {
+async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
-  if (!bytes) return;
+  if (!bytes) return false;
   const generation = Number(/-([0-9]+)(?:\.gz)?$/.exec(reference)?.[1]);
   await blobs.put(to, generation, bytes, reference.endsWith(".gz") ? "gzip" : undefined);
+  return true;
 }

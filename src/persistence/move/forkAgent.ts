@@ -1,22 +1,23 @@
 import type { CheckpointNames } from "../../checkpoint/lines/CheckpointNames.ts";
 import { momentAt } from "../../checkpoint/moment/momentAt.ts";
+import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { NotSupportedError } from "../../errors/storage/NotSupportedError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { withBlobs } from "./copyBlobs.ts";
 import { forkAppend, recordsOfFork } from "../../transfer/forkAppend.ts";
 import { processOwner } from "../../storage/processOwner.ts";
-import { readEntries } from "../../storage/readEntries.ts";
+import { readEntries, readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "./findCheckpoint.ts";
 
-/** How often a fork begins anew because its agent was pruned meanwhile. */
+/** How often a fork is tried while its agent is pruned again and again. */
 const mostAttempts = 5;
 
 /** Makes an agent of another one's log, up to a moment: see `DurableAgent.fork`. */
@@ -33,10 +34,7 @@ export async function forkAgent(
     try {
       return await copy(setup, source, forkId);
     } catch (error) {
-      // What is pruned or deleted while it is copied is missing from what was read.
-      const isPruned =
-        error instanceof CorruptLogError && (await prunedAt(setup.log, agentId)) !== source.index.prunedAt;
-      if (!isPruned || attempt === mostAttempts) throw error;
+      if (attempt === mostAttempts || (await isAsRead(setup.log, source))) throw error;
     }
   }
 }
@@ -83,9 +81,10 @@ async function readUpTo(
   return { agentId, index, target: undefined, end: { position, checksum }, generation };
 }
 
-/** @throws CheckpointNotFoundError when the agent was deleted */
-async function prunedAt(log: RecordLog, agentId: string): Promise<number> {
-  return (await readUpTo(log, agentId)).index.prunedAt;
+/** Whether nothing is missing since it was read: its agent was neither pruned nor deleted. */
+async function isAsRead(log: RecordLog, { agentId, end }: Source): Promise<boolean> {
+  const [last, ...added] = await readPaced(log, agentId, { after: end.position - 1 });
+  return last?.position === end.position && last.checksum === end.checksum && pruningIn(added) === undefined;
 }
 
 async function copy(setup: PersistenceSetup, source: Source, forkId: string): Promise<void> {
@@ -94,7 +93,11 @@ async function copy(setup: PersistenceSetup, source: Source, forkId: string): Pr
   const sha256 = await setup.storage.sha256();
   const records = await recordsOfFork(source, { forkId, at: clock.now(), sha256, log, blobsOf: agentId });
   const stored = log.lines?.(agentId, { upTo: end.position }) ?? [];
-  const lines = withBlobs(stored as AsyncIterable<Uint8Array>, { blobs: log.blobs, from: agentId, to: forkId });
+  const assertAsRead = async (missing: string) => {
+    if (!(await isAsRead(log, source))) throw new UnreadableValueError(`its blob ${missing} is missing`);
+  };
+  const blobs = { blobs: log.blobs, from: agentId, to: forkId };
+  const lines = withBlobs(stored as AsyncIterable<Uint8Array>, blobs, assertAsRead);
   const received = { lines, generation };
   const owned = await log.receive?.(forkId, processOwner(), received, (at) => forkAppend(records, source, forkId, at));
   await owned?.release();

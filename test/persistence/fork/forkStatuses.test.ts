@@ -2,6 +2,7 @@ import {
   AIAgent,
   callModel,
   callTools,
+  type DurableAgent,
   hasToolCalls,
   type AgentContext,
   InMemoryPersistenceStorageProvider,
@@ -10,11 +11,12 @@ import {
   type PersistenceEvent,
   RollbackToolRegistry,
   type RunResult,
+  storageKey,
   strategy,
   textOf,
   tool,
 } from "agent-persistence";
-import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
+import type { LogPersistenceStorageProvider, RecordLog } from "agent-persistence/storage";
 import { TaskManager } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -27,6 +29,7 @@ import { logStorages, RowsProvider } from "../support/storages.ts";
 import { readPaced } from "../../../src/storage/readEntries.ts";
 import { World } from "../support/World.ts";
 
+const large = storageKey("large", z.string());
 const question = { prompt: "ok?", schema: z.boolean() };
 
 const entriesOf = (storage: LogPersistenceStorageProvider, agentId: string) => readPaced(storage.log, agentId);
@@ -44,6 +47,20 @@ function paying(pay: (toolCallId: string) => void) {
       return `paid ${cents}`;
     },
   });
+}
+
+/** Something happens before the lines of a log are read, or after. */
+function linesWith(
+  log: RecordLog,
+  { before, after }: Partial<Record<"before" | "after", () => Promise<unknown>>>,
+): void {
+  const linesOf = log.lines?.bind(log);
+  const lines: RecordLog["lines"] = async function* (...wanted) {
+    await before?.();
+    yield* linesOf?.(...wanted) ?? [];
+    await after?.();
+  };
+  Object.assign(log, { lines });
 }
 
 const onlyRequest = (result: RunResult<unknown>) => {
@@ -414,24 +431,45 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(await entriesOf(opened(), "c")).toEqual([]);
   });
 
-  it("of an agent that is deleted meanwhile is refused as for one that never was", async () => {
+  it.each(["before", "after"])(
+    "of an agent that is deleted %s its lines are read is refused as for one that never was",
+    async (moment) => {
+      const opened = await storage.open();
+      const provider = opened();
+      const agent = durableAgent(
+        asking(async (input) => input),
+        provider,
+      );
+      await agent.run("go".repeat(10_000));
+      const deleted = () => persistence(agent).deleteAgent("a");
+      linesWith(provider.log, moment === "before" ? { before: deleted } : { after: deleted });
+      const refused = { code: "checkpoint_not_found", agentId: "a" };
+      await expect(persistence(agent).agent("a").fork("b")).rejects.toMatchObject(refused);
+      expect(await entriesOf(opened(), "b")).toEqual([]);
+    },
+  );
+
+  it("of an agent that is pruned once its lines are read has every value of what it has", async () => {
     const opened = await storage.open();
     const provider = opened();
     const agent = durableAgent(
-      asking(async (input) => input),
+      asking(async (input, context) => {
+        context.storage.set(large, input.repeat(20_000));
+        return input;
+      }),
       provider,
     );
-    await agent.run("go");
-    const { log } = provider;
-    const linesOf = log.lines?.bind(log);
-    const deletedFirst = async function* (...wanted: Parameters<NonNullable<typeof linesOf>>) {
-      await persistence(agent).deleteAgent("a");
-      yield* linesOf?.(...wanted) ?? [];
+    const conversation = persistence(agent).agent("a");
+    for (let run = 0; run < 5; run++) await agent.run(String(run));
+    let isPruned = false;
+    const prunes = async () => {
+      if (!isPruned) await persistence(agent).prune({ policy: { maxCheckpoints: 2 } });
+      isPruned = true;
     };
-    Object.assign(log, { lines: deletedFirst });
-    const refused = { code: "checkpoint_not_found", agentId: "a" };
-    await expect(persistence(agent).agent("a").fork("b")).rejects.toMatchObject(refused);
-    expect(await entriesOf(opened(), "b")).toEqual([]);
+    linesWith(provider.log, { after: prunes });
+    const fork = await conversation.fork("b");
+    const storedIn = async (each: DurableAgent) => (await each.getCheckpoints()).map(({ storage }) => storage);
+    expect(await storedIn(fork)).toMatchObject(await storedIn(conversation));
   });
 
   it("under the id of an earlier fork, which was deleted, makes its calls under other ids", async () => {
