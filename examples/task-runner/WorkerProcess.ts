@@ -10,9 +10,12 @@ export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  /** @param hear is called with each line that the worker prints. */
-  constructor(name: string, directory: string, hear: (line: string) => void) {
-    this.#child = spawn(process.execPath, ["--import", "tsx", program, name, directory], {
+  /**
+   * @param args what the program is told.
+   * @param hear is called with each line that the worker prints.
+   */
+  constructor(args: readonly string[], hear: (line: string) => void) {
+    this.#child = spawn(process.execPath, ["--import", "tsx", program, ...args], {
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     this.#ended = once(this.#child, "exit");

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { setTimeout as passes } from "node:timers/promises";
 import { persistence } from "agent-persistence";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager } from "agent-persistence/task";
+import { isStorageName, openStorage, storageNames } from "../openStorage.ts";
 import { reporter, type Region } from "./agent.ts";
 import { WorkerProcess } from "./WorkerProcess.ts";
 
@@ -14,7 +15,9 @@ const urgent = "hills";
 const doomed = "south";
 
 const directory = await mkdtemp(join(tmpdir(), "task-runner-"));
-const storage = new FilePersistenceStorageProvider({ directory });
+const { storage: storageName } = parseArgs({ options: { storage: { type: "string", default: "file" } } }).values;
+if (!isStorageName(storageName)) throw new RangeError(`there is no storage ${storageName}: ${storageNames.join(", ")}`);
+const storage = await openStorage(storageName, directory);
 const tasks = new TaskManager({ storage });
 const lines: string[] = [];
 
@@ -25,7 +28,7 @@ for (const [index, region] of regions.entries()) {
 console.log(`${regions.length} tasks are queued, "${urgent}" with the highest priority`);
 
 const workers = new Map<string, WorkerProcess>();
-for (const name of ["ada", "bob"]) workers.set(name, new WorkerProcess(name, directory, (line) => hear(name, line)));
+for (const name of ["ada", "bob"]) workers.set(name, startWorker(name));
 while (await isUnfinished()) await passes(50);
 await Promise.all([...workers.values()].map((worker) => worker.stop()));
 
@@ -53,6 +56,10 @@ console.log();
 for (const [claim, holds] of claims) console.log(`${holds ? "✓" : "✗"} ${claim}`);
 process.exitCode = claims.every(([, holds]) => holds) ? 0 : 1;
 await rm(directory, { recursive: true, force: true });
+
+function startWorker(name: string): WorkerProcess {
+  return new WorkerProcess([name, directory, storageName], (line) => hear(name, line));
+}
 
 /** Kills the worker that begins the second step of the doomed task. */
 function hear(name: string, line: string): void {

@@ -1,10 +1,10 @@
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
+import { isStorageName, openStorage } from "../openStorage.ts";
 import { reporter } from "./agent.ts";
 
-/** A worker process: `worker.ts <name> <directory>`. It stops when the demo disconnects from it. */
-const [, , name = "worker", directory = ".agent-persistence"] = process.argv;
-const storage = new FilePersistenceStorageProvider({ directory });
+/** A worker process: `worker.ts <name> <directory> <storage>`. It stops when the demo disconnects from it. */
+const [, , name = "worker", directory = ".", storageName = "file"] = process.argv;
+const storage = await openStorage(isStorageName(storageName) ? storageName : "file", directory);
 const stopped = new AbortController();
 process.once("disconnect", () => stopped.abort(new Error("the demo no longer needs this worker")));
 

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { AIAgent, Persistence } from "agent-persistence";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { AIAgent, Persistence, type PersistenceStorageProvider } from "agent-persistence";
 import { importModel } from "./model.ts";
 import { importTools, type ToolOptions } from "./tools.ts";
 
@@ -10,12 +9,15 @@ const systemPrompt = `You import people into our user database.
 List them page by page with listPeople, and sign up each person of the file exactly once with signUp, all those of a page
 before you list the next; several calls in one answer are welcome. When all are signed up, say so in one sentence.`;
 
-/** The folder of the agent's log, next to the database. */
-export const storageDirectory = (directory: string): string => join(directory, "agent");
+/** The users, next to the storage of the agent. */
 export const databaseFile = (directory: string): string => join(directory, "users.db");
 
 /** The agent, created the same way in every process. */
-export function importAgent(directory: string, csvFile: string, toolOptions: Omit<ToolOptions, "csvFile">): AIAgent {
+export function importAgent(
+  storage: PersistenceStorageProvider,
+  csvFile: string,
+  toolOptions: Omit<ToolOptions, "csvFile">,
+): AIAgent {
   const { tools, rollbackToolRegistry } = importTools({ csvFile, ...toolOptions });
   const { name, promptExecutor } = importModel(csvFile);
   return new AIAgent({
@@ -25,8 +27,5 @@ export function importAgent(directory: string, csvFile: string, toolOptions: Omi
     systemPrompt,
     tools,
     maxIterations: 10_000,
-  }).install(Persistence, {
-    storage: new FilePersistenceStorageProvider({ directory: storageDirectory(directory) }),
-    rollbackToolRegistry,
-  });
+  }).install(Persistence, { storage, rollbackToolRegistry });
 }

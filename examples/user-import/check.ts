@@ -38,6 +38,9 @@ function assertRefused(options: readonly string[], reason: RegExp): void {
 
 try {
   assertShown([], 12);
+  assertShown(["--storage", "sqlite"], 12);
+  // An embedded Postgres takes longer to start than all of this: give the address of one.
+  if (process.env["DATABASE_URL"] !== undefined) assertShown(["--storage", "postgres"], 12);
   assertShown([csv("one.csv", "name,email\nAlex,alex@example.org\n")], 1);
   const many = Array.from({ length: 50 }, (_, at) => `"Person, ${at}",p${at}@example.org,Ὀδησσός`);
   assertShown([csv("many.csv", `\uFEFFName, Email ,City\r\n${many.join("\r\n")}`)], 50);
@@ -50,6 +53,7 @@ try {
   assertRefused([csv("gap.csv", "name,email\nAlex,a@example.org\nMaria,\n")], /row 3 has no email/);
   assertRefused([csv("quote.csv", 'name,email\n"Alex,a@example.org')], /quote/i);
   assertRefused(["--colour"], /usage/);
+  assertRefused(["--storage", "tape"], /no storage tape.*file\|sqlite/);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,4 +1,5 @@
 import { persistence } from "agent-persistence";
+import { openStorage, type StorageName } from "../openStorage.ts";
 import { agentId, databaseFile, importAgent } from "./agent.ts";
 import { BrokenClaim, claim, sameRows } from "./claims.ts";
 import { UserDatabase } from "./database.ts";
@@ -14,25 +15,26 @@ interface Demo {
   readonly directory: string;
   readonly people: readonly Person[];
   readonly database: UserDatabase;
+  readonly storage: StorageName;
 }
 
 async function demo(): Promise<void> {
-  const { csvFile, ...options } = demoOptions();
+  const { csvFile, storage, ...options } = demoOptions();
   const people = readPeople(csvFile);
   const directory = dataDirectory(options.directory);
   using database = new UserDatabase(databaseFile(directory));
   console.log(`Importing ${people.length} people from ${csvFile}, model: ${importModel(csvFile).name}`);
-  console.log(`Database and agent are in ${directory}`);
-  const all = { csvFile, directory, people, database };
+  console.log(`Database and agent are in ${directory}, storage: ${storage}`);
+  const all = { csvFile, directory, people, database, storage };
   await crash(all);
   await resume(all);
   await rollBack(all);
 }
 
-async function crash({ csvFile, directory, people, database }: Demo): Promise<void> {
+async function crash({ csvFile, directory, people, database, storage }: Demo): Promise<void> {
   const half = Math.ceil(people.length / 2);
   console.log(`\n1. The agent runs in a process of its own, and is killed half-way`);
-  const options = { csv: csvFile, directory, "halt-after": String(half) };
+  const options = { csv: csvFile, directory, storage, "halt-after": String(half) };
   const { processId, signal } = await runImport(options, (line, kill) => {
     printLine(line);
     if ("waiting" in line) kill();
@@ -42,16 +44,16 @@ async function crash({ csvFile, directory, people, database }: Demo): Promise<vo
   claim(length >= half, `${length} of ${people.length} people were in the table by then`);
 }
 
-async function resume({ csvFile, directory, people, database }: Demo): Promise<void> {
+async function resume({ csvFile, directory, people, database, storage }: Demo): Promise<void> {
   console.log(`\n2. The same program starts again and continues`);
-  const { processId, exitCode } = await runImport({ csv: csvFile, directory }, printLine);
+  const { processId, exitCode } = await runImport({ csv: csvFile, directory, storage }, printLine);
   const users = database.all();
   claim(exitCode === 0, `process ${processId} brought the import to its end`);
   claim(sameRows(users, people), `${users.length} of ${people.length} people are in the table, each once`);
 }
 
-async function rollBack({ csvFile, directory, people, database }: Demo): Promise<void> {
-  await using agent = importAgent(directory, csvFile, { database });
+async function rollBack({ csvFile, directory, people, database, storage }: Demo): Promise<void> {
+  await using agent = importAgent(await openStorage(storage, directory), csvFile, { database });
   const durable = persistence(agent).agent(agentId);
   const target = earlierCheckpoint(await durable.getCheckpoints(), people.length / 3);
   if (target === undefined) throw new BrokenClaim("There is no checkpoint to roll back to");

@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { AgentPersistenceError } from "agent-persistence";
+import { isStorageName, openStorage } from "../openStorage.ts";
 import { databaseFile, importAgent } from "./agent.ts";
 import { UserDatabase, type SignUp } from "./database.ts";
 import type { Line } from "./Line.ts";
@@ -11,17 +12,26 @@ import type { Line } from "./Line.ts";
  * recorded answer instead of importing again.
  */
 const { values } = parseArgs({
-  options: { csv: { type: "string" }, directory: { type: "string" }, "halt-after": { type: "string" } },
+  options: {
+    csv: { type: "string" },
+    directory: { type: "string" },
+    storage: { type: "string" },
+    "halt-after": { type: "string" },
+  },
 });
 
-async function importPeople(csv: string, directory: string, haltAfter: number): Promise<void> {
+const { csv = "people.csv", directory = ".", storage: storageName = "file" } = values;
+
+async function importPeople(haltAfter: number): Promise<void> {
+  if (!isStorageName(storageName)) throw new RangeError(`there is no storage ${storageName}`);
+  const storage = await openStorage(storageName, directory);
   using database = new UserDatabase(databaseFile(directory));
   const onSignUp = async ({ user, added }: SignUp): Promise<void> => {
     const count = database.all().length;
     say({ signedUp: user.name, added, count });
     if (count >= haltAfter) await halted();
   };
-  await using agent = importAgent(directory, csv, { database, onSignUp });
+  await using agent = importAgent(storage, csv, { database, onSignUp });
   const result = await agent.run("Import the people.", { runId: `import of ${csv}` });
   if (result.status === "completed") say({ answer: result.output });
 }
@@ -36,7 +46,7 @@ function halted(): Promise<never> {
 }
 
 try {
-  await importPeople(values.csv ?? "people.csv", values.directory ?? ".", Number(values["halt-after"] ?? Infinity));
+  await importPeople(Number(values["halt-after"] ?? Infinity));
 } catch (error) {
   if (!AgentPersistenceError.isInstance(error)) throw error;
   console.error(`${error.code}: ${error.message}`);

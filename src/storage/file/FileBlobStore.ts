@@ -1,73 +1,62 @@
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
-import { assertAgentId } from "../../internal/options/assertAgentId.ts";
-import type { BlobStore } from "../BlobStore.ts";
-import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
-import { AgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
-import type { FileBackend } from "./owner/FileBackend.ts";
-import { join } from "node:path";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { clockSchema, nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { Disk } from "../../node/Disk.ts";
+import type { FileSystem } from "../../node/FileSystem.ts";
+import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
+import { AgentBlobs } from "./AgentBlobs.ts";
+import { type AgentFolder, ensureAgentFolder } from "./layout/AgentFolder.ts";
+import { join, resolve } from "node:path";
 
-/** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
-export class FileBlobStore implements BlobStore {
-  readonly #backend: FileBackend;
-
-  constructor(backend: FileBackend) {
-    this.#backend = backend;
-  }
-
-  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
-    const folder = this.#folder(agentId);
-    const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
-    await this.#backend.disk.mkdir(folder.blobs);
-    // A file of that name may be there from a put that failed before it was synced, so it is put anew.
-    const path = pathOf(folder, reference) ?? folder.blobs;
-    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
-    return reference;
-  }
-
-  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
-    const path = pathOf(this.#folder(agentId), reference);
-    const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
-    if (bytes === undefined) return undefined;
-    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
-      throw new CorruptBlobError(agentId, reference);
-    return bytes;
-  }
-
-  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
-    const { disk } = this.#backend;
-    const folder = this.#folder(toAgentId);
-    const from = pathOf(this.#folder(fromAgentId), reference);
-    const to = pathOf(folder, reference);
-    if (from === undefined || to === undefined || (await disk.stat(from))?.folder !== false) return false;
-    await disk.mkdir(folder.blobs);
-    // What has the name may be left of a copy that a crash cut short.
-    await disk.unlink(to);
-    const outcome = await disk.link(from, to);
-    if (outcome === "linked") await disk.fsyncDir(folder.blobs);
-    if (outcome !== "unsupported") return outcome !== "missing";
-    return this.#copyBytes(fromAgentId, reference, toAgentId);
-  }
-
-  async delete(agentId: string, reference: string): Promise<void> {
-    const path = pathOf(this.#folder(agentId), reference);
-    if (path !== undefined) await this.#backend.disk.unlink(path);
-  }
-
-  async #copyBytes(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
-    const bytes = await this.get(fromAgentId, reference);
-    const parsed = parseBlobReference(reference);
-    if (bytes && parsed) await this.put(toAgentId, parsed.generation, bytes, parsed.encoding);
-    return bytes !== undefined;
-  }
-
-  #folder(agentId: string): AgentFolder {
-    assertAgentId(agentId);
-    return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
-  }
+/** Where the files are, and what a test may replace. */
+export interface FileBlobStoreOptions {
+  /** The folder; it is made when the first blob is put. */
+  readonly directory: string;
+  /** Default: `nodeFileSystem`. */
+  readonly fileSystem?: FileSystem | undefined;
+  /** What waits before an open is tried again. Default: the machine's. */
+  readonly clock?: Clock | undefined;
+  /** Default: Node's own. */
+  readonly sha256?: Sha256 | undefined;
 }
 
-/** `undefined` for a text that is not a reference: it may come from anywhere. */
-function pathOf(folder: AgentFolder, reference: string): string | undefined {
-  const parsed = parseBlobReference(reference);
-  return parsed && join(folder.blobs, formatBlobReference(parsed).slice("blob://".length));
+const optionsSchema = strictOptions({
+  directory: nonEmptyString,
+  fileSystem: objectWithMethods<FileSystem>(
+    "create",
+    "readFile",
+    "stat",
+    "link",
+    "rename",
+    "unlink",
+    "mkdir",
+  ).optional(),
+  clock: clockSchema.optional(),
+  sha256: sha256Schema.optional(),
+});
+
+/**
+ * Blobs as files of their own, for a log that is kept elsewhere: pass it as the option `blobs` of an SQLite storage. A blob
+ * that was put survives a crash and a loss of power. Deleting an agent leaves its files.
+ *
+ * @throws InvalidInputError when an option is unknown or has a wrong value.
+ */
+export class FileBlobStore extends AgentBlobs {
+  readonly #made = new Set<string>();
+
+  constructor(options: FileBlobStoreOptions) {
+    checkSchema(optionsSchema, options, "options of the blobs in files");
+    const { directory, fileSystem = nodeFileSystem, clock = systemClock, sha256 = nodeSha256 } = options;
+    super({ disk: new Disk(fileSystem, clock), sha256, tasks: join(resolve(directory), "tasks") });
+  }
+
+  /** Once for each agent: a crash may have come between two of its folders. */
+  protected override async makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
+    if (this.#made.has(folder.path)) return;
+    await ensureAgentFolder(disk, folder);
+    this.#made.add(folder.path);
+  }
 }

@@ -37,7 +37,7 @@ import type {
 import { isOwned } from "../listSummaries.ts";
 import { logArguments } from "../ownership/logArguments.ts";
 import { Watchers } from "../ownership/Watchers.ts";
-import { FileBlobStore } from "./FileBlobStore.ts";
+import { AgentBlobs } from "./AgentBlobs.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { AgentIndex } from "./index/AgentIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
@@ -123,7 +123,7 @@ export class FileRecordLog implements RecordLog {
     const [index, judge, publisher] = [new AgentIndex(machine), new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
     this.#backend = { ...machine, index, judge, publisher, reserve };
-    this.blobs = new FileBlobStore(this.#backend);
+    this.blobs = new AgentBlobs(this.#backend);
   }
 
   get capabilities(): LogCapabilities {

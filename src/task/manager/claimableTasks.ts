@@ -59,22 +59,31 @@ async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerat
   }
 }
 
-/** Tasks are read from their summaries, unless these may count too many attempts, or were written by an earlier version. */
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
-  const { agentId: taskId, updatedAt, requestIds, priority = 0, reserves, attempts, checkpoints } = summary;
+  const { agentId: taskId, updatedAt, requestIds, priority = 0, checkpoints } = summary;
   // What was asked for.
   const status = summary.status as ClaimableTask["status"];
   const listed = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0, checkpoints };
-  const found = withoutUndefined(listed);
-  if (reserves && attempts !== undefined && attempts <= 1 && hasStateData(summary))
-    return { ...found, attempts, reserves };
-  if (status === "queued" && hasStateData(summary)) return { ...found, attempts: 0, reserves: reservesOf(summary) };
-  const recorded = await ifReadable(() => logs.life(taskId));
-  if (!recorded) return { ...found, attempts: 0, reserves: [] };
-  const { task, current } = recorded;
-  // The owner may have ended the task between the listing and the look at its log.
-  if (current?.status !== status) return undefined;
-  return { ...found, attempts: recorded.attempts, reserves: task?.reserves ?? [] };
+  const rest = inSummary(summary) ?? (await inLog(logs, summary));
+  return rest && { ...withoutUndefined(listed), ...rest };
+}
+
+type Rest = Pick<ClaimableTask, "attempts" | "reserves">;
+
+/** `undefined` where the summary may count too many attempts, or was written by an earlier version. */
+function inSummary(summary: AgentSummary): Rest | undefined {
+  const { status, reserves, attempts } = summary;
+  if (!hasStateData(summary)) return undefined;
+  if (reserves && attempts !== undefined && attempts <= 1) return { attempts, reserves };
+  return status === "queued" ? { attempts: 0, reserves: reservesOf(summary) } : undefined;
+}
+
+/** `undefined` for a task whose owner ended it between the listing and the look at its log. */
+async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise<Rest | undefined> {
+  const recorded = await ifReadable(() => logs.life(agentId));
+  if (!recorded) return { attempts: 0, reserves: [] };
+  const { task, attempts, current } = recorded;
+  return current?.status === status ? { attempts, reserves: task?.reserves ?? [] } : undefined;
 }
 
 /** `undefined` for a task that cannot be read: the worker that claims it gets the error. */

@@ -14,7 +14,6 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import type { LogWatch } from "../../storage/RecordLog.ts";
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import {
@@ -81,25 +80,29 @@ export class TaskWorker implements AsyncDisposable {
     const bell = new Bell();
     const shift: Shift = { stop, bell, left, waitMs: undefined };
     stop.addEventListener("abort", bell.ring);
-    let watch: LogWatch | undefined;
-    try {
-      watch = await this.#options.tasks.watch(bell.ring);
-      while (!stop.aborted) {
-        await this.#take(shift);
-        const lookMs = Math.min(pollMs ?? Infinity, shift.waitMs ?? Infinity);
-        const isLast = this.#running.size === 0 && lookMs === Infinity && !bell.rang;
-        if (this.#hasFailed || isLast) break;
-        await this.#change(bell, lookMs);
-      }
-    } catch (error) {
-      this.#failures.push(error);
-    }
+    await this.#look(shift, pollMs).catch((error: unknown) => void this.#failures.push(error));
     await Promise.all(this.#running.values());
     stop.removeEventListener("abort", bell.ring);
-    // Nothing is waited for any more, whatever becomes of the connection.
-    await watch?.close().catch(() => {});
     const failures = this.#failures.splice(0);
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** Begins tasks until none is left, or until the worker is stopped. */
+  async #look(shift: Shift, pollMs = Infinity): Promise<void> {
+    const { stop, bell } = shift;
+    const watch = await this.#options.tasks.watch(bell.ring);
+    try {
+      while (!stop.aborted) {
+        await this.#take(shift);
+        const lookMs = Math.min(pollMs, shift.waitMs ?? Infinity);
+        const isLast = this.#running.size === 0 && lookMs === Infinity && !bell.rang;
+        if (this.#hasFailed || isLast) return;
+        await this.#change(bell, lookMs);
+      }
+    } finally {
+      // Nothing is waited for any more, whatever becomes of the connection.
+      await watch?.close().catch(() => {});
+    }
   }
 
   /** Interrupts the running tasks and waits for them. */

@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { AgentPersistenceError, persistence, type AgentFeature } from "agent-persistence";
 import type { z } from "zod";
+import { openStorage } from "../../../examples/openStorage.ts";
 import { agentId, databaseFile, importAgent } from "../../../examples/user-import/agent.ts";
 import { Halt } from "../worker/Halt.ts";
 import type { WorkerLine } from "../worker/WorkerLine.ts";
@@ -26,7 +27,10 @@ const HaltFeature: AgentFeature<Halt, undefined> = {
 async function work({ directory, csvFile, rollBackTo, haltAt }: z.output<typeof ImportStart>): Promise<void> {
   const halt = new Halt(haltAt, say);
   using database = new HaltingDatabase(databaseFile(directory), halt);
-  await using agent = importAgent(directory, csvFile, { database }).install(HaltFeature, halt);
+  await using agent = importAgent(await openStorage("file", directory), csvFile, { database }).install(
+    HaltFeature,
+    halt,
+  );
   say({ said: "ready" });
   if (rollBackTo !== undefined) {
     say({ said: "completed", output: await persistence(agent).agent(agentId).rollbackToCheckpoint(rollBackTo) });

@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "agent-persistence";
 import type { LogRecord } from "agent-persistence/storage";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { agentId, storageDirectory } from "../../../examples/user-import/agent.ts";
+import { openStorage } from "../../../examples/openStorage.ts";
+import { agentId } from "../../../examples/user-import/agent.ts";
 
 /** What the log of the agent says of the sign-ups. */
 export interface JournalState {
@@ -16,7 +16,7 @@ export interface JournalState {
 
 /** Opened anew, as a process that only looks. */
 export async function readJournal(directory: string): Promise<JournalState> {
-  const storage = new FilePersistenceStorageProvider({ directory: storageDirectory(directory) });
+  const storage = await openStorage("file", directory);
   const records: LogRecord[] = [];
   for await (const entry of storage.log.read(agentId)) records.push(...entry.records);
   const line = lineOf(await storage.getCheckpoints(agentId));

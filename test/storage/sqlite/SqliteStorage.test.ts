@@ -1,12 +1,41 @@
 import { join } from "node:path";
 import { AIAgent, Persistence, strategy } from "agent-persistence";
 import { SqlitePersistenceStorageProvider, type SqliteDatabase } from "agent-persistence/sqlite";
-import { processOwner } from "agent-persistence/storage";
+import { FileBlobStore } from "agent-persistence/file";
+import { processOwner, type OwnedLog } from "agent-persistence/storage";
+import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { sqliteFailure } from "../../../src/storage/sqlite/SqliteConnection.ts";
-import { collect, testDirectory } from "../file/support/fixture.ts";
+import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { collect, filesBelow, testDirectory } from "../file/support/fixture.ts";
 import { AnswerLosingDatabase, libsql } from "./libsql.ts";
+
+/** How often one owner takes over from another that still writes. */
+const rounds = process.env["SOAK"] === undefined ? 20 : 200;
+
+/** A connection that tells of each write that another connection's lock refused. */
+function tellingRefusals(database: SqliteDatabase, onRefused: () => void): SqliteDatabase {
+  const tried = <Result>(call: () => Result): Result => {
+    try {
+      return call();
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code === "SQLITE_BUSY") onRefused();
+      throw error;
+    }
+  };
+  return {
+    exec: (sql) => tried(() => database.exec(sql)),
+    prepare: (sql) => {
+      const statement = database.prepare(sql);
+      return {
+        run: (...values) => tried(() => statement.run(...values)),
+        get: (...values) => tried(() => statement.get(...values)),
+        all: (...values) => tried(() => statement.all(...values)),
+      };
+    },
+  };
+}
 
 async function path(): Promise<string> {
   return join(await testDirectory(), "agents.db");
@@ -100,14 +129,78 @@ describe("the SQLite storage", () => {
   it("tries an append again while another connection has the database locked", async () => {
     const file = await path();
     const [database, other] = [libsql(file), libsql(file)];
-    const log = storageOn(database);
+    let refused = 0;
+    const onRefused = () => {
+      refused++;
+      other.exec("ROLLBACK");
+    };
+    const log = storageOn(tellingRefusals(database, onRefused));
     const owned = await log.open("a", processOwner());
     database.exec("PRAGMA busy_timeout = 1");
     other.exec("BEGIN IMMEDIATE");
-    const append = appendText(owned, "1");
-    setTimeout(() => other.exec("ROLLBACK"), 20);
-    expect(await append).toBe(1);
+    expect(await appendText(owned, "1")).toBe(1);
+    expect(refused).toBe(1);
     await log.close();
+  });
+
+  it("keeps large values in files where it is given a store for them", async () => {
+    const [file, directory] = [await path(), await testDirectory()];
+    const storage = () =>
+      new SqlitePersistenceStorageProvider({ database: libsql(file), blobs: new FileBlobStore({ directory }) });
+    const large = "x".repeat(1_000_000);
+    const greet = strategy<string, string>("greet", (graph) => {
+      const first = graph.node("first", (name: string) => `${name}${large}`);
+      graph.edge(graph.start, first);
+      graph.edge(first, graph.finish);
+    });
+    const agent = () =>
+      new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: greet }).install(Persistence, {
+        storage: storage(),
+      });
+    await agent().run("Ada", { agentId: "a", runId: "r" });
+    expect((await agent().run("Ada", { agentId: "a", runId: "r" })).status).toBe("completed");
+    expect(await storage().getLatestCheckpoint("a")).toMatchObject({ lastInput: `Ada${large}` });
+    expect((await filesBelow(directory)).size).toBeGreaterThan(0);
+    const [blobs] = libsql(file).prepare("SELECT count(*) AS count FROM agent_persistence_blobs").all();
+    expect(blobs).toMatchObject({ count: 0 });
+  });
+
+  it("lets a take-over count against a stale writer, every time", async () => {
+    const file = await path();
+    const start = () =>
+      new SqlitePersistenceStorageProvider({
+        database: libsql(file),
+        clock: new SimulatedClock(),
+        processIdentity: anyProcess,
+      });
+    const acknowledged: string[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const [clock, { log: stale }] = [new SimulatedClock(), start()];
+      const { log: next } = new SqlitePersistenceStorageProvider({
+        database: libsql(file),
+        clock,
+        processIdentity: anyProcess,
+      });
+      const first = await stale.open("a", processOwner());
+      await next.owner("a");
+      clock.advance(15_000);
+      const append = (owned: OwnedLog, text: string) =>
+        appendText(owned, text).then(
+          () => void acknowledged.push(text),
+          () => {},
+        );
+      // Both at once: what the stale owner appends is there before the take-over, or is refused.
+      const [second] = await Promise.all([next.open("a", processOwner()), append(first, `stale ${round}`)]);
+      await Promise.all([append(first, `late ${round}`), append(second, `next ${round}`)]);
+      await second.release();
+      await expect(appendText(first, "too late")).rejects.toMatchObject({ code: "ownership_lost" });
+    }
+    const stored = (await collect(start().log.read("a"))).map(
+      ({ records: [record] }) => (record as { readonly value?: string }).value,
+    );
+    expect(stored).toEqual(acknowledged);
+    expect(acknowledged.filter((text) => text.startsWith("next"))).toHaveLength(rounds);
+    expect(acknowledged.filter((text) => text.startsWith("late"))).toEqual([]);
   });
 
   it("finds out that an append whose answer was lost is stored", async () => {
