@@ -13,6 +13,8 @@ import { AnswerLosingDatabase, libsql } from "./libsql.ts";
 
 /** How often one owner takes over from another that still writes. */
 const rounds = process.env["SOAK"] === undefined ? 20 : 200;
+/** How many appends one agent gets. */
+const appends = process.env["SOAK"] === undefined ? 1_000 : 10_000;
 
 /** A connection that tells of each write that another connection's lock refused. */
 function tellingRefusals(database: SqliteDatabase, onRefused: () => void): SqliteDatabase {
@@ -293,12 +295,16 @@ describe("the SQLite storage", () => {
     expect(database.prepare("SELECT count(*) AS n FROM agent_persistence_appends").get()).toMatchObject({ n: 250 });
   });
 
-  it("reads back 1,000 appends in pages, and lists 250 agents", async () => {
-    const log = storageOn(libsql(":memory:"));
+  it("reads back thousands of appends in pages, with one of a megabyte, and lists 250 agents", async () => {
+    const log = storageOn(libsql(await path()));
     const owned = await log.open("a", processOwner());
-    for (let n = 1; n <= 1_000; n++) await appendText(owned, "x", { snapshot: n % 400 === 0 });
-    expect(await collect(log.read("a"))).toHaveLength(1_000);
-    expect((await collect(log.read("a", { sinceSnapshot: true })))[0]?.position).toBe(800);
+    const large = "é😀\0".repeat(150_000);
+    await appendText(owned, large);
+    for (let n = 2; n <= appends; n++) await appendText(owned, "x", { snapshot: n % 400 === 0 });
+    expect(await collect(log.read("a"))).toHaveLength(appends);
+    expect((await collect(log.read("a", { upTo: 1 })))[0]?.records).toEqual([{ kind: "example", value: large }]);
+    const newest = appends - (appends % 400);
+    expect((await collect(log.read("a", { sinceSnapshot: true })))[0]?.position).toBe(newest);
     expect((await collect(log.read("a", { sinceSnapshot: true, upTo: 799 })))[0]?.position).toBe(400);
     for (let n = 0; n < 250; n++) {
       const agentId = `agent ${n}`;
