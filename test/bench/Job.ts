@@ -11,6 +11,7 @@ export type Job =
   | { readonly kind: "drift" }
   | { readonly kind: "rebase" }
   | { readonly kind: "sqlite"; readonly steps: number }
+  | { readonly kind: "postgres"; readonly steps: number }
   | { readonly kind: "lines" }
   | { readonly kind: "tree" }
   | { readonly kind: "resume" }

@@ -21,6 +21,7 @@ import type { ResumeFigures } from "./ours/resumes.ts";
 import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { QueueFigures } from "./ours/queues.ts";
+import type { PostgresFigures } from "./ours/postgres.ts";
 import type { SqliteFigures } from "./ours/sqlite.ts";
 import type { Talker } from "./conversations.ts";
 import { table, targetLine, turnTable, type Row } from "./report.ts";
@@ -44,6 +45,7 @@ import {
   pruningTargets,
   rebaseTargets,
   restoreTargets,
+  postgresTargets,
   resumeTargets,
   sqliteTargets,
   turnTargets,
@@ -80,6 +82,7 @@ for (const steps of values.steps.map(Number)) {
 for (const steps of values.steps.map(Number)) {
   if (!chosen.some(isOurs)) continue;
   targets.push(...sqliteTargets(steps, (await inOwnProcess({ kind: "sqlite", steps })) as SqliteFigures));
+  targets.push(...postgresTargets(steps, (await inOwnProcess({ kind: "postgres", steps })) as PostgresFigures));
 }
 for (const [steps, messages] of [
   [3_000, 3_000],

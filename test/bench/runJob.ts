@@ -23,6 +23,7 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "drift") return (await import("./ours/drifts.ts")).drifts(await folder("run"));
   if (given.kind === "rebase") return (await import("./ours/rebases.ts")).rebases(await folder("run"));
   if (given.kind === "sqlite") return (await import("./ours/sqlite.ts")).sqlite(given.steps, await folder("run"));
+  if (given.kind === "postgres") return (await import("./ours/postgres.ts")).postgres(given.steps);
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
   if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
   if (given.kind === "resume") return (await import("./ours/resumes.ts")).resumes(await folder("run"));

@@ -17,6 +17,7 @@ import type { RestoreFigures } from "./ours/restores.ts";
 import type { PrunedConversation } from "./ours/prunedConversations.ts";
 import type { TurnFigures } from "./turns.ts";
 import type { QueueFigures } from "./ours/queues.ts";
+import type { PostgresFigures } from "./ours/postgres.ts";
 import type { SqliteFigures } from "./ours/sqlite.ts";
 
 /** A figure that is promised, and what was found. */
@@ -25,7 +26,7 @@ export interface Target {
   readonly found: number;
   readonly atMost: number;
   /** What the number counts: times something, milliseconds, or per cent. */
-  readonly unit: "×" | " ms" | " MB" | " %";
+  readonly unit: "×" | " ms" | " MB" | " %" | " round trips";
 }
 
 export function importTargets({ rootMs, zodMs }: ImportFigures): Target[] {
@@ -43,9 +44,22 @@ export function fileTargets(steps: number, messageBytes: number, { save, floor, 
   ];
 }
 
-/** Beside a table of the same engine, driver and settings. The bytes of short runs are mostly those of empty pages. */
 export function sqliteTargets(steps: number, figures: SqliteFigures): Target[] {
-  const run = `SQLite, ${steps} steps:`;
+  return databaseTargets(`SQLite, ${steps} steps:`, steps, figures);
+}
+
+export function postgresTargets(steps: number, figures: PostgresFigures): Target[] {
+  const run = `Postgres, ${steps} steps:`;
+  const trips: Target = { name: `${run} load latest`, found: figures.loadTrips, atMost: 3, unit: " round trips" };
+  return [...databaseTargets(run, steps, figures), trips];
+}
+
+/** Beside a table of the same engine, driver and settings. The bytes of short runs are mostly those of empty pages. */
+function databaseTargets(
+  run: string,
+  steps: number,
+  figures: Omit<SqliteFigures, "saveWallMs" | "saveFloorWallMs">,
+): Target[] {
   const { appendMs, appendFloorMs, saveMs, saveFloorMs, appendBytes, saveBytes } = figures;
   const [append, save] = [ofMs(appendMs, appendFloorMs, 3), ofMs(saveMs, saveFloorMs, 3)];
   const targets: Target[] = [

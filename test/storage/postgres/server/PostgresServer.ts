@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { postgresBinaries, postgresUser } from "./postgresBinaries.ts";
 
 /** What a test needs no more of: a server that loses power loses data. One that is killed loses none. */
-const settings = [
+const careless = [
   "fsync=off",
   "full_page_writes=off",
   "shared_buffers=32MB",
@@ -26,17 +26,21 @@ export class PostgresServer {
   readonly #password = randomBytes(16).toString("hex");
   #server: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  readonly #settings: readonly string[];
+
+  private constructor(folder: string, port: number, settings: readonly string[]) {
+    this.#settings = settings;
     this.#folder = folder;
     this.#port = port;
     this.#bin = postgresBinaries(this.#user, folder);
     this.#guard = startGuard(folder);
   }
 
-  static async start(): Promise<PostgresServer> {
+  /** @param settings of the server. Default: fast, and unsafe when the machine loses power. */
+  static async start(settings: readonly string[] = careless): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), "agent-persistence-postgres-"));
     chmodSync(folder, 0o755);
-    const server = new PostgresServer(folder, await freePort());
+    const server = new PostgresServer(folder, await freePort(), settings);
     try {
       server.#initialize();
       await server.restart();
@@ -78,7 +82,7 @@ export class PostgresServer {
   }
 
   async #run(): Promise<void> {
-    const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...settings];
+    const options = ["listen_addresses=127.0.0.1", "unix_socket_directories=", ...this.#settings];
     const given = options.flatMap((setting) => ["-c", setting]);
     this.#server = spawn(join(this.#bin, "postgres"), ["-D", this.#data, "-p", String(this.#port), ...given], {
       ...this.#user,
