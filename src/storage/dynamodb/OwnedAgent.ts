@@ -64,7 +64,7 @@ export class OwnedAgent {
   async remove(ranges: readonly TableGap[]): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, reader, connection } = this.#backend;
-    await summaries.repair(this.#agentId, this.#generation);
+    await summaries.repair(this.#agentId, { generation: this.#generation, slot: this.#asked.slot });
     this.#pictures = undefined;
     const state = this.#asked;
     for (const [first, last] of ranges) {

@@ -24,7 +24,7 @@ export async function sweepDropped(
   { connection, summaries }: { readonly connection: DynamoDBConnection; readonly summaries: Summaries },
   { agentId, generation, slot, expires }: Dropped,
 ): Promise<void> {
-  await summaries.remove(agentId, generation);
+  await summaries.remove(agentId, generation, expires);
   if (slot > 0) await removeSlots(connection, agentId, slotRange(agentId, 1, slot), expires);
   for await (const page of connection.pages(blobRange(agentId), { only: ["gen", "parts", "id"] }))
     for (const item of page) await removeBlob(connection, agentId, item, generation);

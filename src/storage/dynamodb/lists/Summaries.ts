@@ -91,21 +91,23 @@ export class Summaries {
   }
 
   /** Settles what an owner before has marked, or this one without an answer: its append may then be removed. */
-  async repair(agentId: string, generation: number): Promise<void> {
+  async repair(agentId: string, { generation, slot }: Pick<Picture, "generation" | "slot">): Promise<void> {
     const { pictures, current, obsolete } = await this.resolve(agentId);
     if (pictures?.next === undefined) return;
-    const settled = { generation, step: 2 * pictures.next.slot + 1, current };
+    // Below the step of the next mark of this owner.
+    const settled = { generation, step: 2 * slot + 1, current };
     if (await this.#write(agentId, settled)) await this.#forget(agentId, obsolete, settled, current);
   }
 
-  /** Removes what is there of a dropped agent, of owners up to this generation. */
-  async remove(agentId: string, generation: number): Promise<void> {
+  /** Removes what is there of a dropped agent, of owners up to this generation. What stays refuses their late marks. */
+  async remove(agentId: string, generation: number, expires: number | undefined): Promise<void> {
     const pictures = await this.#read(agentId);
     if (pictures === undefined || pictures.generation > generation) return;
     const { current, next } = pictures;
     const all = [...listOf(current), ...(next && !isRemoval(next) ? [next] : [])];
-    await this.#forget(agentId, all, { generation, step: Number.MAX_SAFE_INTEGER }, undefined);
-    await this.#connection.delete(summaryKey(agentId), { if: "#gen <= :g", values: { ":g": generation } });
+    const nothing = { generation, step: Number.MAX_SAFE_INTEGER };
+    await this.#forget(agentId, all, nothing, undefined);
+    await this.#connection.put(summaryKey(agentId), { ...picturesItem(nothing), expires }, notNewer(nothing));
   }
 
   async #read(agentId: string): Promise<Pictures | undefined> {

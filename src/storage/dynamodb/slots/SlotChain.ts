@@ -17,7 +17,7 @@ export interface LastSlot {
 /**
  * The slots of agents: each has an append, or the claim of an owner who has appended nothing yet. An append is stored only
  * in an empty slot or in the place of its owner's claim, and a claim only in an empty slot or in the place of an older
- * claim. So who comes late, or twice, or after a take-over, finds its slot taken. The first append of an owner is never
+ * claim that was seen. So who comes late, or twice, or after a take-over, finds its slot taken. The first append of an owner is never
  * removed, only its bytes: otherwise its slot would be empty for an owner before.
  */
 export class SlotChain {
@@ -41,10 +41,15 @@ export class SlotChain {
         };
   }
 
-  /** Stores the claim of an owner behind the last append, if nobody of a higher generation did so. */
-  async claim(agentId: string, generation: number, { state, unswept }: LastSlot): Promise<void> {
+  /**
+   * Stores the claim of an owner behind the last append, if that slot is as it was seen: an older claim there may say since
+   * that the agent was dropped.
+   */
+  async claim(agentId: string, generation: number, { state, unswept, ...last }: LastSlot): Promise<void> {
     const attributes = { claim: generation, ...stateAttributes(state), ...(unswept && { unswept: 1 }) };
-    const condition = { if: "attribute_not_exists(#pk) OR #claim < :g", values: { ":g": generation } };
+    const condition = last.isClaim
+      ? { if: "#claim = :seen AND #start = :start", values: { ":seen": last.generation, ":start": state.start } }
+      : { if: "attribute_not_exists(#pk)" };
     await this.#connection.put(slotKey(agentId, state.slot + 1), attributes, condition);
   }
 

@@ -45,7 +45,7 @@ export function stateAfter(
 export function stateAttributes({ offset, start, snapshot, pruned, taken }: SlotState): Attributes {
   return {
     ...(offset !== 0 && { offset }),
-    ...(start !== 0 && { start }),
+    start,
     ...(snapshot !== 0 && { snapshot }),
     ...(pruned.length > 0 && { pruned }),
     ...(taken.by !== 0 && { takenBy: taken.by, takenEnd: taken.end }),
