@@ -59,8 +59,9 @@ export async function migratedLine(
   for (const migration of chain) next = await through(migration, next);
   const nodes = renames.map((each) => each.nodes);
   const sameNode = renamedPath(nodeId, nodes);
+  const mayEnd = nodeId === "finish" || next.nodeId === "start";
   if (next.nodeId === "start") next = begun(graph, next);
-  await assertRuns(line, next, { root, checksInput: isPoint });
+  await assertRuns(line, next, { root, checksInput: isPoint, mayEnd });
   const isSame = nodeId === "start" || (next.nodeId === sameNode && hasSameSchemas(line, nodeId, sameNode));
   return { line, history, storage: stored.storage, next, renames, keepsVisit: isSame };
 }
@@ -126,9 +127,9 @@ function begun(graph: StrategyGraph, line: MigratedLine): MigratedLine {
 async function assertRuns(
   { setup: { graph, tools } }: FittedLine,
   { nodeId, lastInput, messageHistory, tools: offered }: MigratedLine,
-  { root, checksInput }: { readonly root: string; readonly checksInput: boolean },
+  { root, checksInput, mayEnd }: { readonly root: string; readonly checksInput: boolean; readonly mayEnd: boolean },
 ): Promise<void> {
-  if (nodeId === "finish") return;
+  if (nodeId === "finish" && mayEnd) return;
   graph.node(nodeId);
   if (graph.lineOf(nodeId) !== root)
     throw new UnknownNodeError(

@@ -130,6 +130,7 @@ describe.each(logStorages)("$name:", (storage) => {
       "no way",
     ],
     ["names no node", (line: object) => ({ ...line, nodeId: "nowhere" }), "nowhere"],
+    ["ends a line that had not ended", (line: object) => ({ ...line, nodeId: "finish" }), "finish"],
     ["gives an input that the node refuses", (line: object) => ({ ...line, lastInput: 5 }), "second"],
     ["gives a value that cannot be stored", (line: object) => ({ ...line, storage: { a: () => 1 } }), "storage"],
     ["returns nothing", () => undefined, "returned"],
