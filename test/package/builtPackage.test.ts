@@ -7,7 +7,7 @@ import { buildPackage, type BuiltPackage } from "./builtPackage.ts";
 import { complaintsOf, programOf, repository } from "./compile.ts";
 import { publicNames } from "./publicNames.ts";
 
-const usages = ["usage", "usagePeople", "usagePeopleLines", "usageTasks", "usageWorkspace"];
+const usages = ["usage", "usagePeople", "usagePeopleLines", "usageStorages", "usageTasks", "usageWorkspace"];
 
 describe("the built package", () => {
   let built: BuiltPackage;
