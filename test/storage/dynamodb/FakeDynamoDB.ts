@@ -17,6 +17,9 @@ interface Request {
 
 type Items = Map<string, DynamoDBItem>;
 
+/** What the service puts into a page at most. */
+const pageBytes = 1024 * 1024;
+
 /**
  * One table in memory, and of expressions only what the storage says. Each request happens at once, so that a test decides
  * when, and how often.
@@ -72,7 +75,7 @@ export class FakeDynamoDB implements DynamoDBClient {
     if (request.ScanIndexForward === false) items.reverse();
     const start = request.ExclusiveStartKey && sortKey(request.ExclusiveStartKey);
     const left = items.slice(start === undefined ? 0 : items.findIndex(([key]) => key === start) + 1);
-    const page = left.slice(0, Math.min(request.Limit ?? Infinity, this.pageSize));
+    const page = firstPage(left.slice(0, Math.min(request.Limit ?? Infinity, this.pageSize)));
     const found = page.map(([, item]) => item).filter((item) => holds(request.FilterExpression, request, item));
     const last = page.at(-1)?.[1];
     return {
@@ -130,6 +133,23 @@ export class FakeDynamoDB implements DynamoDBClient {
     this.partitions.set(pk, made);
     return made;
   }
+}
+
+/** As many items as fit into a page, and at least one. */
+function firstPage(items: readonly [string, DynamoDBItem][]): readonly [string, DynamoDBItem][] {
+  let bytes = 0;
+  const tooMany = items.findIndex(([, item], at) => (bytes += sizeOf(item)) > pageBytes && at > 0);
+  return tooMany === -1 ? items : items.slice(0, tooMany);
+}
+
+/** About what the service counts: the bytes of names and values. */
+function sizeOf(item: DynamoDBItem): number {
+  return Object.entries(item).reduce((sum, [name, attribute]) => sum + name.length + attributeBytes(attribute), 0);
+}
+
+function attributeBytes(attribute: object): number {
+  const { B, S } = attribute as { readonly B?: Uint8Array; readonly S?: string };
+  return B?.length ?? Buffer.byteLength(S ?? JSON.stringify(attribute));
 }
 
 function sortKey(item: DynamoDBItem | undefined): string {

@@ -1,12 +1,12 @@
 import type { TablePage, TableRange, TableRow } from "../../table/LogTable.ts";
-import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import type { DynamoDBConnection, FoundItem, RangeQuery } from "../items/DynamoDBConnection.ts";
 import { bytesOf, type PartsOwner } from "../items/itemParts.ts";
 import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from "../items/itemKeys.ts";
 import type { SlotChain } from "./SlotChain.ts";
 import { endOf, type SlotState } from "./SlotState.ts";
 
-/** A page ends behind this many bytes. */
-const pageBytes = 4 * 1024 * 1024;
+/** A page ends behind this many bytes. It takes one request for each MB, and one that asks where the log ends. */
+const pageBytes = 8 * 1024 * 1024;
 
 /** Positions from the first to the last, in one part of the log. */
 interface Segment {
@@ -50,14 +50,9 @@ export class SlotReader {
   }
 
   async #last(agentId: string, state: SlotState, first: number, end: number): Promise<TableRow[]> {
-    for (const segment of this.segments(agentId, state, first, end).toReversed()) {
-      // The last may be a claim.
-      const pages = this.#connection.pages(segment.range, { descending: true, limit: 2 });
-      for await (const items of pages) {
-        const { rows } = await this.#rowsOf(segment, items);
-        if (rows.length > 0) return rows.slice(0, 1);
-      }
-    }
+    const segments = this.segments(agentId, state, first, end).toReversed();
+    // The last may be a claim.
+    for await (const row of this.#rowsOf(segments, { descending: true, limit: 2 })) return [row];
     return [];
   }
 
@@ -88,26 +83,26 @@ export class SlotReader {
   }
 
   async #page(agentId: string, state: SlotState, first: number, end: number): Promise<Omit<TablePage, "start">> {
-    for (const segment of this.segments(agentId, state, first, end)) {
-      for await (const items of this.#connection.pages(segment.range)) {
-        const { rows, isWhole } = await this.#rowsOf(segment, items);
-        const last = rows.at(-1)?.position;
-        if (last !== undefined) return { rows, more: last < end && !(isWhole && last >= endOf(state)) };
-      }
-    }
-    return { rows: [], more: false };
-  }
-
-  async #rowsOf(segment: Segment, items: readonly FoundItem[]) {
     const rows: TableRow[] = [];
     let bytes = 0;
+    for await (const row of this.#rowsOf(this.segments(agentId, state, first, end))) {
+      rows.push(row);
+      bytes += row.line.length;
+      if (bytes > pageBytes) return { rows, more: true };
+    }
+    return { rows, more: false };
+  }
+
+  async *#rowsOf(segments: readonly Segment[], query: RangeQuery = {}): AsyncGenerator<TableRow> {
+    for (const segment of segments)
+      for await (const items of this.#connection.pages(segment.range, query)) yield* this.#rowsIn(segment, items);
+  }
+
+  async *#rowsIn(segment: Segment, items: readonly FoundItem[]): AsyncGenerator<TableRow> {
     for (const item of items) {
       const row = await this.#row(segment, item);
-      if (row) rows.push(row);
-      bytes += row?.line.length ?? 0;
-      if (bytes > pageBytes) return { rows, isWhole: false };
+      if (row) yield row;
     }
-    return { rows, isWhole: true };
   }
 
   /** `undefined` for a claim, and for an append whose bytes are removed. */

@@ -1,0 +1,111 @@
+import { AIAgent, Persistence, strategy } from "agent-persistence";
+import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
+import { type ListOptions, processOwner } from "agent-persistence/storage";
+import { expect, it } from "vitest";
+import { appendText, collect, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { FakeDynamoDB } from "./FakeDynamoDB.ts";
+import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
+
+const soak = process.env["SOAK"] !== undefined;
+
+/** A process on a table, and which requests something takes. */
+function processOn(database: FakeDynamoDB) {
+  const client = new WatchedDynamoDB(database);
+  const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: "agents" });
+  const requestsOf = async (action: () => Promise<unknown>) => {
+    const before = client.requests.length;
+    await action();
+    return client.requests.slice(before).map(([method]) => method);
+  };
+  return { storage, log: storage.log, requestsOf };
+}
+
+/** Saves a message of about 2 KB in each step. */
+async function save(steps: number, { storage }: Pick<ReturnType<typeof processOn>, "storage">): Promise<void> {
+  const looping = strategy<number, number>("looping", (graph) => {
+    const say = graph.node("say", (step: number, context) => {
+      context.llm.append({ role: "assistant", content: `${step} `.padEnd(2_048, "x") });
+      return step;
+    });
+    graph.edge(graph.start, say);
+    graph.edge(say, say, { when: (step) => step < steps, map: (step) => step + 1 });
+    graph.edge(say, graph.finish, { when: (step) => step >= steps });
+  });
+  const promptExecutor = { execute: () => Promise.reject(new Error("no model is asked")) };
+  const agent = new AIAgent({ promptExecutor, llmModel: "m", strategy: looping, maxIterations: steps + 1 });
+  await agent.install(Persistence, { storage }).run(1, { agentId: "a" });
+}
+
+it("a save is one request, and one of 1 MB is one for its parts and one that names them", async () => {
+  const { log, requestsOf } = processOn(new FakeDynamoDB());
+  const owned = await log.open("a", processOwner());
+  expect(await requestsOf(() => appendText(owned, "x"))).toEqual(["putItem"]);
+  expect(await requestsOf(() => appendText(owned, "x".repeat(1_000_000)))).toEqual(["batchWriteItem", "putItem"]);
+  await log.close();
+});
+
+it("each step of an agent is one request", async () => {
+  const [few, more] = [processOn(new FakeDynamoDB()), processOn(new FakeDynamoDB())];
+  const requests = await few.requestsOf(() => save(10, few));
+  expect(await more.requestsOf(() => save(60, more))).toHaveLength(requests.length + 50);
+});
+
+it("a change of the status is five requests, and the first one of an owner reads once before", async () => {
+  const { log, requestsOf } = processOn(new FakeDynamoDB());
+  const owned = await log.open("a", processOwner());
+  const change = (status: string) => requestsOf(() => appendText(owned, "x", { summary: exampleSummary("a", status) }));
+  expect(await change("running")).toEqual(["getItem", ...Array<string>(5).fill("putItem")]);
+  expect(await change("completed")).toEqual([...Array<string>(4).fill("putItem"), "deleteItem"]);
+  // What else lists show changes, but not in which list the agent is.
+  expect(await change("completed")).toEqual(Array(4).fill("putItem"));
+  await log.close();
+});
+
+it("opening a new agent is five requests, and one that is there seven", async () => {
+  const database = new FakeDynamoDB();
+  const { log, requestsOf } = processOn(database);
+  const open = () => log.open("a", processOwner());
+  const claim = ["getItem", "updateItem", "query", "putItem", "query"];
+  expect(await requestsOf(open)).toEqual(claim);
+  await log.close();
+  const next = processOn(database);
+  const owned = await next.log.open("a", processOwner());
+  await appendText(owned, "x");
+  expect(await next.requestsOf(() => owned.release())).toEqual(["updateItem"]);
+  const last = processOn(database);
+  expect(await last.requestsOf(() => last.log.open("a", processOwner()))).toEqual([...claim, "query", "query"]);
+  await Promise.all([next.log.close(), last.log.close()]);
+});
+
+const loads = soak
+  ? ([
+      [300, 3],
+      [3_000, 9],
+    ] as const)
+  : ([[300, 3]] as const);
+it.each(loads)("the latest checkpoint of %i steps of 2 KB is loaded with %i requests", async (steps, requests) => {
+  const database = new FakeDynamoDB();
+  await save(steps, processOn(database));
+  const { storage, requestsOf } = processOn(database);
+  expect(await requestsOf(() => storage.getLatestCheckpoint("a"))).toEqual(Array(requests).fill("query"));
+});
+
+it("a log of 6 MB is read with one request for each MB and two more", async () => {
+  const { log, requestsOf } = processOn(new FakeDynamoDB());
+  const owned = await log.open("a", processOwner());
+  for (let at = 0; at < 62; at++) await appendText(owned, "x".repeat(100_000));
+  expect(await requestsOf(() => collect(log.read("a")))).toEqual(Array(9).fill("query"));
+  await log.close();
+});
+
+it("a page of a list is one request for each status, and one for 50 agents", async () => {
+  const { log, requestsOf } = processOn(new FakeDynamoDB());
+  for (let at = 0; at < 60; at++) {
+    const owned = await log.open(`a${at}`, processOwner());
+    await appendText(owned, "x", { summary: exampleSummary(`a${at}`, at % 2 ? "running" : "failed") });
+  }
+  const list = (options: ListOptions) => requestsOf(() => collect(log.list(options)));
+  expect(await list({ limit: 50 })).toEqual(["query", "batchGetItem"]);
+  expect(await list({ limit: 20, status: ["running", "failed"] })).toEqual(["query", "query", "batchGetItem"]);
+  await log.close();
+});
