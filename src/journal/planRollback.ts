@@ -2,7 +2,7 @@ import { visitAt } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesBelow, placesOnWay } from "../checkpoint/lines/lineage.ts";
-import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
+import { isOver, type OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
 const noTool = (): boolean => false;
@@ -55,8 +55,8 @@ export function planRollback(
 }
 
 /**
- * The calls below a checkpoint, and those of agents that begin afresh from there: an agent does whose call had not ended, or had
- * failed in the visit that runs again. That failure may be what the run rejects with next: then the call is tried again, on
+ * The calls below a checkpoint, and those of agents that begin afresh from there: an agent does whose call had not ended there, or
+ * had failed in the visit that runs again. That failure may be what the run rejects with next: then the call is tried again, on
  * another lane.
  */
 function callsBelow(
@@ -66,8 +66,8 @@ function callsBelow(
 ): readonly LoggedCall[] {
   const isBelow = placesBelow(index, target);
   const below = new Set(calls.flatMap(({ call, lane, order }) => (isBelow(lane, order) ? [call] : [])));
-  const failed = failedBefore(index, calls, target);
-  const beginsAfresh = (call: string): boolean => below.has(call) || failed.has(call);
+  const before = withoutOutputBefore(index, calls, target);
+  const beginsAfresh = (call: string): boolean => below.has(call) || before.has(call);
   const isOfAgent = (lane: number): boolean => {
     const place = index.lines.nestedLine(lane)?.place;
     if (place === undefined || place.parent >= lane) return false;
@@ -76,19 +76,19 @@ function callsBelow(
   return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
 }
 
-/** The calls on the way to a checkpoint that had failed in the visit that runs again from there. */
-function failedBefore(
+/** The calls on the way to a checkpoint, of the visit that runs again from there, that have failed or not ended until now. */
+function withoutOutputBefore(
   index: LogProjection,
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
 ): ReadonlySet<string> {
   const [base, ordinal] = visitAt(target);
   const isOnWay = placesOnWay(index, target);
-  const failed = calls.filter(
+  const found = calls.filter(
     ({ outcome, visit, lane, order }) =>
-      outcome?.error && visit[0] === base && visit[1] >= ordinal && isOnWay(lane, order),
+      (!isOver(outcome) || outcome.error) && visit[0] === base && visit[1] >= ordinal && isOnWay(lane, order),
   );
-  return new Set(failed.map(({ call }) => call));
+  return new Set(found.map(({ call }) => call));
 }
 
 /** Whether a call of this agent had an effect that nothing has undone, or may have had one. */

@@ -380,6 +380,47 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.items).toEqual(all);
   });
 
+  it("one that still waits is taken back whole by a rollback to a checkpoint within the node that calls it", async () => {
+    const world = new World();
+    const book = world.adder("book");
+    const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+      world.remove(toolCallId, item),
+    );
+    let begun = gate();
+    const ask = called(
+      "ask",
+      chain("inner", {
+        one: async (text, { tools }) => {
+          await tools.call(book, { item: text });
+          begun.open();
+          return text;
+        },
+        two: (_text, context) => context.requestInput({ prompt: "Go on?", schema: z.string() }),
+      }),
+      { config: { tools: [book] }, persistence: { rollbackToolRegistry: registry } },
+    );
+    const outer = chain("outer", {
+      plan: async (text, context) => {
+        const save = begun.opened.then(() => persistence(context).createCheckpoint({ checkpointId: "within" }));
+        const [found] = await Promise.all([context.tools.call(ask, { topic: text }), save]);
+        return found;
+      },
+    });
+    const opened = await storage.open();
+    const agent = () => durableAgent(outer, opened(), { tools: [ask] });
+    await expect(agent().run("x")).resolves.toMatchObject({ status: "waiting" });
+    const outside = persistence(agent()).agent("a");
+    const { reverted } = await outside.rollbackToCheckpoint("within");
+    expect(reverted).toMatchObject([{ toolName: "book" }]);
+    expect(world.items).toEqual([]);
+    begun = gate();
+    await expect(agent().resume()).resolves.toMatchObject({ status: "waiting" });
+    const [request] = await outside.getRequests();
+    await outside.answer(request?.requestId ?? "none", "yes");
+    await expect(agent().resume()).resolves.toMatchObject({ output: "yes" });
+    expect(world.items).toEqual(["x"]);
+  });
+
   it("one goes on after its caller went back to a checkpoint within the node that calls it, and was stopped again", async () => {
     const world = new World();
     let [stop, begun] = [new AbortController(), gate()];
