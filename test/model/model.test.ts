@@ -35,9 +35,9 @@ const storages: Readonly<Record<string, { readonly runs: number; readonly make: 
     make: async () => new FilesHarness(simulatedFiles(), "/store"),
   },
   ...Object.fromEntries(
-    databases.map(({ name, place }) => [
+    databases.map(({ name, place, isSlow }) => [
       name,
-      { runs: 200, make: async () => new SavesHarness(await storageAt(await place())) },
+      { runs: isSlow && !soak ? 60 : 200, make: async () => new SavesHarness(await storageAt(await place())) },
     ]),
   ),
 };

@@ -1,16 +1,26 @@
-import { DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
+import { type DynamoDBClient, DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
 import { toItem } from "../../../src/storage/dynamodb/items/attributes.ts";
 import { blobKey, type ItemKey, slotKey } from "../../../src/storage/dynamodb/items/itemKeys.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
 import { alterByte } from "../../testing/log/RememberingSha256.ts";
 import type { ReopenableHarness } from "../../testing/log/ReopenableHarness.ts";
+import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { localDynamoDB, newTable } from "./localDynamoDB.ts";
 import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
 
-/** A log in a table of its own, which many processes use. */
-export async function inDynamoDB(): Promise<ReopenableHarness> {
-  const [database, tableName, clocks] = [await localDynamoDB(), await newTable(), new ProcessClocks()];
+/** A log in a table of its own, in memory, which many processes use. */
+export function inDynamoDB(): ReopenableHarness {
+  return inTableOf(new FakeDynamoDB(), "agents");
+}
+
+/** The same in a table of a server. */
+export async function onDynamoDBServer(): Promise<ReopenableHarness> {
+  return inTableOf(await localDynamoDB(), await newTable());
+}
+
+function inTableOf(database: DynamoDBClient, tableName: string): ReopenableHarness {
+  const clocks = new ProcessClocks();
   const clients: WatchedDynamoDB[] = [];
   const reopen = () => {
     const client = new WatchedDynamoDB(database);
@@ -19,10 +29,10 @@ export async function inDynamoDB(): Promise<ReopenableHarness> {
     return new DynamoDBPersistenceStorageProvider({ client, tableName, clock, processIdentity: anyProcess }).log;
   };
   const alter = async (key: ItemKey) => {
-    const { Item } = await database.getItem({ TableName: tableName, Key: toItem({ ...key }) as never });
-    const bytes = Item?.["bytes"]?.B;
+    const { Item } = await database.getItem({ TableName: tableName, Key: toItem({ ...key }) });
+    const bytes = Item?.["bytes"] as { readonly B: Uint8Array } | undefined;
     if (bytes === undefined) throw new Error("there is nothing to alter");
-    alterByte(bytes);
+    alterByte(bytes.B);
     await database.putItem({ TableName: tableName, Item });
   };
   return {

@@ -16,6 +16,8 @@ export interface Engine {
   readonly harness: () => RecordLogHarness | Promise<RecordLogHarness>;
   /** Makes an empty storage that several processes may use, for one test. Absent: only one process has it. */
   readonly place?: () => Promise<StoragePlace>;
+  /** Whether the server of such a place takes milliseconds for each request: a short run then does less. */
+  readonly isSlow?: true;
 }
 
 /**
@@ -27,7 +29,7 @@ export const engines: readonly Engine[] = [
   { name: "in files", harness: inFiles, place: async () => ({ engine: "file", directory: await testDirectory() }) },
   { name: "in SQLite", harness: inSqlite, place: async () => ({ engine: "sqlite", file: await sqliteFile() }) },
   { name: "in Postgres", harness: inPostgres, place: postgresSchema },
-  { name: "in DynamoDB", harness: inDynamoDB, place: dynamoDBTable },
+  { name: "in DynamoDB", harness: inDynamoDB, place: dynamoDBTable, isSlow: true },
 ];
 
 /** An engine that several processes may use. */
