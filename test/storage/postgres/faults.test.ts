@@ -9,7 +9,7 @@ import { PostgresServer } from "./server/PostgresServer.ts";
 import { SwallowingProxy } from "./SwallowingProxy.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const [takeOvers, swallowed, kills, appends] = soak ? [200, 200, 5, 10_000] : [15, 10, 1, 100];
+const [takeOvers, swallowed, kills, appends] = soak ? [15, 15, 2, 200] : [15, 10, 1, 100];
 
 /** What was acknowledged is there, in order and once. */
 async function expectKept(log: RecordLog, acknowledged: readonly number[]): Promise<void> {
