@@ -53,7 +53,7 @@ export const includesText: (bytes: Uint8Array, text: Uint8Array) => boolean = no
   : includesTextAnywhere;
 
 /** The text is found by its first character, which has to be a rare one. */
-export function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
+function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
   const rare = text[0] ?? 0;
   for (let start = bytes.indexOf(rare); start >= 0; start = bytes.indexOf(rare, start + 1)) {
     let same = 1;

@@ -66,8 +66,3 @@ export function isWrite(method: keyof DynamoDBClient): boolean {
 export function connectionBroke(): Error {
   return Object.assign(new Error("socket hang up"), { name: "TimeoutError", code: "ECONNRESET" });
 }
-
-/** What the SDK throws for an error of the service. */
-export function serviceError(name: string): Error {
-  return Object.assign(new Error(name), { name, $fault: "client" });
-}
