@@ -157,6 +157,10 @@ describe("the judge of the files accepts", () => {
       [...command, ...saved("a", mine), ...captured, ...rollsBack, ...rolledBack(), ...found(as)],
     ],
     [
+      "a merge that takes back what was saved while a command ran",
+      [...command, ...saved("a", merged), ...captured, ...rollsBack, ...asked("merge"), ...rolledBack(), ...found(as)],
+    ],
+    [
       "a command that was cut short, as reported",
       [...command, ...killed, ...rollsBack, ...rolledBack("."), ...found({ ...as, a: agents })],
     ],

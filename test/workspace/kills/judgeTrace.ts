@@ -88,9 +88,11 @@ class Judge {
     const found = contentIn(finding.files[path]);
     if (found === content) this.#asPersonLeft++;
     if (found === content || (!isRolledBack && this.#isActedOn(path, from, finding))) return;
+    // What is saved during a capture counts as the agent's: a merge takes it back, too.
+    if (this.#isDuringCapture(save)) return;
     if (this.#isMerged(save, finding)) return this.#judgeMerge(save, finding);
     if (this.#isChosen(path, from, finding) || this.#isAnswered(save, finding)) return;
-    if (this.#isDuringCapture(save) || this.#isAsAgentLeft(save, finding)) return;
+    if (this.#isAsAgentLeft(save, finding)) return;
     if (this.#isInWindow(save)) this.#inWindow++;
     else this.#violate(finding, `${path} is ${show(found)}, and a person left ${show(content)}`);
   }
