@@ -1,4 +1,5 @@
 import type { DynamoDBClient, DynamoDBItem } from "agent-persistence/dynamodb";
+import { checkBatch, checkItem, checkKey, checkRange, sizeOf } from "./serviceLimits.ts";
 
 interface Request {
   readonly Key?: DynamoDBItem;
@@ -22,7 +23,7 @@ const pageBytes = 1024 * 1024;
 
 /**
  * One table in memory, and of expressions only what the storage says. Each request happens at once, so that a test decides
- * when, and how often.
+ * when, and how often. What the service refuses by its limits is refused.
  */
 export class FakeDynamoDB implements DynamoDBClient {
   readonly partitions = new Map<string, Items>();
@@ -69,12 +70,16 @@ export class FakeDynamoDB implements DynamoDBClient {
     const request = input as Request;
     const values = request.ExpressionAttributeValues ?? {};
     const [pk, from, to] = [":pk", ":from", ":to"].map((name) => values[name] as { S: string; B: Uint8Array });
+    checkRange(hex(from?.B), hex(to?.B));
     const items = [...(this.partitions.get(String(pk?.S)) ?? [])]
       .filter(([key]) => key >= hex(from?.B) && key <= hex(to?.B))
       .toSorted(([one], [other]) => (one < other ? -1 : 1));
     if (request.ScanIndexForward === false) items.reverse();
     const start = request.ExclusiveStartKey && sortKey(request.ExclusiveStartKey);
-    const left = items.slice(start === undefined ? 0 : items.findIndex(([key]) => key === start) + 1);
+    // What the page before ended with may be removed by now.
+    const isLeft = (key: string) =>
+      start === undefined || (request.ScanIndexForward === false ? key < start : key > start);
+    const left = items.filter(([key]) => isLeft(key));
     const page = firstPage(left.slice(0, Math.min(request.Limit ?? Infinity, this.pageSize)));
     const found = page.map(([, item]) => item).filter((item) => holds(request.FilterExpression, request, item));
     const last = page.at(-1)?.[1];
@@ -90,6 +95,7 @@ export class FakeDynamoDB implements DynamoDBClient {
       string,
       { readonly Keys: readonly DynamoDBItem[] },
     ][];
+    checkBatch(Keys.map(nameOf), 100);
     const done = Keys.slice(0, this.batchSize);
     const left = Keys.slice(done.length);
     const found = done.map((key) => this.#item(key)).filter((item) => item !== undefined);
@@ -104,6 +110,9 @@ export class FakeDynamoDB implements DynamoDBClient {
       string,
       readonly { readonly PutRequest?: { Item: DynamoDBItem }; readonly DeleteRequest?: { Key: DynamoDBItem } }[],
     ][];
+    const items = requests.map(({ PutRequest, DeleteRequest }) => PutRequest?.Item ?? DeleteRequest?.Key ?? {});
+    checkBatch(items.map(nameOf), 25);
+    items.forEach(checkItem);
     for (const { PutRequest, DeleteRequest } of requests.slice(0, this.batchSize)) {
       if (PutRequest) this.#put(PutRequest.Item);
       if (DeleteRequest) this.#partition(DeleteRequest.Key).delete(sortKey(DeleteRequest.Key));
@@ -122,10 +131,13 @@ export class FakeDynamoDB implements DynamoDBClient {
   }
 
   #put(item: DynamoDBItem | undefined): void {
-    if (item) this.#partition(item).set(sortKey(item), structuredClone(item));
+    if (item === undefined) return;
+    checkItem(item);
+    this.#partition(item).set(sortKey(item), structuredClone(item));
   }
 
   #partition(key: DynamoDBItem | undefined): Items {
+    checkKey(key ?? {});
     const pk = (key?.["pk"] as { readonly S: string } | undefined)?.S ?? "";
     const known = this.partitions.get(pk);
     if (known) return known;
@@ -142,14 +154,8 @@ function firstPage(items: readonly [string, DynamoDBItem][]): readonly [string, 
   return tooMany === -1 ? items : items.slice(0, tooMany);
 }
 
-/** About what the service counts: the bytes of names and values. */
-function sizeOf(item: DynamoDBItem): number {
-  return Object.entries(item).reduce((sum, [name, attribute]) => sum + name.length + attributeBytes(attribute), 0);
-}
-
-function attributeBytes(attribute: object): number {
-  const { B, S } = attribute as { readonly B?: Uint8Array; readonly S?: string };
-  return B?.length ?? Buffer.byteLength(S ?? JSON.stringify(attribute));
+function nameOf(item: DynamoDBItem): string {
+  return `${JSON.stringify(item["pk"])} ${sortKey(item)}`;
 }
 
 function sortKey(item: DynamoDBItem | undefined): string {

@@ -144,18 +144,21 @@ export class DynamoDBConnection {
     });
   }
 
-  /** Asks again for what the service has left undone, ever more slowly. */
+  /** Asks again for what the service has left undone, ever more slowly while it does nothing of it. */
   async #inBatches(
     all: readonly object[],
     size: number,
     ask: (batch: readonly object[]) => Promise<readonly object[]>,
   ): Promise<void> {
     for (let at = 0; at < all.length; at += size) {
-      let left = await ask(all.slice(at, at + size));
-      for (let attempt = 1; left.length > 0; attempt++) {
+      let left: readonly object[] = all.slice(at, at + size);
+      for (let attempt = 1; ; attempt++) {
+        const before = left.length;
+        left = await ask(left);
+        if (left.length === 0) break;
+        if (left.length < before) attempt = 1;
         if (attempt === maxAttempts) throw new Error(`${left.length} requests of a batch were left undone`);
         await pause(this.#clock, Math.min(shortestPauseMs * 2 ** attempt, longestPauseMs));
-        left = await ask(left);
       }
     }
   }

@@ -43,7 +43,8 @@ export class SlotReader {
   segments(agentId: string, { taken, offset, start }: SlotState, first: number, last: number): readonly Segment[] {
     const isTaken = taken.by !== 0 && taken.end > start;
     const segments: Segment[] = [];
-    if (isTaken && first <= taken.end) segments.push(takenSegment(agentId, taken.by, first, Math.min(last, taken.end)));
+    const takenLast = isTaken ? Math.min(last, taken.end) : 0;
+    if (first <= takenLast) segments.push(takenSegment(agentId, taken.by, first, takenLast));
     const own = isTaken ? Math.max(first, taken.end + 1) : first;
     if (own <= last) segments.push(ownSegment(agentId, offset, own, last));
     return segments;
