@@ -2,11 +2,12 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { testSeed as seed } from "../../testSeed.ts";
 import { type End, killableProgram } from "./killableProgram.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-/** `npm test` kills before each of so many calls. */
-const stride = soak ? 1 : 75;
+/** Killed before each of so many calls: before which of them, the seed says. */
+const stride = soak ? 4 : 90;
 /** At once. */
 const lanes = 2;
 
@@ -61,7 +62,7 @@ it("a process that is killed before any of its calls to the file system leaves a
     "book a",
     "book c",
   ]);
-  const numbers = Array.from({ length: Math.floor(calls / stride) }, (_, at) => (at + 1) * stride);
+  const numbers = Array.from({ length: Math.floor(calls / stride) }, (_, at) => at * stride + 1 + (seed % stride));
   let kills = 0;
   await eachOf(numbers, async (number) => {
     if (await isKilled(expected, number)) kills++;

@@ -5,8 +5,8 @@ import { temporaryCopy, temporaryDirectory } from "../temporaryDirectory.ts";
 import { migrationsIn, stoppedAgent } from "./stoppedAgent.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-/** `npm test` kills before a few of the calls to the file system, a long run before each of the first half. */
-const kills = soak ? Infinity : 2;
+/** `npm test` kills before a few of the calls to the file system, a long run before many of the first half. */
+const kills = soak ? 40 : 2;
 /** All lines in one append. */
 const wanted = { output: "iinit", migrations: [["both", "work/second"]] };
 

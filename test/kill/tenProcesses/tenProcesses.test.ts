@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const rounds = soak ? 100 : 10;
+const rounds = soak ? 40 : 5;
 /** Until all have been told, and wait for the same moment. */
 const headStartMs = 15;
 

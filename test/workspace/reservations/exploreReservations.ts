@@ -86,12 +86,22 @@ export function explore(
     if (world.processes.every(({ step }) => step === "end" || step === "dead")) ends++;
     const died = world.processes.filter(({ step }) => step === "dead").length;
     for (const [index, process] of world.processes.entries()) {
-      if (process.step === "end" || process.step === "dead") continue;
+      if (process.step === "end" || process.step === "dead" || isBehindItsLike(world, index, processes)) continue;
       stack.push(changed(world, index, advance(world, process, protocol)));
       if (died < deaths) stack.push(changed(world, index, [{ step: "dead", next: undefined, remove: [] }]));
     }
   }
   return { states: visited.size, bad, ends };
+}
+
+/** Of processes that ask for the same, it makes no difference which begins first: they begin in their order. */
+function isBehindItsLike(world: World, index: number, atFirst: readonly Process[]): boolean {
+  const own = world.processes[index];
+  if (own !== atFirst[index]) return false;
+  return world.processes.some(
+    (other, at) =>
+      at < index && other === atFirst[at] && other.operation === own?.operation && other.rounds === own.rounds,
+  );
 }
 
 /** Two have it, and one of them to write it. */
