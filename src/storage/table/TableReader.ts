@@ -109,10 +109,13 @@ export class TableReader {
    * is seen as before or as after, however many pages it takes.
    */
   async #collect(range: TableRange): Promise<Collected> {
+    let asked = range;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const read = await this.#rows(range);
-      const collected = read && (await this.#withPruned(range, read));
+      const read = await this.#rows(asked);
+      const collected = read && (await this.#withPruned(asked, read));
       if (collected !== undefined) return collected;
+      // A crash may have left the newest snapshot where others of its gap are removed: reading begins before it then.
+      if (attempt > 0) asked = { ...range, sinceSnapshot: false };
     }
     throw new StorageError("unavailable", "read", `agent ${JSON.stringify(this.#agentId)} in ${this.#table.name}`);
   }

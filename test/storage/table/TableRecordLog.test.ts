@@ -127,6 +127,16 @@ describe("a read in pages", () => {
     expect(await positions(log)).toEqual(kept);
   });
 
+  it("begins before the newest snapshot when a removal that a crash cut short has left it", async () => {
+    const { table, log } = made();
+    const owned = await log.open("a", me);
+    for (let n = 1; n <= 6; n++) await appendText(owned, String(n), { snapshot: n === 4 });
+    await owned.append({ id: "p", records: [prunedRecord(await collect(log.read("a")), 4, 5)] }, 6);
+    table.agent("a").rows = table.agent("a").rows.filter(({ position }) => position !== 5);
+    const seen = (await collect(log.read("a", { sinceSnapshot: true }))).map(({ position }) => position);
+    expect(seen).toEqual([1, 2, 3, 6, 7]);
+  });
+
   it("begins anew when the agent is dropped meanwhile", async () => {
     const { table, log } = made();
     const owned = await filled(log, 20);
