@@ -79,6 +79,7 @@ export { type InputProblem, InvalidInputError } from "./errors/agent/InvalidInpu
 export { InvalidStrategyError } from "./errors/agent/InvalidStrategyError.ts";
 export { IterationLimitError } from "./errors/agent/IterationLimitError.ts";
 export { NoMatchingEdgeError } from "./errors/agent/NoMatchingEdgeError.ts";
+export { MigrationFailedError } from "./errors/agent/MigrationFailedError.ts";
 export { StrategyChangedError } from "./errors/agent/StrategyChangedError.ts";
 export { UnknownNodeError } from "./errors/agent/UnknownNodeError.ts";
 export { UnknownToolError } from "./errors/agent/UnknownToolError.ts";

@@ -8,7 +8,11 @@ type CheckpointFields = Pick<CheckpointRecord, "node" | "input" | "iteration"> &
 };
 
 /** A checkpoint of this moment, with the next version. Fields are stored in the given order. */
-export function checkpointAt(journal: Journal, lane: number, fields: CheckpointFields): CheckpointRecord {
+export function checkpointAt(
+  journal: Pick<Journal, "nextVersion" | "clock" | "usage">,
+  lane: number,
+  fields: CheckpointFields,
+): CheckpointRecord {
   const version = journal.nextVersion++;
   const { clock, usage } = journal;
   return withoutUndefined({ kind: "checkpoint", lane, version, at: clock.now(), usage, ...fields });

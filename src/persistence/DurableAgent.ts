@@ -176,9 +176,11 @@ export class DurableAgent {
    * Lets an agent run that was imported as a copy, though the original may run, too: their calls are made twice then. Any
    * other agent stays as it is.
    *
-   * @throws AgentMovedError, AgentBusyError
+   * @throws CheckpointNotFoundError when there is no such agent, AgentMovedError, AgentBusyError. Nothing has changed then.
    */
   async takeOver(): Promise<void> {
+    using head = await readHead(this.#setup.log, this.agentId);
+    if (!head.state) throw new CheckpointNotFoundError(this.agentId, undefined, []);
     await using _journal = await this.#setup.openJournal(this.agentId, "take_over");
   }
 

@@ -152,15 +152,16 @@ export class PersistenceFeature {
    * nothing; migrations run on copies. A three-method provider cannot list its agents, so it yields nothing.
    *
    * @param options.only only agents for which it returns true. Default: all, even those of other definitions in the storage.
-   * `signal`: aborting it ends the listing with the signal's reason.
+   * `signal`: aborting it ends the listing with the signal's reason, also while a migration is tried.
    */
   async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {
     checkSchema(checkSchemaOptions, options, "options of checkMigrations()");
-    const { only = () => true, signal } = options;
-    yield* checkMigrations(this.#setup, (summary) => {
-      signal?.throwIfAborted();
+    const { only = () => true, signal = new AbortController().signal } = options;
+    const isAsked = (summary: AgentSummary): boolean => {
+      signal.throwIfAborted();
       return only(shownOf(summary));
-    });
+    };
+    yield* checkMigrations(this.#setup, isAsked, signal);
   }
 
   /**

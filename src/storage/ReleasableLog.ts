@@ -1,6 +1,7 @@
 import { StopRequestedError } from "../errors/run/StopRequestedError.ts";
 import { StorageClosedError } from "../errors/storage/StorageClosedError.ts";
 import type { LogOwner } from "./RecordLog.ts";
+import { quoted } from "../errors/quoted.ts";
 
 /** What owned logs share whose owners only this process knows: they are owned until they are released. */
 export abstract class ReleasableLog {
@@ -32,6 +33,6 @@ export abstract class ReleasableLog {
   }
 
   protected assertOwned(): void {
-    if (this.#released) throw new StorageClosedError(`The log of agent ${JSON.stringify(this.agentId)}`);
+    if (this.#released) throw new StorageClosedError(`The log of agent ${quoted(this.agentId)}`);
   }
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/format/formatVersion.ts";
+import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { linkOf } from "../checkpoint/format/entryCodec.ts";
 import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
@@ -23,6 +24,7 @@ import { BlobsOfLines } from "./BlobsOfLines.ts";
 import { gzipped } from "./gzipStream.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type LogSurvey, surveyLog } from "./surveyLog.ts";
+import { quoted } from "../errors/quoted.ts";
 
 /** What to export. */
 export interface ExportOptions {
@@ -60,7 +62,7 @@ const optionsSchema = strictOptions({
  * @throws InvalidInputError for an agent that has no records; AgentMovedError for one that was moved, or is moving and is not
  * exported with `move`; AgentBusyError when it is to be moved while it runs; NotSupportedError for a storage whose log cannot
  * give its lines; CheckpointNotFoundError, CorruptLogError, CorruptBlobError; UnreadableValueError with the reference of a blob
- * that is missing, or when the agent was pruned meanwhile.
+ * that is missing, or when the agent was deleted or pruned meanwhile. An agent that is moved stays `moving` then.
  */
 export async function* exportAgent(
   storage: PersistenceStorageProvider,
@@ -103,18 +105,34 @@ async function* archiveOf(
     hash.add(part);
     return encodePart(part);
   };
-  const first = textOfFacts(header);
-  hash.addText(first);
-  yield [encoder.encode(first)];
-  let [lines, reached] = [0, 0];
+  const head = textOfFacts(header);
+  hash.addText(head);
+  yield [encoder.encode(head)];
+  let lines = 0;
+  let [first, last]: readonly (ChainLink | undefined)[] = [];
   for await (const bytes of log.lines(agentId, { upTo: position })) {
     for await (const blob of blobs.before(bytes)) yield encoded(blob);
-    [lines, reached] = [lines + 1, linkOf(bytes)?.position ?? 0];
+    lines++;
+    last = linkOf(bytes);
+    first ??= last;
     yield encoded({ kind: "line", bytes });
   }
-  if (reached !== position)
-    throw new UnreadableValueError(`the agent was pruned while it was exported: export it again`);
+  if (last?.position !== position || !(await beginsWith(storage, agentId, first)))
+    throw new UnreadableValueError(
+      "the agent was deleted or pruned while it was exported; if it is there, export it again",
+    );
   yield [encoder.encode(textOfFacts({ lines, blobs: blobs.count, sha256: hash.value }))];
+}
+
+/** Whether the log still begins where it did. */
+async function beginsWith(
+  { log }: TransferStorage<"lines">,
+  agentId: string,
+  first: ChainLink | undefined,
+): Promise<boolean> {
+  for await (const bytes of log.lines(agentId, { upTo: first?.position ?? 0 }))
+    return linkOf(bytes)?.checksum === first?.checksum;
+  return false;
 }
 
 /** A part of a log from its start. */
@@ -136,7 +154,7 @@ async function prefixTo(log: RecordLog, agentId: string, checkpointId: string): 
 /** @throws InvalidInputError when the agent has no records. */
 export function lastOf(agentId: string, { last }: LogSurvey): NonNullable<LogSurvey["last"]> {
   if (last) return last;
-  const expected = `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`;
+  const expected = `expected the id of an agent of this storage, which has none with the id ${quoted(agentId)}`;
   throw new InvalidInputError("exportAgent()", [{ path: "agentId", expected }]);
 }
 

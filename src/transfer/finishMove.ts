@@ -8,6 +8,7 @@ import { lastOf, openForMove } from "./exportAgent.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, moveReceiptSchema, receiptOf } from "./MoveReceipt.ts";
 import { type LogSurvey, surveyLog } from "./surveyLog.ts";
+import { quoted } from "../errors/quoted.ts";
 
 /**
  * Ends a move at the source: from now on the agent is `moved`, and `run`, `resume` and `answer` say where. It may be called
@@ -77,7 +78,5 @@ async function assertReceipt(
 }
 
 function refused(agentId: string, expected: string): InvalidInputError {
-  return new InvalidInputError(`move of agent ${JSON.stringify(agentId)}`, [
-    { path: "", expected: `expected ${expected}` },
-  ]);
+  return new InvalidInputError(`move of agent ${quoted(agentId)}`, [{ path: "", expected: `expected ${expected}` }]);
 }

@@ -22,6 +22,7 @@ import { type ImportedEnd, ImportedLog } from "./ImportedLog.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./MoveReceipt.ts";
 import { ReceivedBlobs } from "./ReceivedBlobs.ts";
+import { quoted } from "../errors/quoted.ts";
 
 /** What was imported. */
 export interface ImportReport {
@@ -181,7 +182,7 @@ function custodyAppend(
 }
 
 function movedUnderAnotherId(agentId: string): InvalidInputError {
-  const expected = `expected ${JSON.stringify(agentId)}, the id of the agent that is moved; export it without move for a fork`;
+  const expected = `expected ${quoted(agentId)}, the id of the agent that is moved; export it without move for a fork`;
   return new InvalidInputError("options of importAgent()", [{ path: "agentId", expected }]);
 }
 

@@ -10,7 +10,7 @@ import {
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { describe, expect, it, vi } from "vitest";
-import { bytesOf, finish, inPieces, payer, storages } from "./movedAgents.ts";
+import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
 
 /** Counts to ten; `onStep` is called within each step. */
 function counter(storage: PersistenceStorageProvider, onStep: (step: number) => Promise<void> = async () => {}) {
@@ -68,6 +68,36 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     await tasks.create({ taskId: agentId, taskName: "count", inputRequest: "0" });
     await new TaskWorker({ tasks, agents: agent }).run();
     await expectPrefixes(source, agentId, archives);
+  });
+
+  it("while the agent is deleted ends with an error, also where all of it was read before", async () => {
+    const source = await storages[name]!();
+    const { feature } = await waitingPayer(source);
+    const { log } = source;
+    const lines = log.lines!.bind(log);
+    let reads = 0;
+    vi.spyOn(log, "lines").mockImplementation(async function* (...given) {
+      yield* lines(...given);
+      // The first pass only finds out where the log ends.
+      if (++reads === 2) await feature.deleteAgent("order-7");
+    });
+    await expect(bytesOf(exportAgent(source, "order-7"))).rejects.toMatchObject({ code: "unreadable_value" });
+    expect(reads).toBeGreaterThan(1);
+  });
+
+  it.each([0, 1, 2])("while the agent is deleted, after %i of its blobs, ends with an error", async (after) => {
+    const source = await storages[name]!();
+    const { agent, feature } = payer(source);
+    for (const to of ["ann", "bob", "eve"]) await agent.run(to, { agentId: "order-7", unfinished: "abandon" });
+    const { blobs } = source.log;
+    const get = blobs.get.bind(blobs);
+    let gets = 0;
+    vi.spyOn(blobs, "get").mockImplementation(async (agentId, reference) => {
+      if (gets++ === after) await feature.deleteAgent("order-7");
+      return get(agentId, reference);
+    });
+    await expect(bytesOf(exportAgent(source, "order-7"))).rejects.toMatchObject({ code: "unreadable_value" });
+    expect(gets).toBeGreaterThan(after);
   });
 
   it("while the agent is pruned is the agent as it was or is, or says that it was pruned, and is never anything else", async () => {

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** The agent was imported as a copy under the id of the original, which may run, too. Nothing was changed. */
 export class AgentCopiedError extends AgentPersistenceError {
@@ -6,7 +7,7 @@ export class AgentCopiedError extends AgentPersistenceError {
 
   constructor(readonly agentId: string) {
     super(
-      `Agent ${JSON.stringify(agentId)} is a copy, and its original may still run: both would act under one id. ` +
+      `Agent ${quoted(agentId)} is a copy, and its original may still run: both would act under one id. ` +
         `If the original does not run any more, pass takeOver: true to run() or resume(), or call takeOver().`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** The agent was moved to another storage, or is about to be. Nothing was changed. */
 export class AgentMovedError extends AgentPersistenceError {
@@ -14,8 +15,8 @@ export class AgentMovedError extends AgentPersistenceError {
     const place = to?.folder === undefined ? "another storage" : `the storage in ${to.folder}`;
     super(
       state === "moved"
-        ? `Agent ${JSON.stringify(agentId)} was moved to ${place}, as ${JSON.stringify(to?.agentId ?? agentId)}. Run it there.`
-        : `Agent ${JSON.stringify(agentId)} was exported to be moved. Call finishMove() with the receipt of its import, or cancelMove() if it did not arrive.`,
+        ? `Agent ${quoted(agentId)} was moved to ${place}, as ${quoted(to?.agentId ?? agentId)}. Run it there.`
+        : `Agent ${quoted(agentId)} was exported to be moved. Call finishMove() with the receipt of its import, or cancelMove() if it did not arrive.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A key, name or id that must be unique is used twice. */
 export class DuplicateNameError extends AgentPersistenceError {
@@ -20,13 +21,13 @@ export class DuplicateNameError extends AgentPersistenceError {
 
 const messages: Readonly<Record<DuplicateNameError["code"], (name: string, within?: string) => string>> = {
   duplicate_branch: (key, nodeId) =>
-    `Two items of node "${nodeId}" have the key ${JSON.stringify(key)}. Give each item a key of its own, or no keys: then the index is the key.`,
+    `Two items of node "${nodeId}" have the key ${quoted(key)}. Give each item a key of its own, or no keys: then the index is the key.`,
   duplicate_feature: (key) =>
     `The agent already has a feature with the key "${key}". Install it once, with all of its options.`,
   duplicate_node: (name, graph) =>
     `Graph "${graph}" already has a node named "${name}". Names must be unique within a graph: rename one of the nodes.`,
   duplicate_request: (id, nodeId) =>
-    `Node "${nodeId}" asked for input with the id ${JSON.stringify(id)} twice in one visit. ` +
+    `Node "${nodeId}" asked for input with the id ${quoted(id)} twice in one visit. ` +
     `Give each request its own id, for example one that contains the number of the round.`,
   duplicate_tool: (name) =>
     `The agent was given two tools named "${name}". The model tells tools apart by name: rename one of them.`,

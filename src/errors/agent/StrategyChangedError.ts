@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** Something that the stored run can still run has changed in the code of the agent, or of an agent that it calls. Nothing has changed in the log. */
 export class StrategyChangedError extends AgentPersistenceError {
@@ -11,7 +12,7 @@ export class StrategyChangedError extends AgentPersistenceError {
     /** The names of the tools that lead to the agent whose strategy has changed. Empty: it is the agent itself. */
     readonly agentPath: readonly string[] = [],
   ) {
-    const id = JSON.stringify(agentId);
+    const id = quoted(agentId);
     const wasStored = `was stored with another strategy: ${differences.join("; ")}. `;
     super(
       agentPath.length > 0

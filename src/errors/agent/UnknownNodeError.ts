@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
+import { quoted } from "../quoted.ts";
 
 /** The strategy has no node of this name, or several. */
 export class UnknownNodeError extends AgentPersistenceError {
@@ -27,6 +28,7 @@ function problemOf({
 }: Pick<UnknownNodeError, "nodeId" | "nodes" | "ambiguous"> & { readonly closed: string | undefined }): string {
   if (closed !== undefined)
     return `Node "${nodeId}" belongs to a branch of "${closed}", and no such branch is running. Move to "${closed}".`;
-  if (ambiguous) return `Several nodes are named "${nodeId}". Use the full path of one of them: ${quotedList(nodes)}.`;
-  return `The strategy has no node "${nodeId}". Use one of its nodes: ${quotedList(nodes)}.`;
+  if (ambiguous)
+    return `Several nodes are named ${quoted(nodeId)}. Use the full path of one of them: ${quotedList(nodes)}.`;
+  return `The strategy has no node ${quoted(nodeId)}. Use one of its nodes: ${quotedList(nodes)}.`;
 }

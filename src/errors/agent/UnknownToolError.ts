@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
+import { quoted } from "../quoted.ts";
 
 /** A tool was offered to the model, now or in the stored run, that is not one of the agent's tools. */
 export class UnknownToolError extends AgentPersistenceError {
@@ -12,7 +13,7 @@ export class UnknownToolError extends AgentPersistenceError {
   ) {
     const known = tools.length === 0 ? "it has none" : `it has ${quotedList(tools)}`;
     super(
-      `The agent has no tool "${toolName}" that a resumed run could find again: ${known}. Add the tool to the agent's "tools"; if it was renamed, say so in "tools" of a migration; to offer fewer at a time, call context.llm.configure({ tools }).`,
+      `The agent has no tool ${quoted(toolName)} that a resumed run could find again: ${known}. Add the tool to the agent's "tools"; if it was renamed, say so in "tools" of a migration; to offer fewer at a time, call context.llm.configure({ tools }).`,
     );
   }
 }

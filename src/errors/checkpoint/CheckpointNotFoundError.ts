@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
+import { quoted } from "../quoted.ts";
 
 /** The agent has no checkpoint with this id, or none at all. Nothing has changed. */
 export class CheckpointNotFoundError extends AgentPersistenceError {
@@ -15,12 +16,10 @@ export class CheckpointNotFoundError extends AgentPersistenceError {
     /** What names a checkpoint. A name is one that `nameCheckpoint` gave. */
     asked: "id" | "name" = "id",
   ) {
-    const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${JSON.stringify(checkpointId)}`;
+    const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${quoted(checkpointId)}`;
     const newest = available.slice(-10);
     const { none, some } = nextSteps[asked];
-    super(
-      `Agent ${JSON.stringify(agentId)} has ${missing}. ${newest.length === 0 ? none : `${some}: ${quotedList(newest)}`}.`,
-    );
+    super(`Agent ${quoted(agentId)} has ${missing}. ${newest.length === 0 ? none : `${some}: ${quotedList(newest)}`}.`);
     this.available = newest;
   }
 }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /**
  * `createCheckpoint()` was to save the start of the current visit after a checkpoint with state from within that visit
@@ -13,7 +14,7 @@ export class CheckpointNotPossibleError extends AgentPersistenceError {
     readonly nodeId: string,
   ) {
     super(
-      `The start of the current visit of node ${JSON.stringify(nodeId)} of agent ${JSON.stringify(agentId)} can no longer be saved: ` +
+      `The start of the current visit of node ${quoted(nodeId)} of agent ${quoted(agentId)} can no longer be saved: ` +
         `a checkpoint with state from within the visit is already saved. Name the node that runs next: createCheckpoint({ nodeId, lastInput }).`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** One part of a checkpoint, and its size. */
 export interface LargePart {
@@ -27,7 +28,7 @@ export class CheckpointTooLargeError extends AgentPersistenceError {
     const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     const largest = parts.slice(0, 5);
     super(
-      `${subjects[what]} agent ${JSON.stringify(agentId)} ${what === "checkpoint" ? "before" : "for"} node ${JSON.stringify(nodeId)} would add ${total} bytes, ` +
+      `${subjects[what]} agent ${quoted(agentId)} ${what === "checkpoint" ? "before" : "for"} node ${quoted(nodeId)} would add ${total} bytes, ` +
         `and at most ${maxBytes} are allowed. Largest parts: ` +
         `${largest.map(({ name, bytes }) => `${name}, ${bytes} bytes`).join("; ")}. ` +
         `Keep such data elsewhere and store a reference to it, or raise maxCheckpointBytes.`,

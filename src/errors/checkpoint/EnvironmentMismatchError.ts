@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** One difference between the environment and what the checkpoint needs, and the ways to resolve it. */
 export interface UnresolvedMismatch {
@@ -27,7 +28,7 @@ export class EnvironmentMismatchError extends AgentPersistenceError {
   ) {
     const lines = mismatches.map(({ description, options }) => `${description} (${options.join(", ")})`);
     super(
-      `Agent ${JSON.stringify(agentId)} cannot continue from checkpoint ${checkpointId}, because its environment has changed: ` +
+      `Agent ${quoted(agentId)} cannot continue from checkpoint ${checkpointId}, because its environment has changed: ` +
         `${lines.join("; ")}. Give recoverTask, or the worker, an onEnvironmentMismatch that chooses one of the options for each change.`,
     );
   }

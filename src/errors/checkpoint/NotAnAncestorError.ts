@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
+import { quoted } from "../quoted.ts";
 
 /** A rollback target is not an ancestor of the agent's current checkpoint. Nothing has changed. */
 export class NotAnAncestorError extends AgentPersistenceError {
@@ -19,9 +20,9 @@ export class NotAnAncestorError extends AgentPersistenceError {
     const problem =
       joinedBranch === undefined
         ? "is on no way to where the agent is, or the line that asks, so it cannot be rolled back to"
-        : `belongs to branch ${JSON.stringify(joinedBranch)}, which has been joined`;
+        : `belongs to branch ${quoted(joinedBranch)}, which has been joined`;
     super(
-      `Checkpoint ${JSON.stringify(checkpointId)} of agent ${JSON.stringify(agentId)} ${problem}. ` +
+      `Checkpoint ${quoted(checkpointId)} of agent ${quoted(agentId)} ${problem}. ` +
         `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line and revert nothing, call resume({ checkpointId }).`,
     );
     this.available = newest;

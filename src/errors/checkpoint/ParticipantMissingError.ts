@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /**
  * An interrupted rollback has steps left for a participant that this agent definition does not have. Nothing has
@@ -14,8 +15,8 @@ export class ParticipantMissingError extends AgentPersistenceError {
     readonly participant: string,
   ) {
     super(
-      `The interrupted rollback of agent ${JSON.stringify(agentId)} to checkpoint ${JSON.stringify(checkpointId)} has steps left for ` +
-        `participant ${JSON.stringify(participant)}, which this agent definition does not have. Add it to ` +
+      `The interrupted rollback of agent ${quoted(agentId)} to checkpoint ${quoted(checkpointId)} has steps left for ` +
+        `participant ${quoted(participant)}, which this agent definition does not have. Add it to ` +
         "the option participants of install(Persistence, …), then run or resume again.",
     );
   }

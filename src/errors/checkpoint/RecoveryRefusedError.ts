@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** An agent was not recovered: a decision was against it, or its stored state cannot be continued. Nothing has changed. */
 export class RecoveryRefusedError extends AgentPersistenceError {
@@ -9,6 +10,6 @@ export class RecoveryRefusedError extends AgentPersistenceError {
     /** Why, as a clause without a period. */
     readonly reason: string,
   ) {
-    super(`Agent ${JSON.stringify(agentId)} was not recovered: ${reason}. Nothing has changed.`);
+    super(`Agent ${quoted(agentId)} was not recovered: ${reason}. Nothing has changed.`);
   }
 }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 interface ListedCall {
   readonly toolCallId: string;
@@ -31,13 +32,13 @@ export class RollbackIncompleteError extends AgentPersistenceError {
     readonly remaining: readonly ListedCall[],
   ) {
     const stopped = failed.at(-1);
-    const agent = JSON.stringify(agentId);
+    const agent = quoted(agentId);
     super(
-      `The rollback of agent ${agent} to checkpoint ${JSON.stringify(checkpointId)} stopped at call ` +
+      `The rollback of agent ${agent} to checkpoint ${quoted(checkpointId)} stopped at call ` +
         `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
         `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
         `Remove the cause, then roll back, run or resume: the rollback continues. Or revert the effect by hand and record that with ` +
-        `persistence(agent).agent(${agent}).settleToolCall(${JSON.stringify(stopped?.inverseId)}, { output: undefined }); ` +
+        `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }); ` +
         `to keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
     );
   }

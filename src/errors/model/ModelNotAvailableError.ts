@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
+import { quoted } from "../quoted.ts";
 
 /** A prompt executor has no model of the requested name. Nothing was sent. */
 export class ModelNotAvailableError extends AgentPersistenceError {
@@ -11,6 +12,6 @@ export class ModelNotAvailableError extends AgentPersistenceError {
     readonly reason: string,
     options?: ErrorCause,
   ) {
-    super(`Model ${JSON.stringify(model)} is not available: ${reason}. Check llmModel.`, options);
+    super(`Model ${quoted(model)} is not available: ${reason}. Check llmModel.`, options);
   }
 }

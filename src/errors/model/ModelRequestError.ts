@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 // `cause` by itself: older libs do not declare it on Error.
 type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
@@ -33,5 +34,5 @@ function messageOf({ model, provider, statusCode, retryable, retryAfterMs, cause
   const next = retryable
     ? `Try the same request again${wait}.`
     : "Change the request: the same one is not expected to succeed.";
-  return `Model ${JSON.stringify(model)} of ${provider} did not answer; the request failed${status}: ${reason}. ${next}`;
+  return `Model ${quoted(model)} of ${provider} did not answer; the request failed${status}: ${reason}. ${next}`;
 }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A model did not answer in time. The request was aborted. */
 export class ModelTimeoutError extends AgentPersistenceError {
@@ -12,7 +13,7 @@ export class ModelTimeoutError extends AgentPersistenceError {
     readonly timeoutMs: number,
   ) {
     super(
-      `Model ${JSON.stringify(model)} did not answer within ${timeoutMs} ms. Try the same request again, ` +
+      `Model ${quoted(model)} did not answer within ${timeoutMs} ms. Try the same request again, ` +
         `or raise modelTimeoutMs.`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** Models cannot call a tool with this input schema: it has no JSON Schema, or not that of an object. Nothing was sent. */
 export class ToolSchemaError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class ToolSchemaError extends AgentPersistenceError {
   ) {
     const reason = options.cause instanceof Error ? options.cause.message : String(options.cause);
     super(
-      `The input schema of tool ${JSON.stringify(toolName)} cannot be sent to a model: ${reason}. ` +
+      `The input schema of tool ${quoted(toolName)} cannot be sent to a model: ${reason}. ` +
         `Use z.object({ … }) with types that JSON has, such as z.iso.datetime() for a date, and transform their values.`,
       options,
     );

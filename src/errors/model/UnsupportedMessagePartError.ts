@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A message has a part of a type that models do not accept from its role. Nothing was sent. */
 export class UnsupportedMessagePartError extends AgentPersistenceError {
@@ -12,7 +13,7 @@ export class UnsupportedMessagePartError extends AgentPersistenceError {
     expected: readonly string[],
   ) {
     super(
-      `A message with the role ${JSON.stringify(role)} has a part of type ${JSON.stringify(partType)}; ` +
+      `A message with the role ${quoted(role)} has a part of type ${quoted(partType)}; ` +
         `models accept ${expected.join(", ")} from this role. Move the part to a message with another role.`,
     );
   }

@@ -1,5 +1,6 @@
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A model answered, but the run cannot continue with the answer. It is not added to the message history. */
 export class UnusableModelAnswerError extends AgentPersistenceError {
@@ -23,7 +24,7 @@ export class UnusableModelAnswerError extends AgentPersistenceError {
     /** The tokens that the answer took. Absent: unknown. */
     readonly usage?: ModelUsage,
   ) {
-    super(messages[code](`model ${JSON.stringify(model)} of ${provider}`, detail));
+    super(messages[code](`model ${quoted(model)} of ${provider}`, detail));
     this.retryable = code === "model_answer_incomplete" || (code === "model_answer_empty" && detail !== "length");
   }
 }

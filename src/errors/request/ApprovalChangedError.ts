@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** An answer names another tool call than the one that waits for approval. Nothing has changed. */
 export class ApprovalChangedError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class ApprovalChangedError extends AgentPersistenceError {
     /** The digest of the call that waits; absent: the request asks for input, not for an approval. */
     readonly digest: string | undefined,
   ) {
-    const request = `equest ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)}`;
+    const request = `equest ${quoted(requestId)} of agent ${quoted(agentId)}`;
     super(
       digest === undefined
         ? `R${request} asks for input and has no digest. Leave digest out.`

@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
+import { quoted } from "../quoted.ts";
 
 /**
  * A request is not waiting for an answer. Nothing has changed. A node whose request expired gets `request_expired` and may
@@ -16,8 +17,8 @@ export class RequestNotOpenError extends AgentPersistenceError {
     /** The ids of the requests that the agent is waiting for; absent unless the request was not found. */
     readonly openRequests?: readonly string[],
   ) {
-    const owner = agentId === undefined ? "" : ` of agent ${JSON.stringify(agentId)}`;
-    super(messages[code](`Request ${JSON.stringify(requestId)}${owner}`, expiredAt, openRequests));
+    const owner = agentId === undefined ? "" : ` of agent ${quoted(agentId)}`;
+    super(messages[code](`Request ${quoted(requestId)}${owner}`, expiredAt, openRequests));
   }
 }
 

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** Somebody rejected a request for input. The node may catch this. */
 export class RequestRejectedError extends AgentPersistenceError {
@@ -12,7 +13,7 @@ export class RequestRejectedError extends AgentPersistenceError {
     readonly by?: string,
   ) {
     super(
-      `Request ${JSON.stringify(requestId)} of agent ${JSON.stringify(agentId)} was rejected: ${JSON.stringify(reason)}. ` +
+      `Request ${quoted(requestId)} of agent ${quoted(agentId)} was rejected: ${JSON.stringify(reason)}. ` +
         `Catch this error in the node. A resume fails with it again; to ask anew, roll back to a checkpoint before the request.`,
     );
   }

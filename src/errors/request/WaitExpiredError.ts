@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** What a task waited for did not arrive in time. */
 export class WaitExpiredError extends AgentPersistenceError {
@@ -6,7 +7,7 @@ export class WaitExpiredError extends AgentPersistenceError {
 
   constructor(readonly taskId: string) {
     super(
-      `What task ${JSON.stringify(taskId)} waited for did not arrive in time. If it has arrived since, queue the task again with tasks.retry.`,
+      `What task ${quoted(taskId)} waited for did not arrive in time. If it has arrived since, queue the task again with tasks.retry.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A node asked for input, but the storage cannot keep a request until it is answered. Nothing has changed. */
 export class WaitingNotSupportedError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
     readonly nodeId: string,
   ) {
     super(
-      `Node "${nodeId}" of agent ${JSON.stringify(agentId)} asked for input, but the agent's storage keeps no requests: it is a three-method storage, or stores nothing. Use a storage with a log, such as FilePersistenceStorageProvider.`,
+      `Node "${nodeId}" of agent ${quoted(agentId)} asked for input, but the agent's storage keeps no requests: it is a three-method storage, or stores nothing. Use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }

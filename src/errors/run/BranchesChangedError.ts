@@ -1,8 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
-
-/** Most keys of each kind that the message names. */
-const mostNamed = 5;
+import { quoted } from "../quoted.ts";
 
 /** A parallel node of a run that continues no longer has branches that had begun. Nothing was recorded, and no branch runs. */
 export class BranchesChangedError extends AgentPersistenceError {
@@ -18,14 +16,10 @@ export class BranchesChangedError extends AgentPersistenceError {
     readonly keys: readonly string[],
   ) {
     super(
-      `Node "${nodeId}" has begun the branches ${someOf(missing)}, but its items now have the keys ${someOf(keys)}. ` +
+      `Node "${nodeId}" has begun the branches ${quotedList(missing)}, but its items now have the keys ${quotedList(keys) || "(none)"}. ` +
         `The key of an item must be the same each time: derive it from the item alone. ` +
         `Restore the earlier keys and resume. Or give up what the branches did: ` +
-        `persistence(agent).agent(${JSON.stringify(agentId)}).setExecutionPoint({ nodeId: ${JSON.stringify(nodeId)}, input }).`,
+        `persistence(agent).agent(${quoted(agentId)}).setExecutionPoint({ nodeId: ${quoted(nodeId)}, input }).`,
     );
   }
-}
-
-function someOf(keys: readonly string[]): string {
-  return keys.length > mostNamed ? `${quotedList(keys.slice(0, mostNamed))}, …` : quotedList(keys) || "(none)";
 }

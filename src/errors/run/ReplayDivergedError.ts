@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A node that runs again asks for something other than what is recorded, and its first try had effects. */
 export class ReplayDivergedError extends AgentPersistenceError {
@@ -14,14 +15,14 @@ export class ReplayDivergedError extends AgentPersistenceError {
     /** The calls of the first try that took effect or, when `inDoubt`, may have taken effect. */
     readonly effects: readonly { readonly toolCallId: string; readonly toolName: string; readonly inDoubt: boolean }[],
   ) {
-    const stored = `persistence(agent).agent(${JSON.stringify(agentId)})`;
+    const stored = `persistence(agent).agent(${quoted(agentId)})`;
     const calls = effects.map(
       ({ toolName, toolCallId, inDoubt }) => `${toolName} (${toolCallId}${inDoubt ? ", in doubt" : ""})`,
     );
     super(
       `Node "${nodeId}" runs again and asks for ${found}, but ${recorded} is recorded. Its first try had effects: ` +
         `${calls.join(", ")}. Make the node ask for the same again. Or keep the effects and run the node anew: ` +
-        `${stored}.setExecutionPoint({ nodeId: ${JSON.stringify(nodeId)}, input }). ` +
+        `${stored}.setExecutionPoint({ nodeId: ${quoted(nodeId)}, input }). ` +
         `Or revert them: ${stored}.rollbackToLatestCheckpoint(). Then resume.`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A `runId` was given again with another input: the run of that id does not answer it. Nothing has changed. */
 export class RunInputDiffersError extends AgentPersistenceError {
@@ -9,7 +10,7 @@ export class RunInputDiffersError extends AgentPersistenceError {
     readonly runId: string,
   ) {
     super(
-      `Run ${JSON.stringify(runId)} of agent ${JSON.stringify(agentId)} was started with another input. ` +
+      `Run ${quoted(runId)} of agent ${quoted(agentId)} was started with another input. ` +
         `Give each request a runId of its own. To continue that run, use resume({ agentId }), or its own input.`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** There is no run to cancel or to resume: none is stored, it has ended, or it was canceled. Nothing has changed. */
 export class RunNotOpenError extends AgentPersistenceError {
@@ -7,7 +8,7 @@ export class RunNotOpenError extends AgentPersistenceError {
     readonly agentId: string,
     reason: string,
   ) {
-    const id = JSON.stringify(agentId);
+    const id = quoted(agentId);
     super(
       code === "nothing_to_cancel"
         ? `Agent ${id} has no run to cancel: ${reason}. There is nothing to do.`

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** An agent was to be resumed only in certain statuses, and its status is now another. Nothing has changed. */
 export class StatusChangedError extends AgentPersistenceError {
@@ -12,7 +13,7 @@ export class StatusChangedError extends AgentPersistenceError {
     readonly expected: readonly string[],
   ) {
     super(
-      `Agent ${JSON.stringify(agentId)} was to be resumed only if it is ${expected.join(" or ")}, but ` +
+      `Agent ${quoted(agentId)} was to be resumed only if it is ${expected.join(" or ")}, but ` +
         `${status === undefined ? "nothing is stored for it" : `it is ${status}`}. Read its status again before you decide.`,
     );
   }

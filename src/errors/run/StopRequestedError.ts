@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** The owner of an agent was asked to stop. It may still append before it releases the agent. */
 export class StopRequestedError extends AgentPersistenceError {
@@ -9,7 +10,7 @@ export class StopRequestedError extends AgentPersistenceError {
     readonly reason: string,
   ) {
     super(
-      `The owner of agent ${JSON.stringify(agentId)} was asked to stop: ${reason}. Finish pending work and release the agent.`,
+      `The owner of agent ${quoted(agentId)} was asked to stop: ${reason}. Finish pending work and release the agent.`,
     );
   }
 }

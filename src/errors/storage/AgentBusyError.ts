@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** The owner of an agent. */
 export interface BusyOwner {
@@ -22,7 +23,7 @@ export class AgentBusyError extends AgentPersistenceError {
   ) {
     const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
     super(
-      `Agent ${JSON.stringify(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
+      `Agent ${quoted(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
         `If that process has died, the agent can be taken over in ${seconds} s at the latest. Otherwise wait until its run ends.`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** An agent, a task or a checkpoint cannot be written, because its id is taken. Nothing has changed. */
 export class AlreadyExistsError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class AlreadyExistsError extends AgentPersistenceError {
     readonly checkpointId?: string,
     reason?: string,
   ) {
-    super(messages[code](JSON.stringify(agentId), JSON.stringify(checkpointId), reason));
+    super(messages[code](quoted(agentId), checkpointId && quoted(checkpointId), reason));
   }
 }
 

@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
+import { quoted } from "../quoted.ts";
 
 /** The bytes of a blob do not match its reference. */
 export class CorruptBlobError extends AgentPersistenceError {
@@ -12,9 +13,6 @@ export class CorruptBlobError extends AgentPersistenceError {
     found = "does not have the hash in its reference",
     options?: ErrorCause,
   ) {
-    super(
-      `The content of ${reference} of agent ${JSON.stringify(agentId)} ${found}. Restore the file from a backup.`,
-      options,
-    );
+    super(`The content of ${reference} of agent ${quoted(agentId)} ${found}. Restore the file from a backup.`, options);
   }
 }

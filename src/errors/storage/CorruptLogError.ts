@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** Where a log is damaged, and how much before the damage is intact. */
 export type LogDamage = Pick<CorruptLogError, "file"> &
@@ -26,7 +27,7 @@ export class CorruptLogError extends AgentPersistenceError {
     const position = lastPosition === undefined ? "" : ` The last intact position before it is ${lastPosition}.`;
     const checkpoint = lastCheckpointId === undefined ? "" : ` The last checkpoint before it is ${lastCheckpointId}.`;
     super(
-      `The log of agent ${JSON.stringify(agentId)} is damaged at ${place}: ${found}.${position}${checkpoint} ` +
+      `The log of agent ${quoted(agentId)} is damaged at ${place}: ${found}.${position}${checkpoint} ` +
         `Restore the file from a backup, or salvage the intact part of the agent into another storage.`,
     );
     this.file = file;

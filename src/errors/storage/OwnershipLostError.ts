@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** Another owner has taken over the agent. An append that rejects with this may or may not be stored: read the log. */
 export class OwnershipLostError extends AgentPersistenceError {
@@ -12,7 +13,7 @@ export class OwnershipLostError extends AgentPersistenceError {
   ) {
     const now = successor === undefined ? "another owner" : `generation ${successor}`;
     super(
-      `Agent ${JSON.stringify(agentId)} was owned as generation ${generation} and now belongs to ${now}. ` +
+      `Agent ${quoted(agentId)} was owned as generation ${generation} and now belongs to ${now}. ` +
         `The last append may or may not be stored: open the agent again and read its log.`,
     );
   }

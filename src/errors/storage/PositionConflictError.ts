@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** An append expected the log to end at another position. Nothing was stored. */
 export class PositionConflictError extends AgentPersistenceError {
@@ -11,7 +12,7 @@ export class PositionConflictError extends AgentPersistenceError {
     readonly found: number,
   ) {
     super(
-      `An append to agent ${JSON.stringify(agentId)} expected the last position to be ${expected}, found ${found}. ` +
+      `An append to agent ${quoted(agentId)} expected the last position to be ${expected}, found ${found}. ` +
         `Read the log from there and decide again.`,
     );
   }

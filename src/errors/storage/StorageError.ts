@@ -6,7 +6,7 @@ export type StorageFailure = "full" | "io" | "permission" | "too_many_files" | "
 
 const nextSteps: Readonly<Record<StorageFailure, string>> = {
   full: "Free space and open the agent again.",
-  io: "Check the device and open the agent again.",
+  io: "The cause says what the device or the database refused. Correct that and open the agent again.",
   permission: "Give this process access and open the agent again.",
   too_many_files: "Raise the limit of open files, or close agents, and try again.",
   unavailable: "Check that the path is right and that the storage can be reached, and open the agent again.",

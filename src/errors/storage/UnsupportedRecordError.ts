@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A log contains a kind of record that only a newer version of this library knows. Nothing was changed. */
 export class UnsupportedRecordError extends AgentPersistenceError {
@@ -11,7 +12,7 @@ export class UnsupportedRecordError extends AgentPersistenceError {
     readonly position: number,
   ) {
     super(
-      `Append ${position} of the log has a record of the kind ${JSON.stringify(recordKind.slice(0, 100))}, which a newer ` +
+      `Append ${position} of the log has a record of the kind ${quoted(recordKind)}, which a newer ` +
         `version of agent-persistence wrote. Without it the agent would not be read as it is. Update agent-persistence to read it.`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A worker's agent cannot find its task, because agent and tasks use different storages. Nothing has changed. */
 export class OtherStorageError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class OtherStorageError extends AgentPersistenceError {
     readonly taskName: string,
   ) {
     super(
-      `Task ${JSON.stringify(taskId)} is not in the storage of the agent for ${JSON.stringify(taskName)}: the agent was installed with another ` +
+      `Task ${quoted(taskId)} is not in the storage of the agent for ${quoted(taskName)}: the agent was installed with another ` +
         `storage than the TaskManager. Give both the same storage.`,
     );
   }

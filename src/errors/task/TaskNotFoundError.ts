@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** The storage has no task with this id. Nothing has changed. */
 export class TaskNotFoundError extends AgentPersistenceError {
@@ -6,7 +7,7 @@ export class TaskNotFoundError extends AgentPersistenceError {
 
   constructor(readonly taskId: string) {
     super(
-      `The storage has no task ${JSON.stringify(taskId)}. ` +
+      `The storage has no task ${quoted(taskId)}. ` +
         `An agent that was run without a task is not a task: create one with tasks.create({ taskId, taskName, inputRequest }).`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A task was begun or continued as often as its worker allows, and each time ended before it got any further. */
 export class TooManyAttemptsError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class TooManyAttemptsError extends AgentPersistenceError {
     readonly attempts: number,
   ) {
     super(
-      `Task ${JSON.stringify(taskId)} was begun ${attempts} times at the same place, and each time its process ended or was ` +
+      `Task ${quoted(taskId)} was begun ${attempts} times at the same place, and each time its process ended or was ` +
         `stopped. Find out what ends it, then queue it again with retry().`,
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A task cannot move from its current status to the requested one. Nothing has changed. */
 export class TransitionNotAllowedError extends AgentPersistenceError {
@@ -13,6 +14,6 @@ export class TransitionNotAllowedError extends AgentPersistenceError {
   ) {
     const next = allowed.length > 0 ? `It may become ${allowed.join(" or ")}.` : "It has ended permanently.";
     const already = from === to ? `already ${from}` : `${from} and cannot become ${to}`;
-    super(`Task ${JSON.stringify(taskId)} is ${already}. ${next}`);
+    super(`Task ${quoted(taskId)} is ${already}. ${next}`);
   }
 }

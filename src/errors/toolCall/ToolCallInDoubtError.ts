@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
+import { quoted } from "../quoted.ts";
 
 /** A tool call began before a crash, and whether it took effect is unknown. It was not repeated. */
 export class ToolCallInDoubtError extends AgentPersistenceError {
@@ -21,12 +22,12 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
     options?: ErrorCause,
   ) {
     const { agentId, toolName, toolCallId, nodeId, reverts } = call;
-    const declaration = call.declaration ?? `tool({ name: ${JSON.stringify(toolName)}, effect: "idempotent", … })`;
+    const declaration = call.declaration ?? `tool({ name: ${quoted(toolName)}, effect: "idempotent", … })`;
     const reverting = reverts === undefined ? "" : `, which reverts call ${reverts},`;
     super(
       `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" began and has no recorded outcome: it may have taken effect. ` +
         `Find out whether it did, settle the call, then resume: ` +
-        `persistence(agent).agent(${JSON.stringify(agentId)}).settleToolCall(${JSON.stringify(toolCallId)}, { output } | { error } | "retry" | "unknown"). ` +
+        `persistence(agent).agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, { output } | { error } | "retry" | "unknown"). ` +
         `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. ` +
         `To decide automatically, use the option onToolCallInDoubt of Persistence or a probe of the tool.`,
       options,

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A call was to be settled that is not in doubt. Nothing has changed. */
 export class ToolCallNotInDoubtError extends AgentPersistenceError {
@@ -15,7 +16,7 @@ export class ToolCallNotInDoubtError extends AgentPersistenceError {
     const found = ended ? "it has ended" : "no call with this id is recorded";
     const calls = inDoubt.map((call) => `${call.toolCallId} (${call.toolName})`).join(", ");
     super(
-      `Tool call ${JSON.stringify(toolCallId)} of agent ${JSON.stringify(agentId)} is not in doubt: ${found}. ` +
+      `Tool call ${quoted(toolCallId)} of agent ${quoted(agentId)} is not in doubt: ${found}. ` +
         (calls === "" ? "The agent has no call to settle." : `Settle one of the calls in doubt: ${calls}.`),
     );
   }

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A file that is not as the agent left it, or that cannot be reached, and the ways to resolve that. */
 export interface ConflictingFile {
@@ -28,7 +29,7 @@ export class FileConflictError extends AgentPersistenceError {
     readonly conflicts: readonly ConflictingFile[],
   ) {
     super(
-      `The files of agent ${JSON.stringify(agentId)} cannot be restored to checkpoint ${JSON.stringify(checkpointId)}, ` +
+      `The files of agent ${quoted(agentId)} cannot be restored to checkpoint ${quoted(checkpointId)}, ` +
         `because others changed them or they cannot be reached: ${conflicts.map(describe).join("; ")}. ` +
         "Resolve each with the option onConflict of the Workspace, or restore the file by hand, then try again.",
     );

@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** An owner that holds a file. */
 export interface FileHolder {
@@ -29,5 +30,5 @@ export class FileReservedError extends AgentPersistenceError {
 }
 
 function describe({ owner, operation, expiresAt }: FileHolder): string {
-  return `${JSON.stringify(owner)} holds it to ${operation} it${expiresAt && ` until ${expiresAt}`}`;
+  return `${quoted(owner)} holds it to ${operation} it${expiresAt && ` until ${expiresAt}`}`;
 }

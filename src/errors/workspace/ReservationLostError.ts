@@ -1,4 +1,5 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
+import { quoted } from "../quoted.ts";
 
 /** A reservation was released, or has expired. The files that it covered must not be written any more. */
 export class ReservationLostError extends AgentPersistenceError {
@@ -10,7 +11,7 @@ export class ReservationLostError extends AgentPersistenceError {
     readonly path: string,
   ) {
     super(
-      `${JSON.stringify(owner)} no longer holds the reservation of ${JSON.stringify(path)}: it was released or has expired. ` +
+      `${quoted(owner)} no longer holds the reservation of ${JSON.stringify(path)}: it was released or has expired. ` +
         "Reserve the file again, and read it again before you write it.",
     );
   }

@@ -1,4 +1,5 @@
 import { InvalidAgentIdError } from "../../errors/agent/InvalidAgentIdError.ts";
+import { withArticle } from "./withArticle.ts";
 
 const maxBytes = 1024;
 const loneSurrogate = /\p{Surrogate}/u;
@@ -6,7 +7,7 @@ const encoder = new TextEncoder();
 
 /** Refuses what cannot be an agent id, before anything is touched. Two ill-formed texts can share one UTF-8 form. */
 export function assertAgentId(agentId: unknown): asserts agentId is string {
-  if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, `a ${typeof agentId}`);
+  if (typeof agentId !== "string") throw new InvalidAgentIdError(agentId, withArticle(typeof agentId));
   if (agentId === "") throw new InvalidAgentIdError(agentId, "an empty text");
   if (agentId.length > maxBytes) throw new InvalidAgentIdError(agentId, `${agentId.length} characters`);
   if (loneSurrogate.test(agentId)) throw new InvalidAgentIdError(agentId, "half of a surrogate pair");

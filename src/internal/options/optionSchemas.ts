@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Clock } from "../Clock.ts";
 import type { Sha256 } from "../sha256/Sha256.ts";
+import { withArticle } from "./withArticle.ts";
 
 /** For what zod has no schema; a refusal says that `what` was expected. */
 export function customSchema<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
@@ -55,7 +56,7 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (value instanceof Promise) return "a Promise (did you forget `await`?)";
   const builtIn = Object.prototype.toString.call(value).slice(8, -1);
-  if (builtIn !== "Object") return `${/^[AEIOU]/.test(builtIn) ? "an" : "a"} ${builtIn}`;
+  if (builtIn !== "Object") return withArticle(builtIn);
   return `an instance of ${value.constructor?.name ?? "an unnamed class"}`;
 }
 

@@ -152,7 +152,10 @@ export class PersistenceSetup {
     this.#defaultIdentity = pipeline.hasDefaultId ? pipeline.identity : undefined;
     this.graph = pipeline.graph;
     this.tools = pipeline.tools;
-    this.migrations = new Migrations(config.migrations ?? [], this.graph, (name) => this.toolNamed(name) !== undefined);
+    this.migrations = new Migrations(config.migrations ?? [], this.graph, {
+      has: (name) => this.toolNamed(name) !== undefined,
+      names: [...this.tools.keys()],
+    });
     this.#emit = eventEmitter(this.clock, config.onEvent, config.onListenerError);
     this.tell = tellerOf(this.#emit, caller);
     this.lastAgentId = pipeline.agentId;

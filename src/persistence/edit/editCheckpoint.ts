@@ -25,6 +25,7 @@ import type { EditedCheckpoint, EditOptions } from "./EditOptions.ts";
 import { findCheckpoint, messagesOf, stateAt } from "../move/findCheckpoint.ts";
 import { rootOf } from "../move/laneForNode.ts";
 import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
+import { quoted } from "../../errors/quoted.ts";
 
 /** What an edit changes, validated. Absent fields stay as they are. */
 interface Edit extends Pick<EditOptions, "by" | "reason"> {
@@ -104,7 +105,7 @@ function setupOf(
   const { agentPath } = linePath(index, lane);
   const own = setup.at(agentPath);
   if (own) return own;
-  const expected = `a checkpoint of an agent that is called, found one of ${JSON.stringify(agentPath.join(" > "))}`;
+  const expected = `a checkpoint of an agent that is called, found one of ${quoted(agentPath.join(" > "))}`;
   throw new InvalidInputError("edit", [{ path: "checkpointId", expected }]);
 }
 

@@ -6,6 +6,7 @@ import { readHead } from "../../storage/readHead.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent, unreadable } from "../../storage/unreadableSummary.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import { draftMigration } from "./draftMigration.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
 import { planMigration } from "./planMigration.ts";
 
@@ -27,28 +28,34 @@ const statuses = ["in_progress", "waiting", "paused", "failed", unreadable];
 export async function* checkMigrations(
   setup: PersistenceSetup,
   isAsked: (summary: AgentSummary) => boolean,
+  signal: AbortSignal,
 ): AsyncGenerator<MigrationCheck> {
   for await (const summary of listSummaries(setup.log, { status: statuses }))
-    if (isAsked(summary)) yield { agentId: summary.agentId, ...(await checkOf(setup, summary)) };
+    if (isAsked(summary)) yield { agentId: summary.agentId, ...(await checkOf(setup, summary, signal)) };
 }
 
 type Check = Pick<MigrationCheck, "verdict" | "differences">;
 
-async function checkOf(setup: PersistenceSetup, { agentId, status, data }: AgentSummary): Promise<Check> {
+async function checkOf(
+  setup: PersistenceSetup,
+  { agentId, status, data }: AgentSummary,
+  signal: AbortSignal,
+): Promise<Check> {
   if (status === unreadable) {
     const { message } = data as { readonly message: unknown };
     return { verdict: "unreadable", differences: [String(message)] };
   }
   try {
-    return await check(setup, agentId);
+    return await check(setup, agentId, signal);
   } catch (error) {
+    signal.throwIfAborted();
     if (isAboutOneAgent(error)) return { verdict: "unreadable", differences: [reasonOf(error)] };
     if (!(error instanceof AgentPersistenceError)) throw error;
     return { verdict: "incompatible", differences: [reasonOf(error)] };
   }
 }
 
-async function check(setup: PersistenceSetup, agentId: string): Promise<Check> {
+async function check(setup: PersistenceSetup, agentId: string, signal: AbortSignal): Promise<Check> {
   using head = await readHead(setup.log, agentId, { keeps: false });
   const { log, state, lines: nested } = head;
   // A task that nothing of has run begins with the code as it is then.
@@ -57,16 +64,20 @@ async function check(setup: PersistenceSetup, agentId: string): Promise<Check> {
   const readAll = () => AgentLog.read(setup.log, agentId);
   const lines = await lineVerdicts(setup, { log, state, nested, sha256, readAll });
   const verdict = worst(lines);
-  if (verdict === "migrates") return await migrated(lines, log);
+  if (verdict === "migrates")
+    return await tried(async () => {
+      draftMigration(await planMigration(lines, log, signal), setup, { log, sha256 });
+    }, signal);
   return { verdict, differences: lines.flatMap((line) => differencesOf(line, verdict)) };
 }
 
-/** Whatever a migration throws is why the agent cannot be migrated. */
-async function migrated(lines: readonly FittedLine[], log: AgentLog): Promise<Check> {
+/** Whatever a resume would throw when it migrates the agent is why it cannot be migrated. */
+async function tried(migrate: () => Promise<void>, signal: AbortSignal): Promise<Check> {
   try {
-    await planMigration(lines, log);
+    await migrate();
     return { verdict: "migrates", differences: [] };
   } catch (error) {
+    signal.throwIfAborted();
     return { verdict: "incompatible", differences: [reasonOf(error)] };
   }
 }

@@ -9,8 +9,17 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
+import { draftMigration } from "./draftMigration.ts";
 import { migrationRecords } from "./migrationRecords.ts";
 import { planMigration } from "./planMigration.ts";
+
+/** Who makes stored lines fit. */
+export interface Fitting {
+  readonly setup: PersistenceSetup;
+  readonly journal: Journal;
+  /** Ends the wait for a migration. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * Makes stored lines fit the code as it is now, in one append: where that can continue them although it has changed, its
@@ -19,13 +28,10 @@ import { planMigration } from "./planMigration.ts";
  * @returns the state to continue from.
  * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and as `planMigration`; nothing has changed then.
  */
-export async function fitLines(
-  { setup, journal }: { readonly setup: PersistenceSetup; readonly journal: Journal },
-  stored: StoredState,
-): Promise<StoredState> {
+export async function fitLines({ setup, journal, signal }: Fitting, stored: StoredState): Promise<StoredState> {
   const lines = await fittingLines(setup, journal, stored, journal.head?.lines);
   if (lines.every(({ verdict }) => verdict.kind === "same")) return stored;
-  const migrations = await planMigration(lines, stored.log);
+  const migrations = await planMigration(lines, stored.log, signal);
   const { uploads } = journal.writer;
   try {
     await journal.store([
@@ -52,7 +58,7 @@ export async function fitLines(
  * @throws as {@link fitLines}
  */
 export async function tryLines(
-  { setup, journal }: { readonly setup: PersistenceSetup; readonly journal: Journal },
+  { setup, journal, signal }: Fitting,
   before: StoredState & { readonly nested: ReadonlyMap<number, AgentState> },
   records: readonly AgentRecord[],
 ): Promise<boolean> {
@@ -66,7 +72,7 @@ export async function tryLines(
   const state = foldTo(index);
   if (!state) return true;
   const lines = await fittingLines(setup, journal, { log, state }, openLineStates(index));
-  await planMigration(lines, log);
+  draftMigration(await planMigration(lines, log, signal), setup, { log, sha256: journal.sha256 });
   return false;
 }
 

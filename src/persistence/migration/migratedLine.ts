@@ -5,12 +5,15 @@ import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { renamedTools } from "../../checkpoint/messages/renamedTools.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { Renames } from "../../checkpoint/records/lineRecords.ts";
+import { MigrationFailedError } from "../../errors/agent/MigrationFailedError.ts";
 import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { abortable } from "../../internal/abortable.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, plainObject } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { renamed, renamedPath } from "../../checkpoint/values/renamed.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { StoredStructure } from "../versions/codeDifferences.ts";
@@ -43,20 +46,21 @@ const lineSchema = strictOptions({
  * Takes a line through migrations, with copies of its values, and checks what becomes of it.
  *
  * @param root the node that the line visits with all that is in it; "": it is no branch.
- * @throws whatever a migration throws; InvalidInputError, UnknownNodeError, UnknownToolError for what the code now does not accept
+ * @param at.signal ends the wait for a migration.
+ * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError, UnknownToolError for what the code now does not accept
  */
 export async function migratedLine(
   line: FittedLine,
   chain: readonly Migration[],
   root: string,
-  log: AgentLog,
+  { log, signal }: { readonly log: AgentLog; readonly signal: AbortSignal },
 ): Promise<LinePlan> {
   const { graph } = line.setup;
   const { stored, history, isPoint } = storedLine(line, log);
   const { nodeId } = stored;
   const renames = chain.map(({ nodes = {}, tools = {} }) => ({ nodes, tools }));
   let next = stored;
-  for (const migration of chain) next = await through(migration, next);
+  for (const migration of chain) next = await through(migration, next, signal);
   const nodes = renames.map((each) => each.nodes);
   const sameNode = renamedPath(nodeId, nodes);
   const mayEnd = nodeId === "finish" || next.nodeId === "start";
@@ -82,7 +86,7 @@ function storedLine({ state, branch }: FittedLine, log: AgentLog) {
   return { stored, history, isPoint: unresolved === undefined && joined === undefined };
 }
 
-async function through(migration: Migration, line: MigratedLine): Promise<MigratedLine> {
+async function through(migration: Migration, line: MigratedLine, signal: AbortSignal): Promise<MigratedLine> {
   const { nodes = {}, tools = {}, migrate } = migration;
   const messages = new Map<unknown, Message>(
     line.messageHistory.map((message) => [message, renamedTools(message, [tools])]),
@@ -96,9 +100,18 @@ async function through(migration: Migration, line: MigratedLine): Promise<Migrat
     tools: line.tools.map((name) => renamed(name, [tools])),
   };
   if (!migrate) return renamedLine;
-  const returned = await migrate(renamedLine);
+  const returned = await abortable(signal, () => called(migration, renamedLine));
   checkSchema(lineSchema, returned, `line that the migration from ${migration.from} to ${migration.to} returned`);
-  return frozenCopyOf(returned, line.branch);
+  return frozenCopyOf(returned as MigratedLine, line.branch);
+}
+
+/** @throws MigrationFailedError */
+async function called({ from, to, migrate }: Migration, line: MigratedLine): Promise<unknown> {
+  try {
+    return await migrate?.(line);
+  } catch (cause) {
+    throw new MigrationFailedError(from, to, reasonOf(cause), { cause });
+  }
 }
 
 /** Messages and inputs that stay are the same objects as before. */

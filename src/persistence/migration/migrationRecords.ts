@@ -10,13 +10,19 @@ import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 import type { LineMigration } from "./planMigration.ts";
 
+/** What the records are made with. */
+export type MigrationJournal = Pick<
+  Journal,
+  "agentId" | "clock" | "maxCheckpointBytes" | "nextVersion" | "numbers" | "sha256" | "structures" | "usage" | "writer"
+>;
+
 /**
  * What a migrated line records, on the lane that it is on: the structure of the code, what changed in its state, and a
  * checkpoint. The visit that was interrupted goes on, unless its node has other schemas now.
  *
  * @throws CheckpointTooLargeError, NotSerializableError
  */
-export function migrationRecords(migration: LineMigration, journal: Journal): readonly AgentRecord[] {
+export function migrationRecords(migration: LineMigration, journal: MigrationJournal): readonly AgentRecord[] {
   const { line, next, renames } = migration;
   const { lane } = line.state;
   const { writer } = journal;

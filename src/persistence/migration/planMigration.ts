@@ -18,10 +18,15 @@ export interface LineMigration extends LinePlan {
  * Takes every line that migrates through its migrations. A line that is nested in a visit which begins anew ends with it.
  *
  * @param lines each after the line that it is nested in.
- * @throws whatever a migration throws; InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError for what the
+ * @param signal ends the wait for a migration.
+ * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError for what the
  * code now does not accept; ToolCallInDoubtError while a call of a visit is in doubt whose node has other schemas
  */
-export async function planMigration(lines: readonly FittedLine[], log: AgentLog): Promise<readonly LineMigration[]> {
+export async function planMigration(
+  lines: readonly FittedLine[],
+  log: AgentLog,
+  signal: AbortSignal,
+): Promise<readonly LineMigration[]> {
   const plans = new Map<number, LineMigration>();
   const ended = new Set<number>();
   for (const line of lines) {
@@ -33,7 +38,7 @@ export async function planMigration(lines: readonly FittedLine[], log: AgentLog)
     }
     if (line.verdict.kind !== "migrates") continue;
     const root = rootOf(line, log, plans);
-    const plan = await migratedLine(line, line.verdict.chain, root, log);
+    const plan = await migratedLine(line, line.verdict.chain, root, { log, signal });
     plans.set(lane, { ...plan, standing: plan.keepsVisit ? [] : leftCalls(line, log) });
   }
   return [...plans.values()];

@@ -93,7 +93,7 @@ export interface CheckpointHead {
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(
-  { agentId, maxCheckpointBytes, writer }: Journal,
+  { agentId, maxCheckpointBytes, writer }: Pick<Journal, "agentId" | "maxCheckpointBytes" | "writer">,
   plan: CheckpointPlan,
   input: StoredValue,
   records: readonly AgentRecord[],

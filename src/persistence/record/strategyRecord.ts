@@ -23,7 +23,7 @@ export function structureRecord(
 }
 
 /** The same without what the log has already. */
-export function structureReference(record: StructureRecord, journal: Journal): StructureRecord {
+export function structureReference(record: StructureRecord, journal: Pick<Journal, "structures">): StructureRecord {
   const key = structureKey(record);
   if (!journal.structures.has(key)) {
     journal.structures.add(key);

@@ -8,7 +8,6 @@ import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
-import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
 import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
@@ -26,7 +25,7 @@ import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
 import { branchFrom } from "../move/continueFromHead.ts";
 import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
-import { fitLines, tryLines } from "../migration/fitLines.ts";
+import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
@@ -43,6 +42,7 @@ import { joinOrRun } from "./joinOrRun.ts";
 import { recordFailure } from "./recordFailure.ts";
 import { newSettings } from "./newSettings.ts";
 import { recordedResult } from "./recordedResult.ts";
+import { refusedRun } from "./refusedRun.ts";
 import { waitingResult } from "./waitingResult.ts";
 
 /**
@@ -100,7 +100,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
       return beginAfterOther(call, decision.keep);
     }
     default:
-      throw refusal(decision, agentId);
+      throw refusedRun(decision, agentId);
   }
 }
 
@@ -138,17 +138,6 @@ async function resume(call: DurableCall, stored: StoredState | undefined): Promi
 
 function abandon(journal: Journal, stored: StoredState | undefined): void {
   if (stored) journal.append(endRecords(journal, stored, { status: "cancelled", reason: "abandoned for another run" }));
-}
-
-function refusal(decision: RunDecision, agentId: string): Error {
-  const runId = "runId" in decision ? decision.runId : "";
-  if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId);
-  if (decision.kind === "refuse_input") return new RunInputDiffersError(agentId, runId);
-  const isCancelled = decision.kind === "refuse_cancelled";
-  const reason = isCancelled
-    ? `run ${JSON.stringify(runId)} was canceled, and its runId cannot be used again`
-    : "nothing is stored for it";
-  return new RunNotOpenError("nothing_to_resume", agentId, reason);
 }
 
 /** @throws StatusChangedError */
@@ -218,7 +207,7 @@ async function resumed(
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
-  return restoredRun(setup, journal, await fitLines(call, stored), { lane, run, opening, by });
+  return restoredRun(setup, journal, await fitLines(fittingOf(call), stored), { lane, run, opening, by });
 }
 
 /** The first start of a task that was queued. */
@@ -275,7 +264,7 @@ async function branchOfLines(
   const begun = branchMoment(journal, log, moment, { move: "branch", runId: run.run });
   const opening = [...(reopens ? [run] : startRecords(journal)), ...begun.records];
   const [state, nested] = statesOf(begun);
-  if (state) await tryLines(call, { log, state, nested }, opening);
+  if (state) await tryLines(fittingOf(call), { log, state, nested }, opening);
   return resumedAfter(call, opening);
 }
 
@@ -299,7 +288,8 @@ async function branchOfMain(
   const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
   const opening = [...(reopens ? [] : startRecords(journal)), ...records];
   const state = stateAt(log, target);
-  if (!(await tryLines(call, { log, state, nested: new Map() }, opening))) return resumedAfter(call, opening);
+  if (!(await tryLines(fittingOf(call), { log, state, nested: new Map() }, opening)))
+    return resumedAfter(call, opening);
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 
@@ -335,7 +325,17 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   using live = LiveRequests.begin(setup.log, journal, recorders);
-  const signal = options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
+  const signal = signalOf(call);
   const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
+}
+
+/** What making the stored lines fit the code needs of a call. */
+function fittingOf(call: DurableCall): Fitting {
+  return { setup: call.setup, journal: call.journal, signal: signalOf(call) };
+}
+
+/** Aborted when the caller aborts the run, or when the agent belongs to another owner. */
+function signalOf({ journal, request: { options } }: DurableCall): AbortSignal {
+  return options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
 }

@@ -18,8 +18,9 @@ export interface Migration {
   readonly tools?: Readonly<Record<string, string>> | undefined;
   /**
    * Changes a line of the run: it gets the line with the new names, and returns it as it is to continue. Called for each line
-   * that can go on, with copies, and again where a migration was tried or interrupted. When it throws, nothing has changed, and the run rejects with what it threw. Default: the
-   * line stays.
+   * that can go on, with copies, and again where a migration was tried or interrupted. When it throws, nothing has changed, and
+   * the run rejects with a `MigrationFailedError`, whose `cause` is what it threw. The signal of the run ends the wait for it.
+   * Default: the line stays.
    */
   readonly migrate?: ((line: MigratedLine) => MigratedLine | PromiseLike<MigratedLine>) | undefined;
 }

@@ -3,6 +3,15 @@ import { InvalidInputError, type InputProblem } from "../../errors/agent/Invalid
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { renamed } from "../../checkpoint/values/renamed.ts";
 import type { Migration } from "./Migration.ts";
+import { quoted } from "../../errors/quoted.ts";
+import { quotedList } from "../../errors/quotedList.ts";
+
+/** The tools of an agent, and the inverses that it has registered. */
+interface KnownTools {
+  readonly has: (name: string) => boolean;
+  /** Of the tools. */
+  readonly names: readonly string[];
+}
 
 /** The migrations of an agent, and the chains that they make. */
 export class Migrations {
@@ -13,7 +22,7 @@ export class Migrations {
   readonly #all: readonly Migration[];
 
   /** @throws InvalidInputError for migrations that do not lead to the version of the strategy, or name what it does not have. */
-  constructor(migrations: readonly Migration[], graph: StrategyGraph, hasTool: (name: string) => boolean) {
+  constructor(migrations: readonly Migration[], graph: StrategyGraph, tools: KnownTools) {
     this.version = graph.version;
     this.#all = migrations;
     this.#chains.set(graph.version, []);
@@ -28,7 +37,7 @@ export class Migrations {
     }
     const problems = migrations.flatMap((migration, at) => [
       ...this.#problems(migration, at),
-      ...(migration.to === graph.version ? wrongNames(migration, at, graph, hasTool) : []),
+      ...(migration.to === graph.version ? wrongNames(migration, at, graph, tools) : []),
     ]);
     if (problems.length > 0) throw new InvalidInputError("configuration of Persistence", problems);
   }
@@ -65,18 +74,22 @@ function wrongNames(
   { nodes = {}, tools = {} }: Migration,
   at: number,
   graph: StrategyGraph,
-  hasTool: (name: string) => boolean,
+  known: KnownTools,
 ): readonly InputProblem[] {
-  const wrong = (kind: string, [old, name]: readonly [string, string]): InputProblem => ({
+  const wrong = (kind: "nodes" | "tools", [old, name]: readonly [string, string]): InputProblem => ({
     path: `migrations.${at}.${kind}.${old}`,
-    expected: `expected the name of a ${kind === "nodes" ? "node" : "tool"}, received ${JSON.stringify(name)}`,
+    expected: `expected the name of a ${kind.slice(0, -1)}, received ${quoted(name)}; ${listed[kind]}`,
   });
+  const listed = {
+    nodes: `the strategy has ${quotedList(graph.nodePaths)}`,
+    tools: `the agent has ${quotedList(known.names) || "none"}`,
+  };
   return [
     ...Object.entries(nodes)
       .filter(([, name]) => !hasNode(graph, name))
       .map((entry) => wrong("nodes", entry)),
     ...Object.entries(tools)
-      .filter(([, name]) => !hasTool(name))
+      .filter(([, name]) => !known.has(name))
       .map((entry) => wrong("tools", entry)),
   ];
 }

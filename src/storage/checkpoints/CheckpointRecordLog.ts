@@ -31,6 +31,7 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
+import { quoted } from "../../errors/quoted.ts";
 
 const retryAfterMs = 1_000;
 
@@ -232,6 +233,6 @@ export async function askProvider<Result>(
     return await call();
   } catch (error) {
     if (AgentPersistenceError.isInstance(error)) throw error;
-    throw new StorageError("unavailable", operation, `agent ${JSON.stringify(agentId)}`, { cause: error });
+    throw new StorageError("unavailable", operation, `agent ${quoted(agentId)}`, { cause: error });
   }
 }

@@ -10,6 +10,7 @@ import type { BlobStore } from "../BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import type { S3Client } from "./S3Client.ts";
 import { z } from "zod";
+import { quoted } from "../../errors/quoted.ts";
 
 /** The bucket, and where in it blobs are. */
 export interface S3BlobStoreOptions {
@@ -110,7 +111,7 @@ export class S3BlobStore implements BlobStore {
     try {
       return await call();
     } catch (error) {
-      const of = `agent ${JSON.stringify(agentId)} in the bucket ${this.#bucket}`;
+      const of = `agent ${quoted(agentId)} in the bucket ${this.#bucket}`;
       throw new StorageError(failureOf(error), operation, of, { cause: error });
     }
   }

@@ -16,6 +16,7 @@ import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
 import { type LastAppend, rowOf, stageLines } from "./stageLines.ts";
 import type { TableOwners } from "./TableOwners.ts";
 import { TableReader } from "./TableReader.ts";
+import { quoted } from "../../errors/quoted.ts";
 
 /** What the owners of one log share. */
 export interface TableBackend {
@@ -269,7 +270,7 @@ export class TableOwnedLog implements OwnedLog {
   }
 
   #closedError(): StorageClosedError {
-    return new StorageClosedError(`The log of agent ${JSON.stringify(this.agentId)}`);
+    return new StorageClosedError(`The log of agent ${quoted(this.agentId)}`);
   }
 }
 

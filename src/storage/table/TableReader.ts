@@ -9,6 +9,7 @@ import type { ReadOptions } from "../RecordLog.ts";
 import { askTable } from "./askTable.ts";
 import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogTable.ts";
 import { withoutHalves } from "./withoutHalves.ts";
+import { quoted } from "../../errors/quoted.ts";
 
 /** How often a read begins anew because the agent was dropped meanwhile. */
 const maxAttempts = 8;
@@ -117,7 +118,7 @@ export class TableReader {
       // A crash may have left the newest snapshot where others of its gap are removed: reading begins before it then.
       if (attempt > 0) asked = { ...range, sinceSnapshot: false };
     }
-    throw new StorageError("unavailable", "read", `agent ${JSON.stringify(this.#agentId)} in ${this.#table.name}`);
+    throw new StorageError("unavailable", "read", `agent ${quoted(this.#agentId)} in ${this.#table.name}`);
   }
 
   async #withPruned(range: TableRange, { start, rows: read, pruned: known }: Read): Promise<Collected | undefined> {

@@ -2,6 +2,7 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogTable } from "./LogTable.ts";
+import { quoted } from "../../errors/quoted.ts";
 
 /**
  * The answer of a table, in a later turn of the event loop: a synchronous driver would otherwise let no timer fire between
@@ -19,7 +20,7 @@ export async function askTable<Result>(
     return await call();
   } catch (error) {
     if (error instanceof AgentPersistenceError) throw error;
-    const of = agentId === undefined ? table.name : `agent ${JSON.stringify(agentId)} in ${table.name}`;
+    const of = agentId === undefined ? table.name : `agent ${quoted(agentId)} in ${table.name}`;
     throw new StorageError(table.reasonOf?.(error) ?? "unavailable", operation, of, { cause: error });
   } finally {
     await nextTurn();

@@ -2,6 +2,7 @@ import { keyPath } from "../../checkpoint/values/valuePath.ts";
 import { ConformanceError } from "../../errors/testing/ConformanceError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
+import { withArticle } from "../../internal/options/withArticle.ts";
 import { LeftOutParts, TestLeftOut, warnOfLeftOut } from "./LeftOut.ts";
 
 /** What a conformance test expects. Knows no test runner, so that any can run it. */
@@ -61,7 +62,7 @@ export function describeValue(value: unknown): string {
 function textOf(value: unknown): string {
   if (value instanceof Error) return String(value);
   if (typeof value === "bigint") return `${value}n`;
-  if (typeof value !== "object") return jsonOf(value) ?? `a ${typeof value}`;
+  if (typeof value !== "object") return jsonOf(value) ?? withArticle(typeof value);
   const type = Object.prototype.toString.call(value).slice(8, -1);
   const text = jsonOf(value);
   const isPlain = value === null || type === "Object" || type === "Array";

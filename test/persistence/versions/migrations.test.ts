@@ -260,7 +260,9 @@ describe.each(logStorages)("$name: checkMigrations", (storage) => {
       after: ["compatible", gone],
     });
     expect(await verdicts(after, { migrations })).toEqual({ at: ["migrates", []], after: ["migrates", []] });
-    expect(await verdicts(after, { migrations: throwing })).toMatchObject({ at: ["incompatible", ["no way"]] });
+    expect(await verdicts(after, { migrations: throwing })).toMatchObject({
+      at: ["incompatible", ["The migration from version 0 to 1 threw: no way"]],
+    });
     const only = persistence(agentOf(base)).checkMigrations({ only: ({ agentId }) => agentId === "at" });
     const listed: string[] = [];
     for await (const { agentId } of only) listed.push(agentId);
@@ -297,8 +299,16 @@ describe("migrations that cannot lead anywhere are refused where they are config
       ],
       "found several",
     ],
-    ["a node that the strategy does not have", [{ from: 2, to: 3, nodes: { a: "nowhere" } }], "the name of a node"],
-    ["a tool that the agent does not have", [{ from: 2, to: 3, tools: { pay: "payOut" } }], "the name of a tool"],
+    [
+      "a node that the strategy does not have",
+      [{ from: 2, to: 3, nodes: { a: "nowhere" } }],
+      'node, received "nowhere"; the strategy has "deep/a"',
+    ],
+    [
+      "a tool that the agent does not have",
+      [{ from: 2, to: 3, tools: { pay: "payOut" } }],
+      'tool, received "payOut"; the agent has "lookUp"',
+    ],
     ["a version that is none", [{ from: 0.5, to: 3 }], "a whole number"],
     ["a misspelled option", [{ from: 2, to: 3, node: {} }], "node"],
   ])("%s", (_what, wrong, expected) => {

@@ -191,7 +191,7 @@ export const places: readonly Place[] = [
   },
   {
     name: "a called agent",
-    agent: (spec, stop, storage, { onEvent, retention, ...options } = {}) => {
+    agent: (spec, stop, storage, { onEvent, retention, maxCheckpointBytes, ...options } = {}) => {
       const called = durable("called", built("s", spec, stop), spec.tools, options);
       const ask = called.asTool({
         name: "ask",
@@ -204,7 +204,12 @@ export const places: readonly Place[] = [
         outer.edge(outer.start, call);
         outer.edge(call, outer.finish);
       });
-      return durable("a", graph, [ask], { ...(onEvent && { onEvent }), ...(retention && { retention }), storage });
+      return durable("a", graph, [ask], {
+        ...(onEvent && { onEvent }),
+        ...(retention && { retention }),
+        ...(maxCheckpointBytes && { maxCheckpointBytes }),
+        storage,
+      });
     },
     path: (node) => node,
   },

@@ -1,0 +1,17 @@
+import { quoted } from "../../errors/quoted.ts";
+import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
+import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
+import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
+import type { RunDecision } from "./decideRun.ts";
+
+/** The error of a `run` or `resume` that was decided against. */
+export function refusedRun(decision: RunDecision, agentId: string): Error {
+  const runId = "runId" in decision ? decision.runId : "";
+  if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId);
+  if (decision.kind === "refuse_input") return new RunInputDiffersError(agentId, runId);
+  const isCancelled = decision.kind === "refuse_cancelled";
+  const reason = isCancelled
+    ? `run ${quoted(runId)} was canceled, and its runId cannot be used again`
+    : "nothing is stored for it";
+  return new RunNotOpenError("nothing_to_resume", agentId, reason);
+}
