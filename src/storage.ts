@@ -38,6 +38,7 @@ export type {
   TableClaim,
   TableGap,
   TableHead,
+  TableList,
   TableListed,
   TablePage,
   TablePruned,

@@ -24,12 +24,18 @@ export class StorageError extends AgentPersistenceError {
     readonly operation: string,
     /** The file, folder or agent that the operation was for; never any content. */
     readonly path: string,
-    options?: ErrorCause,
+    options?: StorageErrorOptions,
   ) {
     const code = systemCode(options);
     const shown = code === undefined ? reason : `${reason}, ${code}`;
-    super(`${operation} failed on ${path} (${shown}). ${code === "ENOTDIR" ? noFolder : nextSteps[reason]}`, options);
+    const advice = options?.advice ?? (code === "ENOTDIR" ? noFolder : nextSteps[reason]);
+    super(`${operation} failed on ${path} (${shown}). ${advice}`, options);
   }
+}
+
+interface StorageErrorOptions extends ErrorCause {
+  /** What to do next. Absent: what helps against the reason. */
+  readonly advice?: string | undefined;
 }
 
 /** What the system calls it, such as `ENOTDIR`. */

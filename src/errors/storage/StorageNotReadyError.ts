@@ -13,6 +13,9 @@ export class StorageNotReadyError extends AgentPersistenceError {
     readonly needed: number,
   ) {
     const state = found === 0 ? "has no tables of agent-persistence" : `has its tables in version ${found}`;
-    super(`${subject} ${state}; version ${needed} is needed. Run its migrations with a role that may create tables.`);
+    super(
+      `${subject} ${state}; version ${needed} is needed. Run migrate() of the storage, or the statements of ` +
+        `postgresMigrations(), with a role that may create tables.`,
+    );
   }
 }

@@ -8,7 +8,7 @@ import type {
   TableClaim,
   TableGap,
   TableHead,
-  TableListed,
+  TableList,
   TablePage,
   TablePruned,
   TablePublication,
@@ -133,7 +133,7 @@ export class DynamoDBLogTable implements LogTable {
     return (await this.#of(agentId, generation)?.publish(published)) ?? false;
   }
 
-  list(selection: TableSelection): Promise<readonly TableListed[]> {
+  list(selection: TableSelection): Promise<TableList> {
     return listAgents({ ...this.#backend, entries: this.#entries }, selection);
   }
 

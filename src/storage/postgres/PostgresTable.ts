@@ -6,7 +6,7 @@ import type {
   TableClaim,
   TableGap,
   TableHead,
-  TableListed,
+  TableList,
   TablePage,
   TablePruned,
   TablePublication,
@@ -19,7 +19,7 @@ import type {
 import { PostgresBlobs } from "./PostgresBlobs.ts";
 import type { PostgresListen } from "./PostgresClient.ts";
 import type { PostgresConnection } from "./PostgresConnection.ts";
-import { postgresFailure } from "./postgresFailure.ts";
+import { postgresAdvice, postgresFailure } from "./postgresFailure.ts";
 import { ownBytes, stagedId, textBytes, textOf } from "./postgresValues.ts";
 import { PostgresWrites } from "./PostgresWrites.ts";
 import { beatOf, headColumns, selectAgents } from "./selectAgents.ts";
@@ -59,6 +59,10 @@ export class PostgresTable implements LogTable {
 
   reasonOf(error: unknown): ReturnType<typeof postgresFailure> {
     return postgresFailure(error);
+  }
+
+  adviceOn(error: unknown): string | undefined {
+    return postgresAdvice(error);
   }
 
   async head(agentId: string): Promise<TableHead | undefined> {
@@ -149,15 +153,16 @@ export class PostgresTable implements LogTable {
     return this.#write(sql, agentId, generation, stagedId(agentId), ...values);
   }
 
-  async list(selection: TableSelection): Promise<readonly TableListed[]> {
+  async list(selection: TableSelection): Promise<TableList> {
     const { sql, values } = selectAgents(this.#connection.names, selection);
     const rows = await this.#connection.rows<HeadRow & ListedRow>(sql, ...values);
-    return rows.map((row) => ({
+    const agents = rows.map((row) => ({
       agentId: textOf(row.name),
       order: textOf(row.place),
       text: row.summary,
       head: headOf(row),
     }));
+    return { agents, more: agents.length === Number(rows[0]?.size) };
   }
 
   /** Carries out a statement that begins with the agent, its owner and what it is given; tells whether that was the owner. */
@@ -199,6 +204,8 @@ interface ListedRow {
   readonly name: Uint8Array;
   readonly place: Uint8Array;
   readonly summary: string;
+  /** How many rows the page may have. */
+  readonly size: Numeric;
 }
 
 function headOf({ generation, owner, beat, idle }: HeadRow): TableHead {

@@ -22,12 +22,35 @@ const reasons: Readonly<Record<string, StorageFailure>> = {
   "58": "io",
 };
 
+const grants =
+  "Grant the role of the client USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables. To make them, it also needs CREATE.";
+const noTables =
+  "The tables are gone, or of another version. Run migrate() of the storage, or the statements of postgresMigrations(), with a role that may create tables.";
+const noNames =
+  "A pooler in transaction mode keeps no statements with names. Pass preparedStatements: false, and prepare: false to postgres.js.";
+
+/** What helps against an error of the server where its reason alone does not say it. */
+const advice: Readonly<Record<string, string>> = {
+  "42501": grants,
+  "42P01": noTables,
+  "3F000": noTables,
+  "42703": noTables,
+  // A statement with this name is not there, or is another one.
+  "26000": noNames,
+  "42P05": noNames,
+};
+
 const sqlState = /^[0-9A-Z]{5}$/;
 
 /** What an error of a driver means. One without a SQLSTATE comes from the network, or from the driver's pool. */
 export function postgresFailure(error: unknown): StorageFailure {
   const code = sqlStateOf(error);
   return code === undefined ? "unavailable" : (reasons[code] ?? reasons[code.slice(0, 2)] ?? "io");
+}
+
+/** What to do about an error of a driver. `undefined`: what its reason says. */
+export function postgresAdvice(error: unknown): string | undefined {
+  return advice[sqlStateOf(error) ?? ""];
 }
 
 /** Whether an error says that a table or its schema is not there. */

@@ -6,7 +6,7 @@ import type {
   TableClaim,
   TableGap,
   TableHead,
-  TableListed,
+  TableList,
   TablePage,
   TablePruned,
   TablePublication,
@@ -185,15 +185,16 @@ export class SqliteTable implements LogTable {
     });
   }
 
-  list(selection: TableSelection): Promise<readonly TableListed[]> {
+  list(selection: TableSelection): Promise<TableList> {
     return this.#at((db) => {
       const { sql, values } = listSql(selection);
-      return db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
+      const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
         agentId: JSON.parse(row.id) as string,
         order: new TextDecoder("utf-8", { ignoreBOM: true }).decode(row.place),
         text: row.summary,
         head: headOf(row),
       }));
+      return { agents, more: agents.length === selection.limit };
     });
   }
 

@@ -17,6 +17,8 @@ export interface LogTable {
    * Anything else ends the ownership at once. Absent: `unavailable`.
    */
   reasonOf?(error: unknown): StorageFailure;
+  /** What to do about an error of the database, in a sentence. Absent, or `undefined`: what helps against its reason. */
+  adviceOn?(error: unknown): string | undefined;
   /** Blobs of agents, removed with their agent. Absent: the log is given a `BlobStore`. */
   readonly blobs?: TableBlobs;
   /** What the row of an agent says; `undefined` for an agent that was never claimed. */
@@ -61,7 +63,7 @@ export interface LogTable {
    */
   publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
   /** Agents with a summary, sorted by the UTF-8 bytes of their `order`, then by those of their id. */
-  list(selection: TableSelection): Promise<readonly TableListed[]>;
+  list(selection: TableSelection): Promise<TableList>;
   /**
    * As `RecordLog.watch`: tells of each `release` in any process. Absent: the log tells of those in this process only, of the
    * owners that it has itself.
@@ -191,8 +193,20 @@ export interface TableSelection {
   readonly updatedBefore?: number | undefined;
   /** Only agents behind this place; without an id, behind all that have this `order`. */
   readonly after?: { readonly order: string; readonly agentId?: string | undefined } | undefined;
-  /** The most agents to give. Fewer than that are the last of the list. */
+  /** The most agents to give. */
   readonly limit: number;
+  /**
+   * So many may be given in place of `limit` where most of the next agents have an owner: a list of those that are free
+   * passes over them. Absent: `limit` holds.
+   */
+  readonly passingLimit?: number | undefined;
+}
+
+/** A part of a list. Tables choose its size. */
+export interface TableList {
+  readonly agents: readonly TableListed[];
+  /** Whether agents may follow. */
+  readonly more: boolean;
 }
 
 /** An agent in a list. */

@@ -11,7 +11,7 @@ import { quoted } from "../../errors/quoted.ts";
  * @throws StorageError in place of what a driver throws.
  */
 export async function askTable<Result>(
-  table: Pick<LogTable, "name" | "reasonOf">,
+  table: Pick<LogTable, "name" | "reasonOf" | "adviceOn">,
   operation: string,
   agentId: string | undefined,
   call: () => Promise<Result>,
@@ -21,7 +21,8 @@ export async function askTable<Result>(
   } catch (error) {
     if (error instanceof AgentPersistenceError) throw error;
     const of = agentId === undefined ? table.name : `agent ${quoted(agentId)} in ${table.name}`;
-    throw new StorageError(table.reasonOf?.(error) ?? "unavailable", operation, of, { cause: error });
+    const reason = table.reasonOf?.(error) ?? "unavailable";
+    throw new StorageError(reason, operation, of, { cause: error, advice: table.adviceOn?.(error) });
   } finally {
     await nextTurn();
   }

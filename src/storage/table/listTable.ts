@@ -7,36 +7,38 @@ import { timeOf } from "./summaryText.ts";
 
 /** How many agents a list asks the table for at a time. */
 const listedAtOnce = 100;
-/** The same behind the first page of those that are free: a poll passes over all that run. */
+/** The same of those that are free, behind the first page or where most are not: a poll passes over all that run. */
 const passedAtOnce = 2_500;
 
 type Selection = Omit<ListOptions, "limit">;
 
 /** The agents that a table lists, page after page; it may give more than were asked for. */
-export async function* listTable(
-  table: LogTable,
-  { status, dueBefore, updatedBefore, free, after: order }: Selection,
-  most: number,
-): AsyncGenerator<TableListed> {
-  const statuses = status === undefined ? undefined : [...new Set(typeof status === "string" ? [status] : status)];
-  if (statuses?.length === 0) return;
+export async function* listTable(table: LogTable, selection: Selection, most: number): AsyncGenerator<TableListed> {
+  const { free, after: order } = selection;
+  const narrowing = narrowingOf(selection);
+  if (narrowing.statuses?.length === 0) return;
+  const asked = { ...narrowing, ...(free && { passingLimit: passedAtOnce }) };
   let limit = Math.min(listedAtOnce, most);
-  const asked = {
+  let after: TableSelection["after"] = order === undefined ? undefined : { order };
+  for (;;) {
+    const page = { ...asked, after, limit };
+    const { agents, more } = await askTable(table, "list", undefined, () => table.list(page));
+    yield* agents;
+    const last = agents.at(-1);
+    if (last === undefined || !more) return;
+    after = { order: last.order, agentId: last.agentId };
+    if (free) limit = passedAtOnce;
+  }
+}
+
+function narrowingOf({ status, dueBefore, updatedBefore }: Selection): Omit<TableSelection, "limit"> {
+  const statuses = status === undefined ? undefined : [...new Set(typeof status === "string" ? [status] : status)];
+  return {
     // An agent that cannot be read may be in any status.
     ...(statuses !== undefined && !statuses.includes(unreadable) && { statuses }),
     dueBefore: timeOf(dueBefore),
     updatedBefore: timeOf(updatedBefore),
   };
-  let after: TableSelection["after"] = order === undefined ? undefined : { order };
-  for (;;) {
-    const selection = { ...asked, after, limit };
-    const page = await askTable(table, "list", undefined, () => table.list(selection));
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < limit) return;
-    after = { order: last.order, agentId: last.agentId };
-    if (free) limit = passedAtOnce;
-  }
 }
 
 /** Whether a summary is one of those asked for, of which the table knows where they begin. */

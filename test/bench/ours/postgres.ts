@@ -1,8 +1,10 @@
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { processOwner } from "agent-persistence/storage";
+import { TaskManager } from "agent-persistence/task";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { WatchedClient } from "../../storage/postgres/database.ts";
+import { fillQueue } from "../../storage/postgres/fillQueue.ts";
 import { PostgresServer } from "../../storage/postgres/server/PostgresServer.ts";
 import { median } from "../statistics.ts";
 import { StepTimes } from "../StepTimes.ts";
@@ -20,9 +22,12 @@ export interface PostgresFigures {
   readonly saveBytes: number;
   /** Statements for the newest checkpoint, with its whole history. */
   readonly loadTrips: number;
+  /** Statements for a look for tasks, among 2,000 that run or wait. */
+  readonly pollTrips: number;
 }
 
-type Measured = Omit<PostgresFigures, "loadTrips">;
+type AppendFigures = Pick<PostgresFigures, "appendMs" | "appendFloorMs" | "appendBytes">;
+type SaveFigures = Pick<PostgresFigures, "saveMs" | "saveFloorMs" | "saveBytes" | "loadTrips">;
 
 /** On a server of its own, with the settings that it has by default. */
 export async function postgres(steps: number): Promise<PostgresFigures> {
@@ -33,7 +38,7 @@ export async function postgres(steps: number): Promise<PostgresFigures> {
     await appends(pool, 500, "warm_up");
     await saves(pool, 500, "warm_up_agent");
     const appended = await appends(pool, steps, "appends");
-    return { ...appended, ...(await saves(pool, steps, "agent")) };
+    return { ...appended, ...(await saves(pool, steps, "agent")), pollTrips: await pollTrips(pool, "queue") };
   } finally {
     await pool.end();
     await server.stop();
@@ -41,11 +46,7 @@ export async function postgres(steps: number): Promise<PostgresFigures> {
 }
 
 /** Appends of random text, which nothing compresses. */
-async function appends(
-  pool: pg.Pool,
-  steps: number,
-  schema: string,
-): Promise<Pick<Measured, "appendMs" | "appendFloorMs" | "appendBytes">> {
+async function appends(pool: pg.Pool, steps: number, schema: string): Promise<AppendFigures> {
   const floor = await PostgresFloor.in(pool, `${schema}_floor`);
   const { log } = new PostgresPersistenceStorageProvider({ client: pool, schema });
   const owned = await log.open("bench", processOwner());
@@ -67,11 +68,7 @@ async function appends(
 }
 
 /** Whole saves of an agent, a checkpoint for each message. */
-async function saves(
-  pool: pg.Pool,
-  steps: number,
-  schema: string,
-): Promise<Omit<PostgresFigures, "appendMs" | "appendFloorMs" | "appendBytes">> {
+async function saves(pool: pg.Pool, steps: number, schema: string): Promise<SaveFigures> {
   const floor = await PostgresFloor.in(pool, `${schema}_floor`);
   const client = new WatchedClient(pool);
   const storage = new PostgresPersistenceStorageProvider({ client, schema });
@@ -86,6 +83,17 @@ async function saves(
   await storage.log.close();
   const saveBytes = (await bytesIn(pool, schema)) / (await bytesIn(pool, `${schema}_floor`));
   return { saveMs: median(times.saves.slice(1)), saveFloorMs: median(floor.times), saveBytes, loadTrips };
+}
+
+/** Half of the tasks run, and half of them wait. */
+async function pollTrips(pool: pg.Pool, schema: string): Promise<number> {
+  const client = new WatchedClient(pool);
+  const storage = new PostgresPersistenceStorageProvider({ client, schema });
+  await fillQueue(pool, schema, storage.log, { running: 1_000, waiting: 1_000 });
+  const before = client.texts.length;
+  for await (const { taskId } of new TaskManager({ storage }).claimable()) throw new Error(`${taskId} is claimable`);
+  await storage.log.close();
+  return client.texts.length - before;
 }
 
 /** The least that durability costs in Postgres: one INSERT of the bytes, in a commit of its own. */

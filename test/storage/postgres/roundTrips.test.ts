@@ -1,16 +1,22 @@
-import { AIAgent, Persistence, tool } from "agent-persistence";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, tool } from "agent-persistence";
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { processOwner } from "agent-persistence/storage";
+import { TaskManager } from "agent-persistence/task";
 import { scriptedModel } from "agent-persistence/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { appendText } from "../../../src/testing/log/logTest.ts";
+import { PostgresConnection } from "../../../src/storage/postgres/PostgresConnection.ts";
+import { PostgresTable } from "../../../src/storage/postgres/PostgresTable.ts";
+import type { TableSelection } from "../../../src/storage/table/LogTable.ts";
+import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { collect } from "../file/support/fixture.ts";
 import { newSchema, pool, WatchedClient } from "./database.ts";
+import { fillQueue } from "./fillQueue.ts";
 
 /** A storage whose tables are there, and how many statements something takes. */
 async function counting() {
-  const [client, schema] = [new WatchedClient(await pool()), newSchema()];
+  const database = await pool();
+  const [client, schema] = [new WatchedClient(database), newSchema()];
   const storage = new PostgresPersistenceStorageProvider({ client, schema });
   await storage.log.owner("nobody");
   const count = async (action: () => Promise<unknown>) => {
@@ -18,8 +24,18 @@ async function counting() {
     await action();
     return client.texts.length - before;
   };
-  return { storage, count };
+  return { storage, count, database, schema };
 }
+
+/** Appends as they are stored, from a log that takes no round trips. */
+async function linesInMemory(appends: number): Promise<Uint8Array[]> {
+  const { log } = new InMemoryPersistenceStorageProvider();
+  const owned = await log.open("b", processOwner());
+  for (let n = 0; n < appends; n++) await appendText(owned, "x");
+  return collect(log.lines?.("b") as AsyncIterable<Uint8Array>);
+}
+
+const last = { id: "last", records: [], summary: exampleSummary("b", "copied") };
 
 const add = tool({
   name: "add",
@@ -40,10 +56,44 @@ it("an append is one round trip, opening two, a page of a log has 2,000 appends"
   const { log } = storage;
   const owned = await log.open("a", processOwner());
   expect(await count(() => appendText(owned, "x"))).toBe(1);
-  for (let n = 1; n < 2_100; n++) await appendText(owned, "x");
   expect(await count(() => owned.release())).toBe(1);
   expect(await count(() => log.open("a", processOwner()))).toBe(2);
-  expect(await count(() => collect(log.read("a", { after: 1_000 })))).toBe(1);
-  expect(await count(() => collect(log.read("a")))).toBe(3);
+  await log.receive?.("b", processOwner(), { lines: await linesInMemory(2_099), generation: 1 }, () => last);
+  expect(await count(() => collect(log.read("b", { after: 1_000 })))).toBe(1);
+  expect(await count(() => collect(log.read("b")))).toBe(3);
   await log.close();
+});
+
+it("a look for tasks among 2,000 that run or wait is three round trips, also where some are free", async () => {
+  const { storage, count, database, schema } = await counting();
+  await fillQueue(database, schema, storage.log, { running: 1_500, waiting: 500 });
+  const manager = new TaskManager({ storage });
+  expect(await count(async () => expect(await collect(manager.claimable())).toEqual([]))).toBe(3);
+  const ids = [0, 1, 700, 1_499].map((n) => `task ${n}`);
+  const sql = `UPDATE ${schema}.agent_persistence_agents SET owner = NULL WHERE convert_from(id, 'UTF8') = ANY ($1)`;
+  await database.query(sql, [ids]);
+  const free = async () =>
+    expect(
+      (await collect(storage.log.list({ status: "in_progress", free: true }))).map(({ agentId }) => agentId),
+    ).toEqual(ids);
+  expect(await count(free)).toBe(1);
+  await storage.log.close();
+});
+
+it("a page of a list of free tasks may be longer where most have an owner, and tells whether more follow", async () => {
+  const { storage, database, schema } = await counting();
+  await fillQueue(database, schema, storage.log, { running: 7, waiting: 5 });
+  const use = { client: database, schema, migrate: false, preparedStatements: false };
+  const table = new PostgresTable(new PostgresConnection(use), undefined);
+  const pages: string[][] = [];
+  let after: TableSelection["after"];
+  for (;;) {
+    const { agents, more } = await table.list({ limit: 2, passingLimit: 4, after });
+    pages.push(agents.map(({ agentId }) => agentId.replace("task ", "")));
+    if (!more) break;
+    after = agents.at(-1);
+  }
+  // The first seven have an owner.
+  expect(pages.map((page) => page.join(" "))).toEqual(["0 1 2 3", "4 5 6 7", "8 9", "10 11", ""]);
+  await storage.log.close();
 });

@@ -3,6 +3,7 @@ import type {
   TableAppend,
   TableGap,
   TableHead,
+  TableList,
   TableListed,
   TablePage,
   TablePublication,
@@ -168,7 +169,7 @@ export class MemoryTable implements LogTable {
     });
   }
 
-  list({ statuses, after, limit }: TableSelection): Promise<readonly TableListed[]> {
+  list({ statuses, after, limit }: TableSelection): Promise<TableList> {
     return this.#read("list", () => {
       const all = [...this.agents].flatMap(([agentId, agent]) => {
         const head = headOf(agent);
@@ -178,10 +179,11 @@ export class MemoryTable implements LogTable {
         after === undefined ||
         compare(order, after.order) > 0 ||
         (order === after.order && after.agentId !== undefined && compare(agentId, after.agentId) > 0);
-      return all
+      const agents = all
         .filter((listed) => (statuses?.includes(listed.status) ?? true) && isBehind(listed))
         .toSorted((a, b) => compare(a.order, b.order) || compare(a.agentId, b.agentId))
         .slice(0, limit);
+      return { agents, more: agents.length === limit };
     });
   }
 

@@ -1,5 +1,5 @@
 import { mergeSorted } from "../../../internal/mergeSorted.ts";
-import type { TableListed, TableSelection } from "../../table/LogTable.ts";
+import type { TableList, TableListed, TableSelection } from "../../table/LogTable.ts";
 import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
 import { compareBytes, headKey, summaryKey } from "../items/itemKeys.ts";
 import { bytesOf } from "../items/itemParts.ts";
@@ -20,7 +20,7 @@ export interface ListSources {
 }
 
 /** A page of agents. Entries that are true no more are passed over. */
-export async function listAgents(sources: ListSources, selection: TableSelection): Promise<readonly TableListed[]> {
+export async function listAgents(sources: ListSources, selection: TableSelection): Promise<TableList> {
   const lists = selection.statuses ?? [undefined];
   const streams = lists.map((status) => sources.entries.read(status, selection));
   const merged = mergeSorted(streams, (one, other) => compareBytes(one.place, other.place));
@@ -34,7 +34,7 @@ export async function listAgents(sources: ListSources, selection: TableSelection
     if (listed.length >= selection.limit) break;
   }
   if (waiting.length > 0) listed.push(...(await look(sources, waiting)));
-  return listed.slice(0, selection.limit);
+  return { agents: listed.slice(0, selection.limit), more: listed.length >= selection.limit };
 }
 
 /** The agents of some entries, as they are. */
