@@ -7,7 +7,14 @@ import { buildPackage, type BuiltPackage } from "./builtPackage.ts";
 import { complaintsOf, programOf, repository } from "./compile.ts";
 import { publicNames } from "./publicNames.ts";
 
-const usages = ["usage", "usagePeople", "usagePeopleLines", "usageStorages", "usageTasks", "usageWorkspace"];
+const contract = ["usage", "usagePeople", "usagePeopleLines", "usageStorages", "usageTasks", "usageWorkspace"];
+const engines = ["dynamodb", "postgres", "s3", "sqlite"];
+
+/** Files that use the package, by the names that they get beside it. */
+const usages = new Map([
+  ...contract.map((name) => [name, `test/package/usage/${name}.ts`] as const),
+  ...engines.map((engine) => [`${engine}Clients`, `test/storage/${engine}/clients.types.ts`] as const),
+]);
 
 describe("the built package", () => {
   let built: BuiltPackage;
@@ -15,7 +22,7 @@ describe("the built package", () => {
   let program: ts.Program;
   beforeAll(() => {
     built = buildPackage();
-    program = programOf(new Map([...declarationsOf(built), ...usages.map((name) => usageOf(built, name))]));
+    program = programOf(new Map([...declarationsOf(built), ...[...usages.keys()].map((name) => usageOf(built, name))]));
   });
   afterAll(() => rmSync(built.app, { recursive: true, force: true }));
 
@@ -39,7 +46,7 @@ describe("the built package", () => {
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
-  it.each(usages)("the built package can be used as its contract says, and not otherwise: %s", (name) => {
+  it.each([...usages.keys()])("the built package can be used as its contract says, and not otherwise: %s", (name) => {
     expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
   });
 
@@ -71,7 +78,7 @@ function declarationsOf({ root, entries }: BuiltPackage): [path: string, text: s
 
 /** A file that uses the package, in the folder of a user who installed it. */
 function usageOf({ app }: BuiltPackage, name: string): [path: string, text: string] {
-  return [`${app}${name}.mts`, readFileSync(`${repository}test/package/usage/${name}.ts`, "utf8")];
+  return [`${app}${name}.mts`, readFileSync(`${repository}${usages.get(name)}`, "utf8")];
 }
 
 /** The names of all modules that a built file imports, directly or through other files of the package. */

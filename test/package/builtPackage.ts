@@ -26,12 +26,25 @@ export function buildPackage(): BuiltPackage {
   const options = ["--out-dir", `${root}dist`, "--tsconfig", "test/package/build.tsconfig.json", "--silent"];
   execFileSync(process.execPath, [tsup, ...options], { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
   cpSync(`${repository}package.json`, `${root}package.json`);
-  for (const name of requiredPackages()) {
+  for (const name of [...requiredPackages(), ...clientPackages]) {
     mkdirSync(dirname(`${app}node_modules/${name}`), { recursive: true });
     symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
   }
   return { app, root, entries: entriesOf(root) };
 }
+
+/** Clients of databases, which a user would install: only their types are used. */
+const clientPackages = [
+  "@aws-sdk/client-dynamodb",
+  "@aws-sdk/client-s3",
+  "@electric-sql/pglite",
+  "@neondatabase/serverless",
+  "@types/better-sqlite3",
+  "@types/pg",
+  "libsql",
+  "pg",
+  "postgres",
+];
 
 function requiredPackages(): string[] {
   const manifest = JSON.parse(readFileSync(`${repository}package.json`, "utf8")) as {

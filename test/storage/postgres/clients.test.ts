@@ -9,6 +9,8 @@ import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema, pool } from "./database.ts";
 
+const soak = process.env["SOAK"] !== undefined;
+
 /** Every kind of statement, with every type of value. */
 async function expectUsable(log: RecordLog): Promise<void> {
   const owned = await log.open("é", processOwner());
@@ -38,11 +40,12 @@ async function expectUsable(log: RecordLog): Promise<void> {
   await log.close();
 }
 
-it("PGlite is a client", async () => {
+// It starts for ten seconds.
+it.runIf(soak)("PGlite is a client", async () => {
   const client = new PGlite();
   await expectUsable(new PostgresPersistenceStorageProvider({ client }).log);
   await client.close();
-}, 60_000);
+});
 
 it("postgres.js is a client by one function, and wakes workers of other processes", async () => {
   const sql = postgres(await databaseUrl(), { onnotice: () => {} });

@@ -27,9 +27,9 @@ export function poolOf(connectionString: string, max = 5): pg.Pool {
   return made;
 }
 
-/** The name of a schema that no other test has. */
+/** The name of a schema that no other test has. Where the database stays, it is dropped after the run. */
 export function newSchema(): string {
-  return `test_${process.pid}_${Date.now()}_${++schemas}`;
+  return `${process.env["POSTGRES_SCHEMAS"]}_${process.pid}_${Date.now().toString(36)}_${++schemas}`;
 }
 
 /** A client whose statements can be watched, and whose next answer can get lost. */

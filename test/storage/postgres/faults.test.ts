@@ -1,7 +1,7 @@
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { type OwnedLog, processOwner, type ProcessIdentity, type RecordLog } from "agent-persistence/storage";
 import { expect, it } from "vitest";
-import { appendText } from "../../../src/testing/log/logTest.ts";
+import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { collect } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema, pool, poolOf } from "./database.ts";
@@ -9,7 +9,7 @@ import { PostgresServer } from "./server/PostgresServer.ts";
 import { SwallowingProxy } from "./SwallowingProxy.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const [takeOvers, swallowed, kills, appends] = soak ? [15, 15, 2, 200] : [15, 10, 1, 100];
+const [takeOvers, swallowed, kills, appends] = soak ? [200, 200, 5, 10_000] : [15, 10, 1, 100];
 
 /** What was acknowledged is there, in order and once. */
 async function expectKept(log: RecordLog, acknowledged: readonly number[]): Promise<void> {
@@ -110,5 +110,32 @@ it(`keeps ${appends} appends, from two agents at once`, async () => {
   await Promise.all(["a", "b"].map(write));
   for (const agentId of ["a", "b"]) expect(await collect(log.read(agentId))).toHaveLength(appends);
   expect(await collect(log.read("a", { sinceSnapshot: true }))).toHaveLength(100);
+  await log.close();
+});
+
+it("a drop whose connection is cut has dropped nothing, and the next owner can", async () => {
+  const [client, schema] = [await pool(), newSchema()];
+  const { log } = new PostgresPersistenceStorageProvider({ client, schema });
+  const owned = await log.open("a", processOwner());
+  await appendText(owned, "x", { summary: exampleSummary("a", "queued") });
+  const reference = await log.blobs.put("a", 1, new Uint8Array([1]));
+  const other = await client.connect();
+  await other.query(`BEGIN; SELECT FROM ${schema}.agent_persistence_summaries FOR UPDATE`);
+  const dropping = owned.drop().catch((error: unknown) => error);
+  const cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1";
+  await expect.poll(async () => (await client.query(cut, [`%${schema}%`])).rows.length, { interval: 5 }).toBe(1);
+  expect(await dropping).toMatchObject({ code: "storage_failed", reason: "unavailable" });
+  await other.query("ROLLBACK");
+  other.release();
+  expect(await collect(log.read("a"))).toHaveLength(1);
+  expect(await collect(log.list({ free: true }))).toHaveLength(1);
+  expect(await log.blobs.get("a", reference)).toBeDefined();
+  const next = await log.open("a", processOwner());
+  await next.drop();
+  expect([await collect(log.read("a")), await collect(log.list()), await log.blobs.get("a", reference)]).toEqual([
+    [],
+    [],
+    undefined,
+  ]);
   await log.close();
 });

@@ -1,21 +1,40 @@
 import { PostgresPersistenceStorageProvider } from "../../../src/postgres.ts";
+import type { RecordLog } from "../../../src/storage/RecordLog.ts";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import type { ReopenableHarness } from "../../testing/log/ReopenableHarness.ts";
 import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
 import { alterByte } from "../../testing/log/RememberingSha256.ts";
+import { onTestFinished } from "vitest";
 import { newSchema, pool, WatchedClient } from "./database.ts";
+
+/** Schemas with empty tables: to make tables takes longer than most tests. */
+const spare: string[] = [];
 
 /** A log in a schema of its own, which many processes use. */
 export async function inPostgres(): Promise<ReopenableHarness> {
-  const [schema, database, clocks] = [newSchema(), await pool(), new ProcessClocks()];
+  const [schema, database, clocks] = [spare.pop() ?? newSchema(), await pool(), new ProcessClocks()];
   const clients: WatchedClient[] = [];
+  const logs: RecordLog[] = [];
   const reopen = () => {
     const client = new WatchedClient(database);
     clients.push(client);
-    const clock = clocks.start();
-    return new PostgresPersistenceStorageProvider({ client, schema, clock, processIdentity: anyProcess }).log;
+    const options = { client, schema, clock: clocks.start(), processIdentity: anyProcess };
+    const { log } = new PostgresPersistenceStorageProvider(options);
+    logs.push(log);
+    return log;
   };
+  onTestFinished(async () => {
+    await Promise.allSettled(logs.map((log) => log.close()));
+    for (const client of clients) await client.idle();
+    const tables = ["agents", "appends", "summaries", "blobs"];
+    const clear = tables.map((table) => `DELETE FROM ${schema}.agent_persistence_${table}`).join("; ");
+    // A test that asked for nothing has no tables.
+    await database.query(clear).then(
+      () => spare.push(schema),
+      () => {},
+    );
+  });
   const alter = async (table: string, column: string, key: string, agentId: string, value: string | number) => {
     const where = `t.agent = (SELECT key FROM ${schema}.agent_persistence_agents WHERE id = $1) AND t.${key} = $2`;
     const values = [Buffer.from(agentId), value];

@@ -9,6 +9,7 @@ import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts"
 import { sqliteFailure } from "../../../src/storage/sqlite/SqliteConnection.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { collect, filesBelow, testDirectory } from "../file/support/fixture.ts";
+import { hostileTexts } from "../engines/hostileTexts.ts";
 import { AnswerLosingDatabase, libsql } from "./libsql.ts";
 
 /** How often one owner takes over from another that still writes. */
@@ -53,6 +54,9 @@ function settingsOf(database: SqliteDatabase): Readonly<Record<string, unknown>>
     names.map((name) => [name, Object.values(database.prepare(`PRAGMA ${name}`).get() as object)[0]]),
   );
 }
+
+/** In the order of their bytes. */
+const texts = hostileTexts();
 
 describe("the SQLite storage", () => {
   it("runs an agent, and another connection resumes it", async () => {
@@ -243,12 +247,12 @@ describe("the SQLite storage", () => {
   });
 
   it("keeps ids, orders, reasons and owners with any character apart, in the order of their bytes", async () => {
-    const texts = ["\0", "a", "a\0", "a\0b", 'a"', "a'", "a\\", "é", "\uFFFF", "😀"];
     const log = storageOn(libsql(await path()));
     for (const text of texts.toReversed()) {
-      const owned = await log.open(text, { host: text, processId: 1, nonce: text });
-      await appendText(owned, text, { summary: exampleSummary(text, "queued", { order: text }) });
-      expect(await log.owner(text)).toMatchObject({ host: text, nonce: text });
+      const owned = await log.open(text, { host: text, processId: 1, nonce: `${text}\uD800` });
+      await appendText(owned, text, { summary: exampleSummary(text, "queued", { order: text, taskName: "\uDC00" }) });
+      await log.requestStop(text, `${text}\uD800`);
+      expect(await log.owner(text)).toMatchObject({ host: text, nonce: `${text}\uD800` });
     }
     const listed = async (options: object) => (await collect(log.list(options))).map(({ agentId }) => agentId);
     expect(await listed({})).toEqual(texts);
@@ -256,6 +260,7 @@ describe("the SQLite storage", () => {
       expect(await listed({ after: text })).toEqual(texts.slice(index + 1));
       expect(await listed({ status: ["queued", "x"], after: text })).toEqual(texts.slice(index + 1));
     }
+    await expect(log.open("\uD800", processOwner())).rejects.toMatchObject({ code: "invalid_agent_id" });
     await log.close();
   });
 

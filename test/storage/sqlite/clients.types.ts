@@ -1,7 +1,8 @@
-// Compiled, never run: connections are taken as their packages have them. Types of node:sqlite come with a newer Node, and
-// better-sqlite3 compiles for minutes, so both stand here as they declare themselves.
+// Compiled, never run: connections are taken as their packages have them. Types of node:sqlite come with those of a newer
+// Node, so they stand here as it declares them. Of better-sqlite3, which compiles for minutes, only the types are installed.
 import { FileRecordLog } from "agent-persistence/file";
 import { type SqliteDatabase, SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
+import type BetterSqlite3 from "better-sqlite3";
 import Libsql from "libsql";
 
 type NodeValue = string | number | bigint | null | Uint8Array;
@@ -19,21 +20,10 @@ declare class DatabaseSync {
   prepare(sql: string): StatementSync;
 }
 
-interface BetterStatement<Values extends unknown[]> {
-  run(...values: Values): { changes: number; lastInsertRowid: number | bigint };
-  get(...values: Values): unknown;
-  all(...values: Values): unknown[];
-}
-
-declare class BetterSqlite3 {
-  constructor(path: string);
-  readonly inTransaction: boolean;
-  exec(sql: string): this;
-  prepare(sql: string): BetterStatement<unknown[]> | BetterStatement<[{}]>;
-}
+declare const better: BetterSqlite3.Database;
 
 new SqlitePersistenceStorageProvider({ database: new DatabaseSync("agents.db") });
-new SqlitePersistenceStorageProvider({ database: new BetterSqlite3("agents.db"), leaseMs: 30_000 });
+new SqlitePersistenceStorageProvider({ database: better, leaseMs: 30_000 });
 new SqlitePersistenceStorageProvider({ database: new Libsql("agents.db"), blobs: new FileRecordLog().blobs });
 const database: SqliteDatabase = new DatabaseSync(":memory:");
 new SqlitePersistenceStorageProvider({ database });
