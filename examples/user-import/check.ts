@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { availableStorages } from "../openStorage.ts";
 
 /** Runs the demo as a user would, and verifies what it claims. */
 const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
@@ -38,9 +39,7 @@ function assertRefused(options: readonly string[], reason: RegExp): void {
 
 try {
   assertShown([], 12);
-  assertShown(["--storage", "sqlite"], 12);
-  // An embedded Postgres takes longer to start than all of this: give the address of one.
-  if (process.env["DATABASE_URL"] !== undefined) assertShown(["--storage", "postgres"], 12);
+  for (const storage of availableStorages) assertShown(["--storage", storage], 12);
   assertShown([csv("one.csv", "name,email\nAlex,alex@example.org\n")], 1);
   const many = Array.from({ length: 50 }, (_, at) => `"Person, ${at}",p${at}@example.org,Ὀδησσός`);
   assertShown([csv("many.csv", `\uFEFFName, Email ,City\r\n${many.join("\r\n")}`)], 50);
@@ -57,4 +56,4 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log("   the demo does what it claims, and refuses what it cannot import");
+console.log(`   the demo does what it claims, and refuses what it cannot import, on ${availableStorages.join(", ")}`);

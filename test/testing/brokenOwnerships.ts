@@ -152,6 +152,11 @@ export const brokenOwnerships: readonly BrokenLog[] = [
       }),
   },
   {
+    mistake: "does not look at the id of an agent",
+    caughtBy: "keeps agents apart with ids that begin with each other",
+    make: () => keyedBy(() => "one"),
+  },
+  {
     mistake: "removes agents by the beginning of their ids",
     caughtBy: "keeps agents apart with ids that begin with each other",
     make: () =>

@@ -4,6 +4,8 @@ import {
   recordLogConformance,
   type ConformanceTest,
 } from "../../src/testing.ts";
+import { brokenBlobs } from "./brokenBlobs.ts";
+import { brokenLists } from "./brokenLists.ts";
 import { brokenLogs } from "./brokenLogs.ts";
 import { brokenOwnerships } from "./brokenOwnerships.ts";
 import { brokenProviders } from "./brokenProviders.ts";
@@ -20,11 +22,13 @@ describe("the suite for providers catches one that", () => {
 });
 
 describe("the suite for logs catches one that", () => {
-  it.each([...brokenLogs, ...brokenOwnerships, ...brokenReceivers])("$mistake", ({ caughtBy, make }) =>
-    expectCaught(recordLogConformance, caughtBy, () => {
-      const made = make();
-      return "log" in made ? made : { ...inMemory(), log: made };
-    }),
+  it.each([...brokenLogs, ...brokenLists, ...brokenBlobs, ...brokenOwnerships, ...brokenReceivers])(
+    "$mistake",
+    ({ caughtBy, make }) =>
+      expectCaught(recordLogConformance, caughtBy, () => {
+        const made = make();
+        return "log" in made ? made : { ...inMemory(), log: made };
+      }),
   );
 });
 

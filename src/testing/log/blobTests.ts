@@ -1,6 +1,7 @@
 import { agentIdGroups } from "../support/agentIdGroups.ts";
 import { changeDeeply } from "../support/changeDeeply.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
+import { prunedRecord } from "./removalTests.ts";
 
 const hash = "0123456789abcdef".repeat(4);
 const hostileReferences = [
@@ -80,6 +81,22 @@ export const blobTests: readonly RecordLogTest[] = [
       await blobs.delete("a", hostile);
     }
     expect.equal("the blob after all of them were deleted", await blobs.get("a", reference), bytesOf("kept"));
+  }),
+
+  logTest("keeps the blobs of earlier owners, and those that a prune does not concern", async (storage, expect) => {
+    const references: string[] = [];
+    for (const text of ["first", "second"]) references.push(await putBlob(storage, "a", bytesOf(text)));
+    await storage.own("a", async (owned) => {
+      for (const text of ["3", "4", "5"]) await appendText(owned, text);
+      const record = prunedRecord(await storage.entries("a"), 3, 4);
+      await owned.append({ id: "pruning", records: [record] }, 5);
+      await owned.prune();
+    });
+    await storage.reopen();
+    for (const [at, text] of ["first", "second"].entries()) {
+      const found = await storage.log.blobs.get("a", references[at] ?? "");
+      expect.equal(`the blob of owner ${at + 1}`, found, bytesOf(text));
+    }
   }),
 
   logTest("keeps a blob when the caller or a reader changes the bytes", async (storage, expect) => {

@@ -90,6 +90,11 @@ export const summaryTests: readonly RecordLogTest[] = [
       expect.equal("the first behind 0 that is free", await storage.listIds({ free: true, after: "0", limit: 1 }), [
         "waiting",
       ]);
+      expect.equal(
+        "the first two behind 0 that are free",
+        await storage.listIds({ free: true, after: "0", limit: 2 }),
+        ["waiting", "completed"],
+      );
       await owned.release();
       expect.equal("the second and third of all", await storage.listIds({ ...free, after: "0", limit: 2 }), [
         "waiting",
