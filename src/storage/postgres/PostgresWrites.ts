@@ -2,7 +2,7 @@ import type { TableAppend, TablePublication, TableSummary } from "../table/LogTa
 import type { PostgresValue } from "./PostgresClient.ts";
 import type { PostgresNames } from "./postgresNames.ts";
 import { textBytes } from "./postgresValues.ts";
-import type { PostgresStatement } from "./selectAgents.ts";
+import type { Given, PostgresStatement } from "./selectAgents.ts";
 
 /** Tasks in these statuses are for any worker once nobody owns them. */
 const claimable = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");
@@ -133,9 +133,6 @@ export class PostgresWrites {
         due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
   }
 }
-
-/** Takes a value of a statement, and gives its place in the text. */
-type Given = (value: PostgresValue, type: string) => string;
 
 /** The values of a statement behind the first so many, which are given elsewhere. */
 function valueList(before: number): { readonly values: PostgresValue[]; readonly given: Given } {

@@ -18,32 +18,41 @@ export interface PostgresStatement {
   readonly values: readonly PostgresValue[];
 }
 
+/** Takes a value of a statement, and gives its place in the text. */
+export type Given = (value: PostgresValue, type: string) => string;
+
 /** The statement for a page of agents: the page of each status, as one in their order. */
-export function selectAgents({ agents, summaries }: PostgresNames, selection: TableSelection): PostgresStatement {
+export function selectAgents(names: PostgresNames, selection: TableSelection): PostgresStatement {
   const values: PostgresValue[] = [];
-  const given = (value: PostgresValue, type: string) => `$${values.push(value)}::${type}`;
-  const { dueBefore, updatedBefore, after, passingLimit } = selection;
-  const place = given(textBytes(after?.order ?? ""), "bytea");
-  const name = given(after?.agentId === undefined ? behindEach(after) : textBytes(after.agentId), "bytea");
-  const conditions = [`(place, name) > (${place}, ${name})`];
-  if (dueBefore !== undefined) conditions.push(`due <= ${given(dueBefore, "bigint")}`);
-  if (updatedBefore !== undefined) conditions.push(`updated <= ${given(updatedBefore, "bigint")}`);
-  const each = (selection.statuses ?? [undefined]).map((status) => {
-    const own = status === undefined ? [] : [`status = ${given(JSON.stringify(status), "text")}`];
-    return `SELECT agent, place, name, summary FROM ${summaries} WHERE ${[...own, ...conditions].join(" AND ")}`;
-  });
-  /** The first so many agents, with their rows. */
+  const given: Given = (value, type) => `$${values.push(value)}::${type}`;
+  const lists = selectLists(names, selection, given);
+  /** The first so many agents of all lists. */
   const first = (columns: string, most: string) => {
-    const pages = each.map((page) => `(${page} ORDER BY place, name LIMIT ${most})`);
-    return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s JOIN ${agents} AS a ON a.id = s.name
+    const pages = lists.map((list) => `(${list} ORDER BY place, name LIMIT ${most})`);
+    return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s JOIN ${names.agents} AS a ON a.id = s.name
       ORDER BY s.place, s.name LIMIT ${most}`;
   };
+  const { passingLimit } = selection;
   const limit = given(selection.limit, "bigint");
   const size = passingLimit === undefined ? limit : "(SELECT most FROM size)";
   const page = first(`s.name, s.place, s.summary, ${headColumns}, ${size} AS size`, size);
   if (passingLimit === undefined) return { sql: page, values };
   const most = `CASE WHEN count(owner) * 2 > ${limit} THEN ${given(passingLimit, "bigint")} ELSE ${limit} END`;
   return { sql: `WITH size AS (SELECT ${most} AS most FROM (${first("a.owner", limit)}) AS next) ${page}`, values };
+}
+
+/** All agents behind a place, for each status. */
+function selectLists({ summaries }: PostgresNames, selection: TableSelection, given: Given): readonly string[] {
+  const { dueBefore, updatedBefore, after } = selection;
+  const place = given(textBytes(after?.order ?? ""), "bytea");
+  const name = given(after?.agentId === undefined ? behindEach(after) : textBytes(after.agentId), "bytea");
+  const conditions = [`(place, name) > (${place}, ${name})`];
+  if (dueBefore !== undefined) conditions.push(`due <= ${given(dueBefore, "bigint")}`);
+  if (updatedBefore !== undefined) conditions.push(`updated <= ${given(updatedBefore, "bigint")}`);
+  return (selection.statuses ?? [undefined]).map((status) => {
+    const own = status === undefined ? [] : [`status = ${given(JSON.stringify(status), "text")}`];
+    return `SELECT agent, place, name, summary FROM ${summaries} WHERE ${[...own, ...conditions].join(" AND ")}`;
+  });
 }
 
 /** Without an id, a page begins behind all agents in that place; without a place, at the first. */

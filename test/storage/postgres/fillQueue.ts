@@ -1,4 +1,5 @@
-import { processOwner, type RecordLog } from "agent-persistence/storage";
+import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
+import { processOwner } from "agent-persistence/storage";
 import type pg from "pg";
 import { platformSha256 } from "../../../src/internal/sha256/platformSha256.ts";
 import { tableSummary } from "../../../src/storage/table/summaryText.ts";
@@ -12,14 +13,13 @@ export interface QueuedTasks {
   readonly waiting: number;
 }
 
+/** Longer than any test takes: nobody renews. */
+const leaseMs = 3_600_000;
+
 /** Makes many tasks with one statement, with the owner of an agent that is opened for it. */
-export async function fillQueue(
-  database: pg.Pool,
-  schema: string,
-  log: RecordLog,
-  { running, waiting }: QueuedTasks,
-): Promise<void> {
+export async function fillQueue(database: pg.Pool, schema: string, { running, waiting }: QueuedTasks): Promise<void> {
   const sha256 = await platformSha256();
+  const { log } = new PostgresPersistenceStorageProvider({ client: database, schema, leaseMs });
   await log.open("owner", processOwner());
   const rows = Array.from({ length: running + waiting }, (_, n) => {
     const [agentId, status] = [`task ${n}`, n < running ? "in_progress" : "waiting"];

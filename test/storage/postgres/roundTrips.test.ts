@@ -17,7 +17,8 @@ import { fillQueue } from "./fillQueue.ts";
 async function counting() {
   const database = await pool();
   const [client, schema] = [new WatchedClient(database), newSchema()];
-  const storage = new PostgresPersistenceStorageProvider({ client, schema });
+  // Nobody renews a lease meanwhile.
+  const storage = new PostgresPersistenceStorageProvider({ client, schema, leaseMs: 3_600_000 });
   await storage.log.owner("nobody");
   const count = async (action: () => Promise<unknown>) => {
     const before = client.texts.length;
@@ -66,7 +67,7 @@ it("an append is one round trip, opening two, a page of a log has 2,000 appends"
 
 it("a look for tasks among 2,000 that run or wait is three round trips, also where some are free", async () => {
   const { storage, count, database, schema } = await counting();
-  await fillQueue(database, schema, storage.log, { running: 1_500, waiting: 500 });
+  await fillQueue(database, schema, { running: 1_500, waiting: 500 });
   const manager = new TaskManager({ storage });
   expect(await count(async () => expect(await collect(manager.claimable())).toEqual([]))).toBe(3);
   const ids = [0, 1, 700, 1_499].map((n) => `task ${n}`);
@@ -82,7 +83,7 @@ it("a look for tasks among 2,000 that run or wait is three round trips, also whe
 
 it("a page of a list of free tasks may be longer where most have an owner, and tells whether more follow", async () => {
   const { storage, database, schema } = await counting();
-  await fillQueue(database, schema, storage.log, { running: 7, waiting: 5 });
+  await fillQueue(database, schema, { running: 7, waiting: 5 });
   const use = { client: database, schema, migrate: false, preparedStatements: false };
   const table = new PostgresTable(new PostgresConnection(use), undefined);
   const pages: string[][] = [];

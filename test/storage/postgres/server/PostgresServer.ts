@@ -3,9 +3,8 @@ import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { postgresBinaries, postgresUser } from "./postgresBinaries.ts";
+import { postgresBinaries, postgresUser, reachableFolder } from "./postgresBinaries.ts";
 
 /** What a test needs no more of: a server that loses power loses data. One that is killed loses none. */
 const careless = [
@@ -32,13 +31,14 @@ export class PostgresServer {
     this.#settings = settings;
     this.#folder = folder;
     this.#port = port;
-    this.#bin = postgresBinaries(this.#user, folder);
+    // First, so that it removes the folder whatever happens next.
     this.#guard = startGuard(folder);
+    this.#bin = postgresBinaries(this.#user, folder);
   }
 
   /** @param settings of the server. Default: fast, and unsafe when the machine loses power. */
   static async start(settings: readonly string[] = careless): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), "agent-persistence-postgres-"));
+    const folder = mkdtempSync(join(reachableFolder(postgresUser()), "agent-persistence-postgres-"));
     chmodSync(folder, 0o755);
     const server = new PostgresServer(folder, await freePort(), settings);
     try {

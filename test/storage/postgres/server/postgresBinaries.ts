@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { arch, platform } from "node:os";
+import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 /** The user that Postgres runs as: it refuses to run as root. */
@@ -15,6 +15,11 @@ export function postgresUser(): PostgresUser {
   if (process.getuid?.() !== 0) return {};
   const [, uid, gid] = /^nobody:[^:]*:(\d+):(\d+):/m.exec(readFileSync("/etc/passwd", "utf8")) ?? [];
   return { uid: Number(uid), gid: Number(gid) };
+}
+
+/** Where folders are made that the user can reach. */
+export function reachableFolder(user: PostgresUser): string {
+  return user.uid === undefined || isReachable(tmpdir()) ? tmpdir() : "/tmp";
 }
 
 /** The folder with the programs of Postgres, which its user can reach: they are copied to `folder` if need be. */
