@@ -315,7 +315,10 @@ export class DurableAgent {
     await resolveManually(journal, toolCallId, checked);
   }
 
-  /** The requests that the agent waits for; empty unless it waits. Reads only, also while the agent runs. */
+  /**
+   * The open requests of the agent: those that it waits for, and those that some of its lines wait for while others run, or
+   * while it is paused. Reads only, also while the agent runs.
+   */
   async getRequests(): Promise<readonly PendingRequest[]> {
     using head = await readHead(this.#setup.log, this.agentId);
     return head.state ? pendingRequests({ log: head.log, state: head.state }) : [];

@@ -145,7 +145,7 @@ interface Prefix {
 /** What comes before a pruning is restated there, and nowhere else. @throws CheckpointNotFoundError */
 async function prefixTo(log: RecordLog, agentId: string, checkpointId: string): Promise<Prefix> {
   const { index } = await readEntries(log, agentId, {});
-  const point = index.byId(checkpointId);
+  const point = index.find(checkpointId);
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
   if (!point) throw new CheckpointNotFoundError(agentId, checkpointId, ids);
   return { upTo: Math.max(point.position, index.prunedAt), version: point.version };

@@ -10,6 +10,8 @@ export interface ContextBinding {
   readonly input: unknown;
   /** The tool call that the context was made for. Absent: it is the node's own. */
   readonly call?: { readonly toolCallId: string };
+  /** The calls that this call is made in, innermost first. Absent: there is none. */
+  readonly around?: readonly string[];
 }
 
 const bindings = new WeakMap<AgentContext, ContextBinding>();
@@ -36,6 +38,11 @@ export function nodeInputOf(context: AgentContext): unknown {
 /** The tool call that a context was made for; `undefined` for the context of a node. */
 export function callOf(context: AgentContext): { readonly toolCallId: string } | undefined {
   return bindingOf(context).call;
+}
+
+/** The tool calls around the one that a context was made for, innermost first. */
+export function callsAround(context: AgentContext): readonly string[] {
+  return bindingOf(context).around ?? [];
 }
 
 function bindingOf(context: AgentContext): ContextBinding {

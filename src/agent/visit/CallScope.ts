@@ -13,6 +13,8 @@ type CallKind = keyof typeof letters;
 /** The tool call that a context was made for. */
 export interface ScopeCall {
   readonly toolCallId: string;
+  /** The calls that it is made in, innermost first. */
+  readonly around: readonly string[];
   /** The ids that the call may have had where the visit began on other lines. */
   readonly earlierIds: readonly string[];
   readonly signal: AbortSignal;
@@ -82,6 +84,11 @@ export class CallScope {
     const recorded = earlier.find((id) => isRecordedCall?.(id));
     if (recorded === undefined) this.#earlierIds.set(own, earlier);
     return recorded ?? own;
+  }
+
+  /** The calls that a call of this context is made in, innermost first. */
+  get callsAround(): readonly string[] {
+    return this.call ? [this.call.toolCallId, ...this.call.around] : [];
   }
 
   /** The ids that a tool call of this context may have had where the visit began on other lines. */

@@ -31,7 +31,7 @@ export class NodeContext implements AgentContext {
       run: visit.run,
       visit: visit.at,
       input: visit.input,
-      ...(call && { call: { toolCallId: call.toolCallId } }),
+      ...(call && { call: { toolCallId: call.toolCallId }, around: call.around }),
     });
   }
 

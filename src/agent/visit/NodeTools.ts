@@ -127,7 +127,8 @@ export class NodeTools implements AgentTools {
   }
 
   #contextOf(toolCallId: string, signal: AbortSignal): CallContext {
-    return this.#contextFor({ toolCallId, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
+    const { callsAround: around } = this.#scope;
+    return this.#contextFor({ toolCallId, around, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
   }
 
   /** Throws an error that the node may catch: an outcome of the call, an abort, a move. Any other one fails the run. */

@@ -140,6 +140,7 @@ const shapes = {
     id: optional(text),
     ordinal: optional(count),
     within: optional(text),
+    around: optional(listOf(text)),
     expiresAt: optional(time),
     at: optional(time),
     question: optional(text),

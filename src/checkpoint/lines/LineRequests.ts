@@ -14,12 +14,11 @@ export class LineRequests {
   readonly #byId = new Map<string, LineRequest>();
   /** How many replies were given since the status listed the open requests. */
   repliesToStatus = 0;
-  /** The requests that were made since, in order. */
-  readonly #unlisted = new Set<string>();
+  readonly #unanswered = new Set<string>();
 
-  /** The requests that were made since the status listed the open ones, in order. */
-  get unlisted(): Iterable<string> {
-    return this.#unlisted;
+  /** The ids of those without a reply, on any lane, in the order in which they were made. */
+  get unanswered(): ReadonlySet<string> {
+    return this.#unanswered;
   }
 
   get(id: string): LineRequest | undefined {
@@ -28,22 +27,18 @@ export class LineRequests {
 
   add(record: AgentRecord): void {
     if (record.kind === "request") this.#addRequest(record);
-    else if (record.kind === "status") this.#beginStatus();
+    else if (record.kind === "status") this.repliesToStatus = 0;
     else if (record.kind === "reply") this.#addReply(record);
   }
 
   #addRequest(record: RequestRecord): void {
     this.#byId.set(record.request, { record, lane: record.lane });
-    this.#unlisted.add(record.request);
-  }
-
-  #beginStatus(): void {
-    this.repliesToStatus = 0;
-    this.#unlisted.clear();
+    this.#unanswered.add(record.request);
   }
 
   #addReply(reply: ReplyRecord): void {
     this.repliesToStatus++;
+    this.#unanswered.delete(reply.request);
     const known = this.#byId.get(reply.request);
     if (known) this.#byId.set(reply.request, { ...known, reply });
   }

@@ -144,13 +144,15 @@ export class CallIds {
 
   /** The calls of a visit that are not over, in which another one may wait. A call without an effect is named by those in it. */
   #callsIn([base, ordinal]: Visit): ReadonlySet<string> {
-    const { calls, answers } = this.#from.state;
+    const { calls, answers, requests } = this.#from.state;
     const isIn = ({ visit }: { readonly visit: Visit }) => visit[0] === base && visit[1] === ordinal;
     const made = [...calls.values()].filter(isIn);
+    const asked = [...requests.values()].map(({ record }) => record).filter(isIn);
     const around = [...made.map(({ intent, outcome }) => intent ?? outcome), ...[...answers.values()].filter(isIn)];
     return new Set([
       ...made.flatMap(({ call, outcome }) => (isOver(outcome) ? [] : call)),
       ...around.flatMap((each) => each?.within ?? []),
+      ...asked.flatMap((each) => each.around ?? []),
     ]);
   }
 

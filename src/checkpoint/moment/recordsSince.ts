@@ -61,7 +61,8 @@ class Restating implements Since {
     for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer);
     this.#addState(index);
     for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
-    for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(request);
+    for (const request of requests.values())
+      if (isNow(request.record) && !this.#isDropped(request)) this.#addRequest(request);
     this.#addNotes(index);
   }
 
@@ -99,6 +100,11 @@ class Restating implements Since {
     this.records.push({ kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
+  /** What was asked before the line went back is asked anew. */
+  #isDropped({ record, reply }: RecordedRequest): boolean {
+    return !reply && record.lane !== this.#line.lane;
+  }
+
   #addRequest({ record, reply }: RecordedRequest): void {
     const before = this.#known.requests.get(record.request);
     const moved = this.#moved(record);
@@ -107,6 +113,7 @@ class Restating implements Since {
     const asked = {
       ...moved,
       request,
+      ...(record.around && { around: record.around.map((call) => this.#to.ids.of(call, record.visit)) }),
       ...(approval && { approval: { ...approval, call: this.#to.ids.of(approval.call, record.visit) } }),
     };
     const isChanged = asked.within !== record.within || asked.approval?.call !== approval?.call;

@@ -18,6 +18,8 @@ export interface RequestRecord {
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
+  /** The calls around the one that it was made in, innermost first. Absent: there is none. */
+  readonly around?: readonly string[];
   /** When it was asked, in milliseconds since 1970; the first time, if it was asked again. Absent: an earlier version wrote it. */
   readonly at?: number;
   /** The tool call that needs an approval. Absent: input is asked for. */

@@ -189,6 +189,14 @@ export class LogProjection extends LogFacts {
     return this.#ids.get(id) ?? this.checkpoints.get(this.names.versionOf(id) ?? -1);
   }
 
+  /** {@link byId}. One that was given an id is also found under the one that it has once a later checkpoint takes it. */
+  find(id: string): CheckpointPoint | undefined {
+    const known = this.byId(id);
+    if (known) return known;
+    const point = this.checkpoints.get(Number(id.slice(id.indexOf("-") + 1)));
+    return point && id === `${point.generation}-${point.version}` ? point : undefined;
+  }
+
   #addRecord(record: AgentRecord, entry: Entry): void {
     const order = this.#order++;
     this.#addFacts(record, entry, order);

@@ -1,5 +1,5 @@
 import type { LineRequest } from "../lines/LineRequests.ts";
-import type { AgentState } from "./AgentState.ts";
+import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
 /**
@@ -15,29 +15,32 @@ export function requestOf(index: LogProjection, state: AgentState, id: string): 
 }
 
 /** Whether a request of an open line waits for an answer. */
-export function isOpenRequest(index: LogProjection, { record, reply }: LineRequest): boolean {
-  return reply === undefined && listedRequests(index).includes(record.request);
+export function isOpenRequest(index: LogProjection, state: AgentState, request: LineRequest): boolean {
+  const { status, record } = index.statusState.current ?? {};
+  if (request.reply) return false;
+  if (status === "waiting") return record?.requests?.includes(request.record.request) === true;
+  return (status === "in_progress" || status === "paused") && isAskedNow(index, state, request);
 }
 
 /**
- * The unanswered requests of an agent: those that it waits for, and those that some of its lines wait for while others run.
+ * The unanswered requests of an agent: those that it waits for, and those that some of its lines wait for while others run or
+ * the agent is paused.
  *
  * @param state the head of the main line.
  */
 export function openRequests(index: LogProjection, state: AgentState): readonly LineRequest[] {
-  return listedRequests(index).flatMap((id) => {
-    const request = requestOf(index, state, id);
-    // Of very many requests the status may list some that were answered since.
-    return request && !request.reply ? [request] : [];
-  });
+  const { status, record } = index.statusState.current ?? {};
+  const find = (id: string): LineRequest | undefined => requestOf(index, state, id);
+  const unanswered = ({ reply }: LineRequest) => reply === undefined;
+  if (status === "waiting") return (record?.requests ?? []).flatMap((id) => find(id) ?? []).filter(unanswered);
+  const known = new Set([...state.requests.keys(), ...index.requests.unanswered]);
+  return [...known].flatMap((id) => find(id) ?? []).filter((request) => isOpenRequest(index, state, request));
 }
 
-/** Those that the status lists, and those that lines have made since: of very many, it does not list each at once. */
-function listedRequests({ statusState, requests }: LogProjection): readonly string[] {
-  const { status, record } = statusState.current ?? {};
-  const listed = record?.requests ?? [];
-  if (status === "waiting") return listed;
-  return status === "in_progress" ? [...new Set([...listed, ...requests.unlisted])] : [];
+/** Whether a line asks in the visit that it is in. What it had asked before it went back is asked anew, under another id. */
+function isAskedNow(index: LogProjection, state: AgentState, { record, lane }: LineRequest): boolean {
+  const place = lane === state.lane ? state : { lane, checkpoint: index.latestOf(lane) };
+  return record.lane === lane && record.visit[0] === nextVisitOf(place)[0];
 }
 
 /** Whether an agent still waits for everything it waited for when it last ran. */

@@ -12,7 +12,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 
 /** @param checkpointId its id or name; default: the latest. @throws CheckpointNotFoundError */
 export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: string | undefined): CheckpointPoint {
-  const point = checkpointId === undefined ? index.latest : index.byId(checkpointId);
+  const point = checkpointId === undefined ? index.latest : index.find(checkpointId);
   if (point) return point;
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
   throw new CheckpointNotFoundError(agentId, checkpointId, ids);

@@ -51,11 +51,11 @@ async function findNear(
   { agentId, head }: Journal,
   checkpointId: string,
 ): Promise<CheckpointPoint> {
-  const known = head?.log.index.byId(checkpointId);
+  const known = head?.log.index.find(checkpointId);
   if (known) return known;
   const noValue = (): boolean => false;
   const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, noValue);
-  const near = recent.index.byId(checkpointId);
+  const near = recent.index.find(checkpointId);
   if (near || !recent.index.base) return near ?? findCheckpoint(recent, checkpointId);
   return findCheckpoint(await AgentLog.read(log, agentId, {}, noValue), checkpointId);
 }

@@ -163,9 +163,9 @@ async function readStored(
     const data =
       checkpointId === undefined
         ? await setup.storage.getLatestCheckpoint(agentId)
-        : (await setup.storage.getCheckpoints(agentId)).find(
+        : ((await setup.storage.getCheckpoints(agentId)).find(
             (stored) => stored.checkpointId === checkpointId || stored.name === checkpointId,
-          );
+          ) ?? (await readFound(setup, agentId, checkpointId)));
     return { data, lines: data?.branches ? await openLinesIn(setup, data) : [], end };
   } catch (error) {
     if (!isDamage(error)) throw error;
@@ -192,19 +192,29 @@ async function openLinesIn(
   });
 }
 
+/** As the log finds it: one that was given an id is found under another one, too. */
+async function readFound(
+  { log }: PersistenceSetup,
+  agentId: string,
+  checkpointId: string,
+  options: { readonly upTo?: number } = {},
+): Promise<AgentCheckpointData | undefined> {
+  const read = await AgentLog.read(log, agentId, options);
+  const point = read.index.find(checkpointId);
+  return point && read.data(point);
+}
+
 /** A checkpoint before the damage is still valid. */
 async function readBefore(
   damage: unknown,
-  { log }: PersistenceSetup,
+  setup: PersistenceSetup,
   agentId: string,
   checkpointId: string,
 ): Promise<AgentCheckpointData | undefined> {
   const upTo = damage instanceof CorruptLogError ? damage.lastPosition : undefined;
   if (upTo === undefined) return undefined;
   try {
-    const read = await AgentLog.read(log, agentId, { upTo });
-    const point = read.index.byId(checkpointId);
-    return point && read.data(point);
+    return await readFound(setup, agentId, checkpointId, { upTo });
   } catch (error) {
     if (!isDamage(error)) throw error;
     return undefined;

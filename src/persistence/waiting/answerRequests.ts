@@ -2,7 +2,6 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { isOpenRequest, openRequests, requestOf } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
@@ -112,7 +111,7 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
 /** @throws RequestNotOpenError */
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {
   const request = stored && requestOf(stored.log.index, stored.state, requestId);
-  const judged = stored && requestState(stored.log.index, request ?? answeredIn(stored, requestId), clock.now());
+  const judged = stored && requestState(stored, request ?? answeredIn(stored, requestId), clock.now());
   if (request && judged?.kind === "open") return request;
   if (judged?.kind === "answered") throw new RequestNotOpenError("request_answered", agentId, requestId);
   if (judged?.kind === "expired")
@@ -145,6 +144,7 @@ async function append(journal: Journal, stored: StoredState, replies: readonly R
 /** The status with what is still open; none while the one before says enough. */
 function statusIfDue(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): readonly StatusRecord[] {
   const { status, record } = journal.statusState.current ?? {};
+  if (status === "paused") return [];
   const replied = new Set(replies.map(({ request }) => request));
   const isListed = isListedEnough(stored, replied);
   if (isListed && status === "in_progress") return [];
@@ -178,13 +178,17 @@ export type RequestJudgement =
   | { readonly kind: "expired"; readonly expiredAt: string };
 
 /** @param now milliseconds since 1970. */
-export function requestState(index: LogProjection, known: LineRequest | undefined, now: number): RequestJudgement {
+export function requestState(
+  { log: { index }, state }: StoredState,
+  known: LineRequest | undefined,
+  now: number,
+): RequestJudgement {
   if (!known) return { kind: "unknown" };
   const { expiresAt } = known.record;
   if (known.reply?.expired || (!known.reply && isPast(expiresAt, now)))
     return { kind: "expired", expiredAt: new Date(expiresAt ?? now).toISOString() };
   if (known.reply) return { kind: "answered" };
-  return { kind: isOpenRequest(index, known) ? "open" : "unknown" };
+  return { kind: isOpenRequest(index, state, known) ? "open" : "unknown" };
 }
 
 /** Whether a request whose answer was wanted by then has ended without one. */

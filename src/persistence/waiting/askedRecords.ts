@@ -4,7 +4,7 @@ import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResu
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
-import { runOf } from "../../agent/feature/ContextBinding.ts";
+import { callsAround, runOf } from "../../agent/feature/ContextBinding.ts";
 import { eventLine } from "../../events/eventEmitter.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -60,6 +60,7 @@ function requestRecord(
   const { nodeId, visit, problems, request, question, requestId, approval } = event;
   const { prompt, schema, waitingFor } = askedQuestion(request);
   const { id, ordinal, within } = requestPlace(event);
+  const around = callsAround(event.context);
   return {
     kind: "request",
     lane,
@@ -72,6 +73,7 @@ function requestRecord(
     ...(id !== undefined && { id }),
     ...(ordinal !== undefined && { ordinal }),
     ...(within !== undefined && { within }),
+    ...(around.length > 0 && { around }),
     prompt: writer.value(prompt, "the prompt of a request"),
     schema: writer.value(schema, "the schema of a request"),
     waitingFor,

@@ -155,6 +155,35 @@ describe.each(logStorages)(
       },
     );
 
+    it.each(["approval", "question"] as const)(
+      "waits for one %s in a fork, where tools without an effect call each other and nothing else is recorded",
+      async (kind) => {
+        const world = new World();
+        const opened = await storage.open();
+        const [, pay] = toolsOf(world);
+        const calling = (name: string, execute: (context: AgentContext) => Promise<unknown>) =>
+          tool({
+            name,
+            description: "",
+            inputSchema: z.object({}),
+            effect: "none",
+            execute: (_, { context }) => execute(context),
+          });
+        const inner = calling("inner", (context) =>
+          kind === "question"
+            ? context.requestInput(question(approval))
+            : context.tools.call(pay as never, { item: "bill" } as never),
+        );
+        const outer = calling("outer", ({ tools }) => tools.call(inner, {}));
+        const built = asking(async (_, { tools }) => `${await tools.call(outer, {})}`);
+        const agent: Agent = () => durableAgent(built, opened(), { tools: [outer, inner, pay as never] });
+        await agent().run("go");
+        const b = await persistence(agent()).agent("a").fork("b");
+        const c = await b.fork("c");
+        for (const fork of [c, b]) expect(await answered(agent, fork, approval)).toEqual([]);
+      },
+    );
+
     it("is not made again by a branch of a branch", async () => {
       const world = new World();
       const opened = await storage.open();

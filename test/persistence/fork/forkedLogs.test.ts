@@ -59,6 +59,29 @@ describe.each(logStorages)("$name: the fork", (storage) => {
     expect(report.irreversible).toEqual([]);
   });
 
+  it("from before a given id was taken again finds the earlier checkpoint under both of its ids", async () => {
+    const opened = await storage.open();
+    const built = asking(async (input, context) => {
+      await persistence(context).createCheckpoint({ checkpointId: "mine" });
+      return input;
+    });
+    const agent = () => durableAgent(built, opened());
+    const durable = persistence(agent()).agent("a");
+    await agent().run("one");
+    const [first, second] = await durable.getCheckpoints();
+    await agent().run("two");
+    const earlier = (await durable.getCheckpoints())[1]?.checkpointId ?? "none";
+    expect([second?.checkpointId, earlier]).toEqual(["mine", expect.stringMatching(/^\d+-\d+$/)]);
+    const fork = await durable.fork("b", { checkpointId: earlier });
+    for (const id of ["mine", earlier]) {
+      expect(await fork.validateCheckpoint(id)).toMatchObject({ checkpointId: "mine", valid: true });
+      await fork.nameCheckpoint(id, `name of ${id}`);
+      await (await fork.fork(`of ${id}`, { checkpointId: id })).rollbackToCheckpoint(id);
+    }
+    await expect(fork.nameCheckpoint(`${earlier}0`, "other")).rejects.toMatchObject({ code: "checkpoint_not_found" });
+    expect(await fork.rollbackToCheckpoint(first?.checkpointId ?? "")).toMatchObject({ reverted: [] });
+  });
+
   it("of one agent under one id, ten times at once, is made by one", async () => {
     const opened = await storage.open();
     const agent = () =>

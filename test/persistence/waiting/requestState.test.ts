@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { LineRequests } from "../../../src/checkpoint/lines/LineRequests.ts";
+import { emptyState } from "../../../src/checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import type { ReplyRecord, RequestRecord } from "../../../src/checkpoint/records/requestRecords.ts";
+import type { StoredState } from "../../../src/persistence/start/startRecorder.ts";
 import { requestState } from "../../../src/persistence/waiting/answerRequests.ts";
 
 const record = (expiresAt?: number): RequestRecord => ({
@@ -43,5 +45,7 @@ it.each([
   const request = asked && { record: asked, lane: 1, ...(replied && { reply: replied }) };
   const current = waits ? { status: "waiting", record: { requests: ["r"] } } : { status: "in_progress" };
   const index = { statusState: { current }, requests: new LineRequests() } as unknown as LogProjection;
-  expect(requestState(index, request, 1_000)).toEqual(expected);
+  // The visit that asked is over.
+  const stored = { log: { index }, state: { ...emptyState, lane: 1 } } as unknown as StoredState;
+  expect(requestState(stored, request, 1_000)).toEqual(expected);
 });
