@@ -1,7 +1,14 @@
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { nextTurn } from "../internal/nextTurn.ts";
+
+/**
+ * The most bytes that are given to a stream at a time. Those of a platform hold what comes out, however much it is: a
+ * decompressed piece has at most a thousand times as many bytes.
+ */
+const pieceBytes = 64 * 1024;
 
 /** Bytes, compressed. What is asked for is compressed, and little more. */
-export function gzipped(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+export function gzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   return through(bytes, new CompressionStream("gzip"));
 }
 
@@ -24,20 +31,48 @@ export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-function through(
+/** A stream takes whatever it is given, so it is given the next piece only when nothing comes out of it. */
+async function* through(
   bytes: AsyncIterable<Uint8Array>,
-  transform: CompressionStream | DecompressionStream,
-): AsyncIterable<Uint8Array> {
-  const iterator = bytes[Symbol.asyncIterator]();
-  const source = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { value, done } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  });
-  return source.pipeThrough(transform as ReadableWritablePair<Uint8Array, Uint8Array>);
+  { readable, writable }: CompressionStream | DecompressionStream,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const input = inPieces(bytes);
+  const writer = writable.getWriter() as WritableStreamDefaultWriter<Uint8Array>;
+  const reader = readable.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  try {
+    for (;;) {
+      const reading = reader.read();
+      await feed(reading, input, writer);
+      const { value, done } = await reading;
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await input.return();
+    await Promise.allSettled([writer.abort(), reader.cancel()]);
+  }
+}
+
+/** Resolves once a read is settled. */
+async function feed(
+  reading: Promise<unknown>,
+  input: AsyncGenerator<Uint8Array, void, undefined>,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  let isSettled = false;
+  const settle = (): void => void (isSettled = true);
+  const settled = reading.then(settle, settle);
+  await Promise.race([settled, nextTurn()]);
+  while (!isSettled) {
+    const { value, done } = await input.next();
+    const given = done ? writer.close() : writer.write(value);
+    // What fails here fails the read, too.
+    await Promise.race([settled, given.catch(() => settled)]);
+    await Promise.race([settled, done ? settled : nextTurn()]);
+  }
+}
+
+async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of bytes)
+    for (let at = 0; at < chunk.length; at += pieceBytes) yield chunk.subarray(at, at + pieceBytes);
 }

@@ -5,7 +5,7 @@ import { blindToSuccessors } from "../powerloss/store/brokenFileSystems.ts";
 import { Contention, type Wrap } from "./Contention.ts";
 import { exploreOrders } from "./explore.ts";
 
-const mostStates = 250;
+const mostStates = process.env["SOAK"] ? 2_000 : 250;
 
 /** The lines of a log of two appends, the second one in this generation. */
 async function* linesOf(generation: number): AsyncGenerator<Uint8Array> {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   AIAgent,
   exportAgent,
@@ -68,6 +69,24 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     await tasks.create({ taskId: agentId, taskName: "count", inputRequest: "0" });
     await new TaskWorker({ tasks, agents: agent }).run();
     await expectPrefixes(source, agentId, archives);
+  });
+
+  it.each([false, true])("is read as it is asked for, and no further (gzip: %s)", async (gzip) => {
+    const source = await storages[name]!();
+    const agent = counter(source);
+    await agent.run("9", { agentId: "a" });
+    const durable = persistence(agent).agent("a");
+    for (let at = 0; at < 20; at++)
+      await durable.note({ key: "large", value: randomBytes(200_000).toString("base64") });
+    const gets = vi.spyOn(source.log.blobs, "get");
+    const archive = exportAgent(source, "a", { gzip });
+    await archive.next();
+    await archive.next();
+    const soFar = gets.mock.calls.length;
+    await archive.return();
+    expect(soFar).toBeLessThan(10);
+    await bytesOf(exportAgent(source, "a", { gzip }));
+    expect(gets.mock.calls.length).toBeGreaterThanOrEqual(soFar + 20);
   });
 
   it("while the agent is deleted ends with an error, also where all of it was read before", async () => {

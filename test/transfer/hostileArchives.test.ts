@@ -5,6 +5,8 @@ import { describe, expect, it, vi } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 
+const soak = process.env["SOAK"] !== undefined;
+
 async function archive(): Promise<Buffer> {
   const source = await storages["memory"]!();
   await waitingPayer(source);
@@ -20,10 +22,10 @@ describe.each(["memory", "files"])("an archive that is imported into %s", (name)
       expect({ what, error }).toMatchObject({ what, error: { code: "invalid_archive" } });
       expect([what, await collect(target.log.list())]).toEqual([what, []]);
     };
-    for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / 12))
+    for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / (soak ? 200 : 12)))
       await refused(bytes.subarray(0, at), `cut at ${at}`);
     await refused(bytes.subarray(0, -1), "cut at the end");
-    for (let at = 20; at < bytes.length; at += Math.ceil(bytes.length / 20)) {
+    for (let at = 20; at < bytes.length; at += Math.ceil(bytes.length / (soak ? 300 : 20))) {
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] ?? 0) ^ 1;
       await refused(changed, `changed at ${at}`);

@@ -6,6 +6,8 @@ import { collect } from "../storage/file/support/fixture.ts";
 import { type ArchiveParts, archiveWith, partsOf } from "./forgedArchives.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 
+const soak = process.env["SOAK"] !== undefined;
+
 /** Changes bytes: some are flipped, a range is cut out, or comes twice, or elsewhere, or is written anew. */
 const damage = fc.oneof(
   fc.record({ kind: fc.constant("flip" as const), at: fc.double({ min: 0, max: 0.999, noNaN: true }), bit: fc.nat(7) }),
@@ -61,7 +63,7 @@ it.each(["memory", "files"])(
       expect(error).toMatchObject({ code: "invalid_archive" });
       expect(await collect(target.log.list())).toEqual([]);
     });
-    await fc.assert(property, { numRuns: name === "files" ? 40 : 150 });
+    await fc.assert(property, { numRuns: soak ? 500 : name === "files" ? 40 : 150 });
     await importAgent(target, inPieces(archive, 3000));
   },
 );

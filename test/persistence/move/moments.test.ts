@@ -91,7 +91,10 @@ describe.each(logStorages)("$name: the moment of a checkpoint", (storage) => {
     expect(world.items).toEqual(["ask", "one", "two"]);
   });
 
-  it("a resume from a checkpoint of the caller goes on with the agent that it had called, and with what that waits for", async () => {
+  it.each([
+    ["goes on with the agent that it had called, and with what that waits for", false],
+    ["begins the agent that it had called where it stood, also when that has ended since", true],
+  ])("a resume from a checkpoint of the caller %s", async (_how, hasEnded) => {
     const world = new World();
     const book = world.adder("book");
     const research = chain("research", {
@@ -117,6 +120,7 @@ describe.each(logStorages)("$name: the moment of a checkpoint", (storage) => {
     const first = await agent().run("go");
     const inner = await persistence(agent()).agent("a").getCheckpoints();
     const waits = inner.find(({ nodeId, agentPath }) => nodeId === "check" && agentPath.length === 1)?.checkpointId;
+    if (hasEnded) expect(await answered(agent, first, false)).toMatchObject({ output: "x false" });
     const back = await agent().resume({ checkpointId: waits ?? "none" });
     expect(openIn(back)).toMatchObject([{ agentPath: ["research"], nodeId: "check" }]);
     expect(openIn(back)[0]?.requestId).not.toBe(openIn(first)[0]?.requestId);

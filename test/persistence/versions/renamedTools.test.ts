@@ -48,31 +48,39 @@ function looping(version: number) {
 }
 
 describe.each(logStorages)("$name: a tool is renamed", (storage) => {
-  it("while its call, which node code made, awaits an approval: the answer counts, and the call keeps its id", async () => {
-    const opened = await storage.open();
-    const world = new World();
-    const graph = (version: number, node: string, pay: AnyTool) =>
-      strategy<string, string>("s", { version }, (g) => {
-        const work = g.node(node, async (text: string, { tools }) => {
-          await tools.call(pay as never, { item: text } as never);
-          return text;
+  it.each([
+    ["a node", false],
+    ["a branch", true],
+  ])(
+    "while its call, which the code of %s made, awaits an approval: the answer counts, and the call keeps its id",
+    async (_place, inBranch) => {
+      const opened = await storage.open();
+      const world = new World();
+      const graph = (version: number, node: string, pay: AnyTool) =>
+        strategy<string, string>("s", { version }, (g) => {
+          const work = g.node(node, async (text: string, { tools }) => {
+            await tools.call(pay as never, { item: text } as never);
+            return text;
+          });
+          const other = g.node("other", (text: string) => text);
+          const next = inBranch ? g.parallel("both", { work, other }, ({ work: done }) => done) : work;
+          g.edge(g.start, next);
+          g.edge(next, g.finish);
         });
-        g.edge(g.start, work);
-        g.edge(work, g.finish);
-      });
-    const old = payTool(world, "pay", true);
-    const before = durableAgent(graph(0, "work", old), opened(), { tools: [old] });
-    expect(await before.run("rent")).toMatchObject({ status: "waiting" });
-    const now = payTool(world, "payOut", true);
-    const after = () => durableAgent(graph(1, "task", now), opened(), { tools: [now], migrations });
-    const [request] = await persistence(after()).agent("a").getRequests();
-    await persistence(after())
-      .agent("a")
-      .answer(request?.requestId ?? "", { approved: true });
-    expect(await after().resume()).toMatchObject({ status: "completed", output: "rent" });
-    expect(world.done).toEqual(["payOut rent"]);
-    expect(request).toMatchObject({ kind: "approval", toolCallId: world.executed[0] });
-  });
+      const old = payTool(world, "pay", true);
+      const before = durableAgent(graph(0, "work", old), opened(), { tools: [old] });
+      expect(await before.run("rent")).toMatchObject({ status: "waiting" });
+      const now = payTool(world, "payOut", true);
+      const after = () => durableAgent(graph(1, "task", now), opened(), { tools: [now], migrations });
+      const [request] = await persistence(after()).agent("a").getRequests();
+      await persistence(after())
+        .agent("a")
+        .answer(request?.requestId ?? "", { approved: true });
+      expect(await after().resume()).toMatchObject({ status: "completed", output: "rent" });
+      expect(world.done).toEqual(["payOut rent"]);
+      expect(request).toMatchObject({ kind: "approval", toolCallId: world.executed[0] });
+    },
+  );
 
   it("while its call, which a model asked for, awaits an approval: the model sees the new name", async () => {
     const opened = await storage.open();

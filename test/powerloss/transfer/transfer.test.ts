@@ -34,6 +34,52 @@ it("after every crash of a move at most one agent can run, and the move is finis
   expect(crashes.distinct).toBeGreaterThan(5);
 });
 
+it("after every crash of a move that is called off, and of a copy that is taken over, each is done or can be done", async () => {
+  const fileSystem = new SimulatedFileSystem();
+  const { source, target } = start(fileSystem);
+  await waitingPayer(source);
+  const begun = fileSystem.position;
+  await bytesOf(exportAgent(source, agentId, { move: true }));
+  await cancelMove(source, agentId);
+  const calledOff = fileSystem.position;
+  await importAgent(target, exportAgent(source, agentId));
+  const copied = fileSystem.position;
+  await payer(target).feature.agent(agentId).takeOver();
+  const taken = fileSystem.position;
+  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 3 });
+  for (const state of crashes.statesOf(fileSystem, begun, false)) {
+    const [isBack, isThere, isTaken] = [calledOff, copied, taken].map((moment) => state.after >= moment);
+    const here = isBack ? ["waiting"] : ["waiting", "moving"];
+    const there = isTaken ? ["waiting"] : isThere ? ["copied", "waiting"] : ["copied", "waiting", undefined];
+    const restarted = crashes.restart(state, `${here.join()} ${there.join()}`);
+    if (restarted) await crashes.check(state, () => recoverCopy(restarted, here, there));
+  }
+  expect(crashes.distinct).toBeGreaterThan(5);
+});
+
+async function recoverCopy(
+  fileSystem: SimulatedFileSystem,
+  here: readonly (string | undefined)[],
+  there: readonly (string | undefined)[],
+): Promise<void> {
+  const { source, target, clock } = start(fileSystem);
+  const once = async <Result>(call: () => Promise<Result>): Promise<Result> => {
+    await Promise.all([source, target].map((storage) => storage.log.owner(agentId)));
+    clock.advance(15_000);
+    return mustSucceed("usable", call);
+  };
+  const [left, arrived] = await once(() => Promise.all([statusOf(source), statusOf(target)]));
+  if (!here.includes(left) || !there.includes(arrived))
+    throw new Violation("acknowledged", `the agent is ${left}, and its copy is ${arrived}`);
+  if (left === "moving") await once(() => cancelMove(source, agentId));
+  if (arrived === undefined) await once(() => importAgent(target, exportAgent(source, agentId)));
+  if (arrived !== "waiting") await once(() => payer(target).feature.agent(agentId).takeOver());
+  for (const storage of [source, target]) {
+    const { output } = await once(() => finish(payer(storage)) as Promise<{ readonly output?: unknown }>);
+    if (output !== "ann, 800") throw new Violation("acknowledged", `the agent ends with ${String(output)}`);
+  }
+}
+
 async function recover(fileSystem: SimulatedFileSystem, hasArrived: boolean): Promise<void> {
   const { source, target, clock } = start(fileSystem);
   // Whoever began before the crash cannot be asked any more; it is waited for.
