@@ -51,7 +51,7 @@ describe("workers in two processes", () => {
   }
 
   it.each(sharedEngines)("share their tasks $name: each runs once", async (engine) => {
-    const { place, ids, statuses } = await created(engine.isSlow ? 12 : 50, engine);
+    const { place, ids, statuses } = await created(engine.isSlow ? 8 : 20, engine);
     const lines: string[] = [];
     // A process that comes second to a task may have said that it resumes it, and then finds it owned.
     const hear = (line: string) => !line.startsWith("resumes") && lines.push(line);
@@ -61,7 +61,7 @@ describe("workers in two processes", () => {
   });
 
   it.each(sharedEngines)("one recovers what the other was killed in $name", async (engine) => {
-    const { place, ids, statuses } = await created(6, engine);
+    const { place, ids, statuses } = await created(4, engine);
     const lines: string[] = [];
     await work(program, { place, hangsAt: "t02" }, (line, child) => {
       if (line === "began t02") child.kill("SIGKILL");
