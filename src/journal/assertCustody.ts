@@ -1,8 +1,7 @@
-import { AgentCopiedError } from "../errors/agent/AgentCopiedError.ts";
-import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
 import type { StatusState } from "../checkpoint/state/StatusState.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Clock } from "../internal/Clock.ts";
+import { custodyError } from "./custodyError.ts";
 
 /** What an agent is opened for that may not run here. */
 export type CustodyUse = "take_over" | "move";
@@ -18,9 +17,10 @@ interface Opened {
 /** Takes a copy over where that is asked for. @throws AgentMovedError, AgentCopiedError when the agent may not run here. */
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
-  const { state = "here", to } = statusState.custody ?? {};
-  if (state === "moved" || (state === "moving" && asked !== "move")) throw new AgentMovedError(agentId, state, to);
-  if (state !== "copied") return;
-  if (asked !== "take_over") throw new AgentCopiedError(agentId);
+  const { state } = statusState.custody ?? {};
+  if (state === "moving" && asked === "move") return;
+  const error = custodyError(agentId, statusState);
+  if (!error) return;
+  if (state !== "copied" || asked !== "take_over") throw error;
   await journal.store([{ kind: "custody", state: "here", at: clock.now() }]);
 }

@@ -39,6 +39,8 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
       code: "agent_moved",
       state: "moving",
     });
+    const [asked] = await here.durable.getRequests();
+    await expect(here.feature.answer(asked?.requestId ?? "", true)).rejects.toMatchObject({ code: "agent_moved" });
     const there = payer(target);
     expect(await collect(there.feature.unfinished())).toMatchObject([{ agentId: "order-7", status: "waiting" }]);
     expect(await finish(there)).toMatchObject({ status: "completed", output: "ann, 800" });
@@ -66,7 +68,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     await expect(there.agent.resume({ agentId: "order-7" })).rejects.toMatchObject({ code: "agent_copied" });
     const [request] = await there.feature.agent("order-7").getRequests();
     await expect(there.feature.answer(request?.requestId ?? "", true)).rejects.toMatchObject({
-      code: "request_not_found",
+      code: "agent_copied",
     });
     expect(await collect(there.feature.unfinished())).toEqual([]);
     expect(await collect(there.feature.listRequests())).toEqual([]);

@@ -54,13 +54,16 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
   }
 }
 
+/** Of these the summary does not list the requests: whoever answers one is told why the agent may not run here. */
+const away: readonly string[] = ["moving", "copied"];
+
 /** The agent that waits for a request. @throws RequestNotOpenError, InvalidInputError if several do */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
   const more: string[] = [];
-  for await (const { agentId, requestIds } of listSummaries(log, { status: asking })) {
+  for await (const { agentId, requestIds, status } of listSummaries(log, { status: [...asking, ...away] })) {
     if (requestIds.includes(requestId)) found.push(agentId);
-    else if (!listsAll(requestIds.length)) more.push(agentId);
+    else if (away.includes(status) || !listsAll(requestIds.length)) more.push(agentId);
   }
   for (const agentId of found.length > 0 ? [] : more)
     if ((await requestsOf(log, agentId)).some((request) => request.requestId === requestId)) found.push(agentId);

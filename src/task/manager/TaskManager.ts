@@ -14,6 +14,7 @@ import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import { custodyError } from "../../journal/custodyError.ts";
 import { changedFiles } from "../../journal/changedFiles.ts";
 import { endRecords, type RunEnd } from "../../journal/endRecords.ts";
 import { openWithRetry, stopAndOpen } from "../../journal/openWithRetry.ts";
@@ -77,16 +78,27 @@ export class TaskManager {
     return readTask(this.#logs.log, created);
   }
 
-  /** The current task; `undefined` when no task has this id. */
+  /**
+   * The current task; `undefined` when no task has this id.
+   *
+   * @throws AgentMovedError when it was moved, or is moving, to another storage; AgentCopiedError when it was imported as a copy.
+   */
   async get(taskId: string): Promise<Task | undefined> {
-    const task = storedTask(taskId, await this.#logs.life(taskId));
+    const life = await this.#logs.life(taskId);
+    const away = life.task && custodyError(taskId, life);
+    if (away) throw away;
+    return this.#read(taskId, life);
+  }
+
+  async #read(taskId: string, life: StatusState): Promise<Task | undefined> {
+    const task = storedTask(taskId, life);
     return task && readTask(this.#logs.log, task);
   }
 
   /**
    * Yields tasks by priority, higher first, then by age. For the next page, pass the `cursor` of the last task as `after`.
-   * Agents that are not tasks are left out, and so are tasks that cannot be read. Tasks in progress are read from their
-   * logs, all others from their summaries.
+   * Agents that are not tasks are left out, and so are tasks that cannot be read or may not run here. Tasks in progress are
+   * read from their logs, all others from their summaries.
    *
    * @throws InvalidInputError
    */
@@ -125,7 +137,8 @@ export class TaskManager {
   async #readListed(listed: Task): Promise<Task | undefined> {
     try {
       const isWhole = listed.status !== "in_progress" && hasStateData(listed);
-      return isWhole ? await readTask(this.#logs.log, listed) : await this.get(listed.taskId);
+      if (isWhole) return await readTask(this.#logs.log, listed);
+      return await this.#read(listed.taskId, await this.#logs.life(listed.taskId));
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       return undefined;

@@ -3,7 +3,7 @@ import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import { statusAfter, type StatusState } from "../../checkpoint/state/StatusState.ts";
 import { inProgressData } from "../../checkpoint/state/stateDataOf.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
-import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
+import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
@@ -12,7 +12,10 @@ import type { AgentSummary, RecordLog } from "../../storage/RecordLog.ts";
 import type { Task, TaskWithStatus } from "../state/Task.ts";
 import { transitionTask } from "../state/transitionTask.ts";
 
-/** Builds a task from its folded log, with values in their stored form; `undefined` for an agent that is not a task. */
+/**
+ * Builds a task from its folded log, with values in their stored form; `undefined` for an agent that is not a task, and for
+ * one that may not run here.
+ */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
   if (!summary) return undefined;
@@ -21,16 +24,18 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
 }
 
 /**
- * Builds a task from its summary, with values in their stored form; `undefined` for an agent that is not a task. The
- * summary of a task in progress lacks what each step changes.
+ * Builds a task from its summary, with values in their stored form; `undefined` for an agent that is not a task, and for
+ * one that may not run here. The summary of a task in progress lacks what each step changes.
  */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, data } = summary;
-  if (taskName === undefined) return undefined;
+  if (taskName === undefined || !statuses.has(status)) return undefined;
   const { inputRequest } = status === "queued" ? ((data ?? {}) as StateData["queued"]) : summary;
   // A summary has the data of its status.
   return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, data } as Task;
 }
+
+const statuses: ReadonlySet<string> = new Set(Object.values(TaskStatus));
 
 /** Decodes the values of a task; large ones are read from their blobs. @throws UnreadableValueError, CorruptBlobError */
 export async function readTask<Some extends Task>(log: RecordLog, task: Some): Promise<Some> {

@@ -1,0 +1,13 @@
+import { AgentCopiedError } from "../errors/agent/AgentCopiedError.ts";
+import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
+import type { StatusState } from "../checkpoint/state/StatusState.ts";
+
+/** Why an agent may not run here; `undefined`: it may. */
+export function custodyError(
+  agentId: string,
+  { custody }: StatusState,
+): AgentMovedError | AgentCopiedError | undefined {
+  const { state = "here", to } = custody ?? {};
+  if (state === "moved" || state === "moving") return new AgentMovedError(agentId, state, to);
+  return state === "copied" ? new AgentCopiedError(agentId) : undefined;
+}
