@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import { AlreadyExistsError } from "../errors/storage/AlreadyExistsError.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import { systemClock } from "../internal/Clock.ts";
@@ -12,8 +14,10 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { Pace } from "../internal/Pace.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
+import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { processOwner } from "../storage/processOwner.ts";
+import { readEntries } from "../storage/readEntries.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
 import type { ArchiveHeader, ArchivePart } from "./archiveFormat.ts";
@@ -52,7 +56,8 @@ const optionsSchema = strictOptions({ agentId: z.unknown().optional() });
  * Makes an agent of an archive that `exportAgent` gave. It needs none of the agent's code, and reads the archive while it
  * comes. All of it is checked before anything counts: until then there is no such agent here.
  *
- * Under the same id, an agent that was exported with `move` can run here at once. Any other is a copy: it runs only once
+ * Under the same id, an agent that was exported with `move` can run here at once; importing the same move again gives the
+ * receipt again, and changes nothing. Any other is a copy: it runs only once
  * `takeOver: true` is given to `run` or `resume`, since two agents of one id would act. Under another id it is a fork.
  *
  * @param stream the archive, in pieces of any size.
@@ -104,13 +109,30 @@ async function importFrom(
     const owned = await target.log.receive(agentId, processOwner(), { lines, generation }, last);
     await owned.release();
   } catch (error) {
-    if (error instanceof CorruptLogError && error.file === "received lines")
-      throw new InvalidArchiveError(error.found, { cause: error });
-    if (error instanceof UnreadableValueError) throw new InvalidArchiveError(error.message, { cause: error });
-    throw error;
+    const before = isTaken(error) ? await importedBefore(target, header) : undefined;
+    if (before === undefined) throw refusalOf(error);
+    checkpoints = before;
   }
   const { folder } = target.log.capabilities;
   return { agentId, checkpoints, receipt: receiptOf(header, { agentId, folder }, sha256) };
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof AlreadyExistsError || error instanceof AgentBusyError;
+}
+
+/** The number of its checkpoints, where the same move has brought the agent here before; otherwise `undefined`. */
+async function importedBefore({ log }: LogStorage, { agentId, move }: ArchiveHeader): Promise<number | undefined> {
+  if (move === undefined) return undefined;
+  const { index } = await readEntries(log, agentId, {});
+  const { custody } = index.statusState;
+  return custody?.state === "here" && custody.move === move ? index.checkpoints.size : undefined;
+}
+
+function refusalOf(error: unknown): unknown {
+  if (error instanceof CorruptLogError && error.file === "received lines")
+    return new InvalidArchiveError(error.found, { cause: error });
+  return error instanceof UnreadableValueError ? new InvalidArchiveError(error.message, { cause: error }) : error;
 }
 
 /** Blobs are stored before the line that names them. */

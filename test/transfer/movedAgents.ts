@@ -83,6 +83,14 @@ export async function finish({ agent, feature }: ReturnType<typeof payer>, agent
   return agent.resume({ agentId });
 }
 
+/** How often an import of the agent was stored. */
+export async function timesImported({ log }: LogPersistenceStorageProvider, agentId: string): Promise<number> {
+  let times = 0;
+  for await (const { records } of log.read(agentId))
+    times += records.filter((record) => (record as { readonly kind: string }).kind === "custody").length;
+  return times;
+}
+
 export async function bytesOf(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   for await (const part of stream) parts.push(part);

@@ -8,7 +8,7 @@ import {
 } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
-import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
+import { bytesOf, finish, inPieces, payer, storages, timesImported, waitingPayer } from "./movedAgents.ts";
 
 const pairs = [
   ["memory", "files"],
@@ -34,7 +34,8 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     const [source, target] = await make();
     const here = await waitingPayer(source);
     const archive = exportAgent(source, "order-7", { move: true });
-    const { receipt } = await importAgent(target, archive);
+    const report = await importAgent(target, archive);
+    const { receipt } = report;
     await expect(here.agent.resume({ agentId: "order-7" })).rejects.toMatchObject({
       code: "agent_moved",
       state: "moving",
@@ -45,6 +46,9 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     expect(await collect(there.feature.unfinished())).toMatchObject([{ agentId: "order-7", status: "waiting" }]);
     expect(await finish(there)).toMatchObject({ status: "completed", output: "ann, 800" });
     expect([here.paid, there.paid]).toEqual([["ann"], ["ann"]]);
+    const again = await importAgent(target, exportAgent(source, "order-7", { move: true }));
+    expect(again).toEqual({ ...report, checkpoints: (await there.feature.agent("order-7").getCheckpoints()).length });
+    expect(await timesImported(target, "order-7")).toBe(1);
     await finishMove(source, "order-7", JSON.parse(JSON.stringify(receipt)) as MoveReceipt);
     await finishMove(source, "order-7", receipt);
     const [request] = await here.durable.getRequests();

@@ -19,7 +19,7 @@ const messages: Readonly<
   Record<AlreadyExistsError["code"], (id: string, checkpoint?: string, reason?: string) => string>
 > = {
   agent_exists: (id) =>
-    `The storage already has an agent ${id}. Choose another id, or a storage without an agent of this id. If you repeat an import, the agent has arrived.`,
+    `The storage already has an agent ${id}. Choose another id, or a storage without an agent of this id.`,
   checkpoint_exists: (id, checkpoint, reason) => `Checkpoint ${checkpoint} of agent ${id} cannot be saved: ${reason}.`,
   task_exists: (id) =>
     `The storage already has an agent or a task ${id}. Give the new task another taskId, or leave taskId out to get a new one.`,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { exportAgent, importAgent } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bytesOf, finish, payer, waitingPayer } from "../../transfer/movedAgents.ts";
+import { bytesOf, finish, payer, timesImported, waitingPayer } from "../../transfer/movedAgents.ts";
 import { migrationsIn, stoppedAgent } from "../migration/stoppedAgent.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { bundleWorker } from "../bundleWorker.ts";
@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const rounds = soak ? 40 : 5;
+const [rounds, takeOvers] = soak ? [40, 4] : [5, 1];
 /** Until all have been told, and wait for the same moment. */
 const headStartMs = 15;
 
@@ -43,8 +43,8 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`of ten processes one takes over, ${rounds / 10} times over, from a process that was killed inside a call`, async () => {
-    for (let round = 0; round < rounds / 10; round++) {
+  it(`of ten processes one takes over, ${takeOvers} times over, from a process that was killed inside a call`, async () => {
+    for (let round = 0; round < takeOvers; round++) {
       const directory = await temporaryDirectory();
       const killed = new Contender(program);
       expect(await killed.hear()).toEqual({ said: "ready" });
@@ -88,12 +88,12 @@ describe("ten processes that start the same agent at once", () => {
       const atMs = Date.now() + headStartMs;
       for (const one of ten) one.tell({ begin: "import", start: { directory, atMs } });
       const said = await Promise.all(ten.map((one) => one.hear()));
-      expect(said.filter((each) => each.said === "done")).toHaveLength(1);
+      // Who comes after the import gets the receipt again.
+      expect(said.filter((each) => each.said === "done").length).toBeGreaterThan(0);
+      expect(await timesImported(storageIn(directory), "order-7")).toBe(1);
       for (const each of said)
         if (each.said !== "done")
-          expect(["agent_exists", "agent_busy", "ownership_lost"]).toContain(
-            each.said === "refused" ? each.code : each,
-          );
+          expect(["agent_busy", "ownership_lost"]).toContain(each.said === "refused" ? each.code : each);
       expect(await finish(payer(storageIn(directory)))).toMatchObject({ output: "ann, 800" });
       await rm(directory, { recursive: true });
     }
