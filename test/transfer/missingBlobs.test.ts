@@ -1,7 +1,8 @@
-import { exportAgent, importAgent } from "agent-persistence";
+import { cancelMove, exportAgent, importAgent } from "agent-persistence";
 import { expect, it } from "vitest";
 import { blobsNamedIn } from "../../src/transfer/blobsNamedIn.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
+import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, payer, storages, waitingPayer } from "./movedAgents.ts";
 
 async function blobsOf(storage: LogPersistenceStorageProvider): Promise<readonly string[]> {
@@ -21,7 +22,11 @@ it.each(Object.keys(storages))(
       const refusal = bytesOf(exportAgent(source, "order-7", { move }));
       const message = expect.stringContaining(blob) as string;
       await expect(refusal).rejects.toMatchObject({ code: "unreadable_value", blob, message });
+      // Another export of the same move may have arrived.
+      expect(await collect(source.log.list())).toMatchObject([{ status: move ? "moving" : "waiting" }]);
     }
+    await cancelMove(source, "order-7");
+    expect(await collect(source.log.list())).toMatchObject([{ status: "waiting" }]);
   },
 );
 
