@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentSummary, RecordLog } from "../storage/RecordLog.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
+import { NotSupportedError } from "../errors/storage/NotSupportedError.ts";
 import { listSummaries } from "../storage/listSummaries.ts";
 import { readHead } from "../storage/readHead.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
@@ -149,14 +150,17 @@ export class PersistenceFeature {
 
   /**
    * Says of each unfinished agent whether the code as it is now can continue it: try it before you deploy. It owns and writes
-   * nothing; migrations run on copies. A three-method provider cannot list its agents, so it yields nothing.
+   * nothing; migrations run on copies.
    *
    * @param options.only only agents for which it returns true. Default: all, even those of other definitions in the storage.
    * `signal`: aborting it ends the listing with the signal's reason, also while a migration is tried.
+   * @throws NotSupportedError for a three-method provider, which cannot list its agents.
    */
   async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {
     checkSchema(checkSchemaOptions, options, "options of checkMigrations()");
     const { only = () => true, signal = new AbortController().signal } = options;
+    if (this.#setup.log.capabilities.keeps === "checkpoints")
+      throw new NotSupportedError("checkMigrations()", "a list of its agents");
     const isAsked = (summary: AgentSummary): boolean => {
       signal.throwIfAborted();
       return only(shownOf(summary));

@@ -1,8 +1,8 @@
-import { type MigratedLine, MigrationFailedError, persistence } from "agent-persistence";
+import { type AIAgent, type MigratedLine, MigrationFailedError, persistence } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { recordsOf } from "../support/stored.ts";
-import { logStorages } from "../support/storages.ts";
+import { logStorages, RowsProvider } from "../support/storages.ts";
 import { renamedNode } from "./support/changes.ts";
 import { base, places, type Spec, type Stop } from "./support/Spec.ts";
 
@@ -103,5 +103,13 @@ describe.each(logStorages)("$name:", (storage) => {
         await expect(goOn()).resolves.toMatchObject({ status: "completed" });
       },
     );
+  });
+});
+
+it("checkMigrations is refused on a storage of three methods, which cannot list its agents", async () => {
+  const agent = places[0]?.agent(base, { at: undefined }, new RowsProvider());
+  await expect(collect(persistence(agent as AIAgent).checkMigrations())).rejects.toMatchObject({
+    code: "not_supported",
+    operation: "checkMigrations()",
   });
 });
