@@ -10,7 +10,7 @@ import { collect } from "../../file/support/fixture.ts";
 import { FakeDynamoDB } from "../FakeDynamoDB.ts";
 import { type Choose, RequestSchedule } from "./RequestSchedule.ts";
 
-const runs = process.env["SOAK"] === undefined ? 20 : 60;
+const runs = process.env["SOAK"] === undefined ? 20 : 500;
 const agentId = "a";
 const leaseMs = 15_000;
 
