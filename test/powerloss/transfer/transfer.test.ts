@@ -46,7 +46,7 @@ it("after every crash of a move that is called off, and of a copy that is taken 
   const copied = fileSystem.position;
   await payer(target).feature.agent(agentId).takeOver();
   const taken = fileSystem.position;
-  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 3 });
+  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 9 });
   for (const state of crashes.statesOf(fileSystem, begun, false)) {
     const [isBack, isThere, isTaken] = [calledOff, copied, taken].map((moment) => state.after >= moment);
     const here = isBack ? ["waiting"] : ["waiting", "moving"];
