@@ -9,7 +9,7 @@ const question = z.custom<string | ToolMessage>((value) => typeof value === "str
 });
 const text = z.string({
   error: ({ input }) =>
-    `expected a text, received ${kindOf(input)}; pass the message to run(), or an AIAgent a strategy that takes this`,
+    `expected a text, received ${kindOf(input)}; pass the message of the user to run(), or give the agent a strategy with this input`,
 });
 const answer = z.custom<AssistantMessage>((value) => hasRole(value, "assistant"), "expected an assistant message");
 

@@ -17,9 +17,10 @@ export class StrategyChangedError extends AgentPersistenceError {
     super(
       agentPath.length > 0
         ? `The agent that tool "${agentPath.join("/")}" of agent ${id} calls ${wasStored}` +
-            `Resume it with that strategy, or roll ${id} back to before the call.`
+            `Add a migration that leads to this one, resume it with that strategy, or roll ${id} back to before the call.`
         : `Agent ${id} ${wasStored}` +
-            `Resume it with the strategy that it started with. Or continue it at a node of this one: ` +
+            `Resume it with the strategy that it started with. Or raise the version of this one, and add a migration that leads to it: ` +
+            `install(Persistence, { migrations: [{ from, to, nodes, tools }] }). Or continue it at a node of this one: ` +
             `persistence(agent).agent(${id}).setExecutionPoint({ nodeId, input }), then resume. ` +
             `Or begin its run anew, and keep the effects that it had: run(input, { unfinished: "abandon" }).`,
     );

@@ -14,17 +14,19 @@ export interface BusyOwner {
 /** Another owner has the agent. Nothing has changed. */
 export class AgentBusyError extends AgentPersistenceError {
   override readonly code = "agent_busy";
+  /** Whole milliseconds after which a new attempt can tell whether the owner still renews its lease. */
+  readonly retryAfterMs: number;
 
   constructor(
     readonly agentId: string,
     readonly owner: BusyOwner,
-    /** Milliseconds after which a new attempt can tell whether the owner still renews its lease. */
-    readonly retryAfterMs: number,
+    retryAfterMs: number,
   ) {
     const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
     super(
       `Agent ${quoted(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
         `If that process has died, the agent can be taken over in ${seconds} s at the latest. Otherwise wait until its run ends.`,
     );
+    this.retryAfterMs = Math.ceil(retryAfterMs);
   }
 }
