@@ -34,11 +34,14 @@ export interface KnownHead {
   readonly grows?: true;
 }
 
+/** What is needed of a log to read it. */
+type ReadableLog = Pick<RecordLog, "read">;
+
 type Visitor = (record: AgentRecord) => void;
 
 /** @throws CorruptLogError with the last checkpoint before the damage. */
 export async function readEntries(
-  log: RecordLog,
+  log: ReadableLog,
   agentId: string,
   options: ReadOptions,
   visit?: Visitor,
@@ -56,7 +59,7 @@ export async function readEntries(
  * known. The known index when nothing was appended.
  */
 export async function readEntriesAfter(
-  log: RecordLog,
+  log: ReadableLog,
   agentId: string,
   { index, state, end, grows }: KnownHead,
   visit?: Visitor,
@@ -73,7 +76,7 @@ export async function readEntriesAfter(
 }
 
 /** Stored entries, oldest first, pruned ones included if they are still there. Lets the event loop go on. */
-export async function readPaced(log: RecordLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
+export async function readPaced(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
   const entries: Entry[] = [];
   for await (const entry of log.read(agentId, options)) {
@@ -83,7 +86,7 @@ export async function readPaced(log: RecordLog, agentId: string, options?: ReadO
   return entries;
 }
 
-async function storedEntries(log: RecordLog, agentId: string, options: ReadOptions): Promise<readonly Entry[]> {
+async function storedEntries(log: ReadableLog, agentId: string, options: ReadOptions): Promise<readonly Entry[]> {
   return orDamage(log, agentId, async () => {
     const stored = await readPaced(log, agentId, options);
     for (const entry of stored) if (pruningIn([entry])) assertSound(entry);
@@ -91,7 +94,7 @@ async function storedEntries(log: RecordLog, agentId: string, options: ReadOptio
   });
 }
 
-async function orDamage<Result>(log: RecordLog, agentId: string, read: () => Promise<Result>): Promise<Result> {
+async function orDamage<Result>(log: ReadableLog, agentId: string, read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();
   } catch (error) {
@@ -138,7 +141,7 @@ function assertSound(entry: Entry, next?: NextNumbers): void {
 }
 
 /** Adds the last checkpoint before the damage to an error about a damaged log; returns any other error unchanged. */
-export async function withLastCheckpoint(error: unknown, log: RecordLog, agentId: string): Promise<unknown> {
+export async function withLastCheckpoint(error: unknown, log: ReadableLog, agentId: string): Promise<unknown> {
   if (!(error instanceof CorruptLogError)) return error;
   const lastCheckpointId = await lastReadable(log, agentId);
   if (lastCheckpointId === undefined) return error;
@@ -152,7 +155,7 @@ export function lastCheckpointOf({ generation, records }: Entry): string | undef
   return record && (record.id ?? `${generation}-${record.version}`);
 }
 
-async function lastReadable(log: RecordLog, agentId: string): Promise<string | undefined> {
+async function lastReadable(log: ReadableLog, agentId: string): Promise<string | undefined> {
   let last: string | undefined;
   try {
     for await (const entry of log.read(agentId)) last = lastCheckpointOf(entry) ?? last;

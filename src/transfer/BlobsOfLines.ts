@@ -34,27 +34,27 @@ export class BlobsOfLines {
     return this.#given.size;
   }
 
-  /** Those that a line is the first to name. @throws CorruptBlobError, UnreadableValueError for one that is missing. */
-  async *before(line: Uint8Array): AsyncGenerator<BlobPart, void, undefined> {
-    for (const reference of blobsNamedIn(line)) {
-      if (this.#given.has(reference)) continue;
-      const bytes = await this.#blobs.get(this.#agentId, reference);
-      if (!bytes) {
-        this.#assertNotNeeded(line, reference);
-        continue;
-      }
-      this.#given.add(reference);
-      yield { kind: "blob", reference, bytes };
-    }
+  /** What looks like a reference in a line, and was not given yet. */
+  newIn(line: Uint8Array): readonly string[] {
+    return [...blobsNamedIn(line)].filter((reference) => !this.#given.has(reference));
+  }
+
+  /** One that a line is the first to name. @throws CorruptBlobError, UnreadableValueError for one that is missing. */
+  async read(reference: string, line: Uint8Array): Promise<BlobPart | undefined> {
+    const bytes = await this.#blobs.get(this.#agentId, reference);
+    if (!bytes) return this.#assertNotNeeded(line, reference);
+    this.#given.add(reference);
+    return { kind: "blob", reference, bytes };
   }
 
   /** Text of the agent may look like a reference, and a `pruned` record names what was removed. */
-  #assertNotNeeded(line: Uint8Array, blob: string): void {
+  #assertNotNeeded(line: Uint8Array, blob: string): undefined {
     const decoded = decodeEntry(line, this.#sha256);
-    if (!decoded.ok || decoded.entry.position <= this.#prunedUpTo) return;
+    if (!decoded.ok || decoded.entry.position <= this.#prunedUpTo) return undefined;
     const needed = new Map<string, number>();
     for (const record of restatedIn(decoded.entry.records as readonly AgentRecord[])) addAllBlobs(record, needed);
     if (needed.has(blob)) throw new UnreadableValueError(`the blob ${blob} is missing`, { blob });
+    return undefined;
   }
 }
 

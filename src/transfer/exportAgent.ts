@@ -13,6 +13,7 @@ import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { randomId } from "../internal/randomId.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { Journal } from "../journal/Journal.ts";
@@ -22,6 +23,7 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
 import { BlobsOfLines } from "./BlobsOfLines.ts";
 import { gzipped } from "./gzipStream.ts";
+import { type CopiedLog, keptLines } from "./keptLines.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type LogSurvey, surveyLog } from "./surveyLog.ts";
 import { quoted } from "../errors/quoted.ts";
@@ -73,16 +75,18 @@ export async function* exportAgent(
   checkSchema(optionsSchema, options, "options of exportAgent()");
   const source = logOf(storage, "lines", "exportAgent()");
   const move = options.move ? await beginMove(source, agentId) : undefined;
+  const sha256 = await source.sha256();
+  const log = await keptLines(source.log, agentId, sha256);
   const { fromCheckpoint } = options;
-  const start = fromCheckpoint === undefined ? undefined : await prefixTo(source.log, agentId, fromCheckpoint);
-  const survey = await surveyLog(source, agentId, start && { upTo: start.upTo });
+  const start = fromCheckpoint === undefined ? undefined : await prefixTo(log, agentId, fromCheckpoint);
+  const survey = await surveyLog(log, agentId, { sha256, ...(start && { upTo: start.upTo }) });
   if (move === undefined) assertHere(agentId, survey);
   const header = withoutUndefined({
     ...factsOf(agentId, survey),
     checkpoint: start?.version,
     move,
   }) as ArchiveHeader;
-  const parts = inLargeParts(archiveOf(source, header, survey), yieldedBytes);
+  const parts = inLargeParts(archiveOf({ source: source.log, log, sha256 }, header, survey), yieldedBytes);
   yield* options.gzip ? gzipped(parts) : parts;
 }
 
@@ -91,16 +95,21 @@ function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "check
   return { archive: 1, format: formatVersion, library: "agent-persistence", agentId, position, generation };
 }
 
+interface ArchivedLog {
+  readonly source: CopiedLog & Pick<RecordLog, "blobs">;
+  /** The same, read once where it is not large. */
+  readonly log: CopiedLog;
+  readonly sha256: Sha256;
+}
+
 async function* archiveOf(
-  storage: TransferStorage<"lines">,
+  { source, log, sha256 }: ArchivedLog,
   header: ArchiveHeader,
   { prunedUpTo }: LogSurvey,
 ): AsyncGenerator<readonly Uint8Array[], void, undefined> {
-  const { log } = storage;
   const { agentId, position } = header;
-  const sha256 = await storage.sha256();
   const hash = new ArchiveHash(sha256);
-  const blobs = new BlobsOfLines(log.blobs, agentId, { sha256, prunedUpTo });
+  const blobs = new BlobsOfLines(source.blobs, agentId, { sha256, prunedUpTo });
   const encoded = (part: ArchivePart): readonly Uint8Array[] => {
     hash.add(part);
     return encodePart(part);
@@ -109,15 +118,18 @@ async function* archiveOf(
   hash.addText(head);
   yield [encoder.encode(head)];
   let lines = 0;
-  let [first, last]: readonly (ChainLink | undefined)[] = [];
+  let [first, last]: readonly (Uint8Array | undefined)[] = [];
   for await (const bytes of log.lines(agentId, { upTo: position })) {
-    for await (const blob of blobs.before(bytes)) yield encoded(blob);
+    for (const reference of blobs.newIn(bytes)) {
+      const blob = await blobs.read(reference, bytes);
+      if (blob) yield encoded(blob);
+    }
     lines++;
-    last = linkOf(bytes);
-    first ??= last;
+    [first, last] = [first ?? bytes, bytes];
     yield encoded({ kind: "line", bytes });
   }
-  if (last?.position !== position || !(await beginsWith(storage, agentId, first)))
+  const isWhole = last && linkOf(last)?.position === position;
+  if (!first || !isWhole || !(await beginsWith(source, agentId, linkOf(first))))
     throw new UnreadableValueError(
       "the agent was deleted or pruned while it was exported; if it is there, export it again",
     );
@@ -125,11 +137,7 @@ async function* archiveOf(
 }
 
 /** Whether the log still begins where it did. */
-async function beginsWith(
-  { log }: TransferStorage<"lines">,
-  agentId: string,
-  first: ChainLink | undefined,
-): Promise<boolean> {
+async function beginsWith(log: CopiedLog, agentId: string, first: ChainLink | undefined): Promise<boolean> {
   for await (const bytes of log.lines(agentId, { upTo: first?.position ?? 0 }))
     return linkOf(bytes)?.checksum === first?.checksum;
   return false;
@@ -143,7 +151,7 @@ interface Prefix {
 }
 
 /** What comes before a pruning is restated there, and nowhere else. @throws CheckpointNotFoundError */
-async function prefixTo(log: RecordLog, agentId: string, checkpointId: string): Promise<Prefix> {
+async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): Promise<Prefix> {
   const { index } = await readEntries(log, agentId, {});
   const point = index.find(checkpointId);
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
@@ -166,7 +174,7 @@ function assertHere(agentId: string, { custody }: LogSurvey): void {
 
 /** Durable when it resolves to the id of the move. Goes on with a move that has begun. */
 async function beginMove(storage: TransferStorage<"lines">, agentId: string): Promise<string> {
-  lastOf(agentId, await surveyLog(storage, agentId));
+  lastOf(agentId, await surveyLog(storage.log, agentId, { sha256: await storage.sha256() }));
   await using journal = await openForMove(storage, agentId);
   const { custody } = journal.statusState;
   if (custody?.state === "moving" && custody.move !== undefined) return custody.move;

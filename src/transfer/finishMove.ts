@@ -26,7 +26,7 @@ export async function finishMove(
   assertAgentId(agentId);
   checkSchema(moveReceiptSchema, receipt, "receipt of a move");
   const source = logOf(storage, "lines", "finishMove()");
-  const survey = await surveyLog(source, agentId);
+  const survey = await surveyLog(source.log, agentId, { sha256: await source.sha256() });
   const move = await assertReceipt(source, agentId, survey, receipt);
   const before = survey.custody;
   if (before?.state === "moved" && before.move === move && isSamePlace(before.to, receipt.to)) return;

@@ -8,7 +8,7 @@ import { initialStatus, statusAfter } from "../checkpoint/state/StatusState.ts";
 import { includesText } from "../internal/bytes.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { Pace } from "../internal/Pace.ts";
-import type { TransferStorage } from "./logOf.ts";
+import type { CopiedLog } from "./keptLines.ts";
 
 /** What has to be known of a log before its lines are exported. */
 export interface LogSurvey {
@@ -25,15 +25,14 @@ const marks = [':"custody"', ':"origin"', ':"pruned"'].map((text) => new TextEnc
 
 /** Goes over the lines of a log, which the log verifies, and parses the few that matter. */
 export async function surveyLog(
-  storage: TransferStorage<"lines">,
+  log: Pick<CopiedLog, "lines">,
   agentId: string,
-  options: { readonly upTo?: number } = {},
+  { sha256, ...options }: { readonly sha256: Sha256; readonly upTo?: number },
 ): Promise<LogSurvey> {
-  const sha256 = await storage.sha256();
   const pace = new Pace();
   const marked: Entry[] = [];
   let last: Uint8Array | undefined;
-  for await (const line of storage.log.lines(agentId, options)) {
+  for await (const line of log.lines(agentId, options)) {
     await pace.after(line.length);
     const entry = marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
     if (entry) marked.push(entry);

@@ -16,12 +16,12 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "pruneTurns")
     return (await import("./ours/prunedConversations.ts")).prunedConversations(await folder("run"));
   if (given.kind === "calls") return (await import("./ours/calls.ts")).calls(await folder("run"));
-  if (given.kind === "capture") return (await import("./ours/captures.ts")).captures(await folder("run"));
-  if (given.kind === "restore") return (await import("./ours/restores.ts")).restores(await folder("run"));
+  if (given.kind === "capture") return (await import("./workspace/captures.ts")).captures(await folder("run"));
+  if (given.kind === "restore") return (await import("./workspace/restores.ts")).restores(await folder("run"));
   if (given.kind === "prune") return (await import("./ours/prunings.ts")).prunings(await folder("run"));
   if (given.kind === "queue") return (await import("./ours/queues.ts")).queues(await folder("run"));
-  if (given.kind === "drift") return (await import("./ours/drifts.ts")).drifts(await folder("run"));
-  if (given.kind === "rebase") return (await import("./ours/rebases.ts")).rebases(await folder("run"));
+  if (given.kind === "drift") return (await import("./workspace/drifts.ts")).drifts(await folder("run"));
+  if (given.kind === "rebase") return (await import("./workspace/rebases.ts")).rebases(await folder("run"));
   if (given.kind === "sqlite") return (await import("./ours/sqlite.ts")).sqlite(given.steps, await folder("run"));
   if (given.kind === "postgres") return (await import("./ours/postgres.ts")).postgres(given.steps);
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
@@ -34,8 +34,8 @@ async function result(given: Job): Promise<unknown> {
   }
   if (given.kind === "archiveMemory")
     return (await import("./ours/archives.ts")).archiveMemory(given.of, await folder("run"));
-  if (given.kind === "lock") return (await import("./ours/locks.ts")).locks(await folder("run"));
-  if (given.kind === "merge") return (await import("./ours/merges.ts")).merges();
+  if (given.kind === "lock") return (await import("./workspace/locks.ts")).locks(await folder("run"));
+  if (given.kind === "merge") return (await import("./workspace/merges.ts")).merges();
   const contestant = contestants.find(({ name }) => name === given.contestant);
   if (contestant === undefined) throw new Error(`There is no contestant ${given.contestant}.`);
   return given.kind === "heap" ? heap(contestant, given.steps) : times(contestant, given.steps);

@@ -1,5 +1,6 @@
 import { type ChainLink, EntryChain } from "./EntryChain.ts";
-import { decodeEntry, generationOfLine, verifiedLinkOf } from "./entryCodec.ts";
+import { decodeEntry } from "./entryCodec.ts";
+import { verifiedPlaceOf } from "./verifiedLines.ts";
 import { type PrunedGap, prunedGapsOf } from "../records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { includesText } from "../../internal/bytes.ts";
@@ -7,7 +8,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
 type Link = ChainLink & { readonly prev: string };
 
-const lineBreak = 10;
+const lineBreak = new TextEncoder().encode("\n");
 const prunedKind = new TextEncoder().encode(':"pruned"');
 
 /** The highest generation that lines may have which a log receives: 2^40. */
@@ -53,9 +54,9 @@ export class ReceivedLines {
   /** Takes the next line, without a line break, and says where it is. @throws CorruptLogError */
   accept(line: Uint8Array): ChainLink {
     this.#count++;
-    const link = line.includes(lineBreak) ? undefined : verifiedLinkOf(line, this.#sha256);
-    const generation = link && generationOfLine(line, this.#sha256);
-    if (!link || generation === undefined) throw this.#corrupt("the line is not readable");
+    const link = includesText(line, lineBreak) ? undefined : verifiedPlaceOf(line, this.#sha256);
+    if (!link) throw this.#corrupt("the line is not readable");
+    const { generation } = link;
     if (generation < this.#generation || generation > this.#highest)
       throw this.#corrupt(`generation ${generation} is not between ${this.#generation || 1} and ${this.#highest}`);
     this.#follow(link);

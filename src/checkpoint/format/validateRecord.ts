@@ -244,14 +244,17 @@ export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: Age
 
 /** The first kind of record that this version does not know; `undefined` when it knows all. */
 export function unknownKind({ records }: Pick<Entry, "records">): string | undefined {
-  return [...records, ...records.flatMap(restatedBy)].find(({ kind }) => !fieldsOf.has(kind))?.kind;
+  const isUnknown = ({ kind }: LogRecord) => !fieldsOf.has(kind);
+  return (records.find(isUnknown) ?? records.flatMap(restatedBy).find(isUnknown))?.kind;
 }
 
 const sinceOfSnapshot = listOf(like({ records: listOf(like({ kind: text })) }));
 
+const nothing: readonly LogRecord[] = [];
+
 function restatedBy(record: LogRecord): readonly LogRecord[] {
   const { since } = record as Partial<SnapshotRecord>;
-  if (record.kind !== "snapshot" || !sinceOfSnapshot(since)) return [];
+  if (record.kind !== "snapshot" || !sinceOfSnapshot(since)) return nothing;
   return (since ?? []).flatMap(({ records }) => records);
 }
 

@@ -10,9 +10,10 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { withBlobs } from "./copyBlobs.ts";
+import { type CopiedLog, keptLines } from "../../transfer/keptLines.ts";
 import { forkAppend, recordsOfFork } from "../../transfer/forkAppend.ts";
 import { processOwner } from "../../storage/processOwner.ts";
-import { readEntries, readPaced } from "../../storage/readEntries.ts";
+import { readEntries, readPaced, withLastCheckpoint } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "./findCheckpoint.ts";
@@ -30,12 +31,22 @@ export async function forkAgent(
   if (!setup.log.lines || !setup.log.receive) throw new NotSupportedError("fork()", "`lines` and `receive` of a log");
   if (forkId === agentId) throw new AlreadyExistsError("agent_exists", forkId);
   for (let attempt = 1; ; attempt++) {
-    const source = await readSource(setup.log, agentId, checkpointId);
+    const log = await readLines(setup, agentId);
+    const source = await readSource(log, agentId, checkpointId);
     try {
-      return await copy(setup, source, forkId);
+      return await copy(setup, log, source, forkId);
     } catch (error) {
       if (attempt === mostAttempts || (await isAsRead(setup.log, source))) throw error;
     }
+  }
+}
+
+/** @throws CorruptLogError with the last checkpoint before the damage. */
+async function readLines({ log, storage }: PersistenceSetup, agentId: string): Promise<CopiedLog> {
+  try {
+    return await keptLines(log as CopiedLog, agentId, await storage.sha256());
+  } catch (error) {
+    throw await withLastCheckpoint(error, log, agentId);
   }
 }
 
@@ -50,7 +61,7 @@ interface Source {
 }
 
 /** @throws CheckpointNotFoundError, UnreadableValueError */
-async function readSource(log: RecordLog, agentId: string, checkpointId: string | undefined): Promise<Source> {
+async function readSource(log: CopiedLog, agentId: string, checkpointId: string | undefined): Promise<Source> {
   if (checkpointId === undefined) return readHeadOf(log, agentId);
   const whole = await readUpTo(log, agentId);
   const point = findCheckpoint(new AgentLog(agentId, whole.index, new Map()), checkpointId);
@@ -63,7 +74,7 @@ async function readSource(log: RecordLog, agentId: string, checkpointId: string 
 }
 
 /** From the newest snapshot, if that has all that leads to the head. */
-async function readHeadOf(log: RecordLog, agentId: string): Promise<Source> {
+async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
   const isWhole = momentAt(index).lines.every(({ lane, point, upTo }) => foldUpTo(index, lane, point, upTo));
@@ -71,7 +82,7 @@ async function readHeadOf(log: RecordLog, agentId: string): Promise<Source> {
 }
 
 async function readUpTo(
-  log: RecordLog,
+  log: CopiedLog,
   agentId: string,
   options: { readonly upTo?: number; readonly sinceSnapshot?: boolean } = {},
 ): Promise<Source> {
@@ -87,17 +98,16 @@ async function isAsRead(log: RecordLog, { agentId, end }: Source): Promise<boole
   return last?.position === end.position && last.checksum === end.checksum && pruningIn(added) === undefined;
 }
 
-async function copy(setup: PersistenceSetup, source: Source, forkId: string): Promise<void> {
+async function copy(setup: PersistenceSetup, copied: CopiedLog, source: Source, forkId: string): Promise<void> {
   const { log, clock } = setup;
   const { agentId, end, generation } = source;
   const sha256 = await setup.storage.sha256();
   const records = await recordsOfFork(source, { forkId, at: clock.now(), sha256, log, blobsOf: agentId });
-  const stored = log.lines?.(agentId, { upTo: end.position }) ?? [];
   const assertAsRead = async (missing: string) => {
     if (!(await isAsRead(log, source))) throw new UnreadableValueError(`its blob ${missing} is missing`);
   };
   const blobs = { blobs: log.blobs, from: agentId, to: forkId };
-  const lines = withBlobs(stored as AsyncIterable<Uint8Array>, blobs, assertAsRead);
+  const lines = withBlobs(copied.lines(agentId, { upTo: end.position }), blobs, assertAsRead);
   const received = { lines, generation };
   const owned = await log.receive?.(forkId, processOwner(), received, (at) => forkAppend(records, source, forkId, at));
   await owned?.release();

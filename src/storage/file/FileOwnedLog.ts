@@ -172,8 +172,8 @@ export class FileOwnedLog implements OwnedLog {
 
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {
     const position = expectedPosition + 1;
-    const entries = openReader(this.#backend, this.#folder).read({ after: expectedPosition, upTo: position });
-    for await (const entry of entries) if (entry.id === id) return position;
+    const entries = await openReader(this.#backend, this.#folder).read({ after: expectedPosition, upTo: position });
+    for (const entry of entries) if (entry.id === id) return position;
     throw new PositionConflictError(this.#folder.agentId, expectedPosition, this.#end.position);
   }
 

@@ -154,12 +154,13 @@ export class FileRecordLog implements RecordLog {
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
-    yield* openReader(this.#backend, this.#folder(agentId)).read(options);
+    // `yield*` would wait several times for each of them.
+    for (const entry of await openReader(this.#backend, this.#folder(agentId)).read(options)) yield entry;
   }
 
   async *lines(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
     checkSchema(logArguments.lines, options, "options of lines()");
-    yield* openReader(this.#backend, this.#folder(agentId)).lines(options.upTo);
+    for (const line of await openReader(this.#backend, this.#folder(agentId)).lines(options.upTo)) yield line;
   }
 
   async receive(

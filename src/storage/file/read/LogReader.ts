@@ -29,11 +29,11 @@ export class LogReader {
   }
 
   /** Entries, oldest first, each verified and linked to the one before. */
-  async *read({
+  async read({
     after = 0,
     upTo = Number.POSITIVE_INFINITY,
     sinceSnapshot = false,
-  }: ReadOptions): AsyncGenerator<Entry> {
+  }: ReadOptions): Promise<Iterable<Entry>> {
     let begin: { readonly part: LogPart; readonly start: number } | undefined;
     const needsOlder = (part: LogPart): boolean => {
       const snapshot = sinceSnapshot ? this.#snapshotStart(part, upTo) : undefined;
@@ -43,12 +43,19 @@ export class LogReader {
       return false;
     };
     const image = await this.#loader.load({ needsOlder });
-    for (const entry of this.#follow(image, begin, upTo)) if (entry.position > after) yield entry;
+    return this.#after(after, this.#follow(image, begin, upTo));
+  }
+
+  *#after(position: number, entries: Iterable<Entry>): Generator<Entry> {
+    for (const entry of entries) if (entry.position > position) yield entry;
   }
 
   /** The lines of entries up to a position as they are stored, oldest first, each verified and linked to the one before. */
-  async *lines(upTo = Number.POSITIVE_INFINITY): AsyncGenerator<Uint8Array> {
-    const { from, parts } = await this.#loader.load({ needsOlder: () => true });
+  async lines(upTo = Number.POSITIVE_INFINITY): Promise<Iterable<Uint8Array>> {
+    return this.#linesOf(await this.#loader.load({ needsOlder: () => true }), upTo);
+  }
+
+  *#linesOf({ from, parts }: LoadedLog, upTo: number): Generator<Uint8Array> {
     const chain = new EntryChain(this.gapsIn(parts), { position: from, checksum: "" });
     for (const { segment, ...range } of parts) {
       for (const { start, end, link } of this.#scan.links(segment, range, true)) {

@@ -1,0 +1,25 @@
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { ChainLink } from "./EntryChain.ts";
+import { generationOfLine, verifiedLinkOf } from "./entryCodec.ts";
+
+/** Where a line is in its log. */
+export interface LinePlace extends ChainLink {
+  readonly prev: string;
+  readonly generation: number;
+}
+
+const known = new WeakMap<Uint8Array, LinePlace>();
+
+/** Notes that the checksum of a line is right, so that whoever takes the line over need not hash it again. Its bytes must stay. */
+export function noteVerified(line: Uint8Array, { position, checksum, prev, generation }: LinePlace): void {
+  known.set(line, { position, checksum, prev, generation });
+}
+
+/** The place of a line if its checksum is valid, and it is an entry; `undefined` otherwise. */
+export function verifiedPlaceOf(line: Uint8Array, sha256: Sha256): LinePlace | undefined {
+  const noted = known.get(line);
+  if (noted) return noted;
+  const link = verifiedLinkOf(line, sha256);
+  const generation = link && generationOfLine(line, sha256);
+  return link && generation !== undefined ? { ...link, generation } : undefined;
+}
