@@ -188,8 +188,8 @@ export interface RecordLog {
   /**
    * The appends of an agent as they are stored, oldest first: each is the line that its checksum covers, as UTF-8 without a
    * line break, with what the storage keeps in it beside the records. Positions that a stored `pruned` record names are
-   * left out. Needs no ownership and writes nothing. An agent never seen has none. Absent: the agents of this storage can
-   * neither be forked nor be moved.
+   * left out. Each has bytes of its own, which nobody changes afterwards. Needs no ownership and writes nothing. An agent
+   * never seen has none. Absent: the agents of this storage can neither be forked nor be moved.
    *
    * @param options.upTo only appends up to this position, inclusive. Default: all that are there when reading begins.
    * @throws CorruptLogError in place of a line whose stored bytes were changed.
