@@ -1,3 +1,4 @@
+import { findPoint } from "../checkpoint/moment/findPoint.ts";
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/format/formatVersion.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
@@ -153,7 +154,7 @@ interface Prefix {
 /** What comes before a pruning is restated there, and nowhere else. @throws CheckpointNotFoundError */
 async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): Promise<Prefix> {
   const { index } = await readEntries(log, agentId, {});
-  const point = index.find(checkpointId);
+  const point = findPoint(index, checkpointId);
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
   if (!point) throw new CheckpointNotFoundError(agentId, checkpointId, ids);
   return { upTo: Math.max(point.position, index.prunedAt), version: point.version };

@@ -9,14 +9,21 @@ import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import { type StatusState, statusInSnapshot } from "../state/StatusState.ts";
-import { checkpointByValue, recordsSince, restatedLine, visitStart } from "./lineSnapshot.ts";
+import {
+  checkpointByValue,
+  lanesOfVisit,
+  recordsSince,
+  repeatedRecords,
+  restatedLine,
+  visitStart,
+} from "./lineSnapshot.ts";
 
 /**
  * A snapshot of the head of a log, with every open line. The next record of the log is the snapshot: the index has all that
  * comes before it, from the newest snapshot on.
  *
- * @returns `undefined` while it cannot stand for what is before it: a rollback is open, the run is not in progress, a line
- * went back into the visit that it is in, or merges branches.
+ * @returns `undefined` while it cannot stand for what is before it: a rollback is open, the run is not in progress, or a line
+ * merges branches.
  */
 export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const { lines, statusState } = index;
@@ -26,15 +33,25 @@ export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const nested = lines.openLanes.slice(1).filter((lane) => !isOver(index, lane));
   const restated = nested.map((lane) => restatedLine(index, lane));
   if (restated.includes(undefined)) return undefined;
+  const repeated = repeatedRecords(index, start, state);
   const since = [...recordsSince(index, start, state), ...restated.flatMap((records) => records ?? [])];
   const usage = index.usageOf(state.run.run);
   return {
     ...mainLine(index, start, state, state.run),
     ...lifeOf(statusState),
-    ...(since.length > 0 && { since: entriesOf(index, since) }),
+    ...(repeated.length > 0 && { repeats: true }),
+    ...(repeated.length + since.length > 0 && { since: [...entriesOf(index, repeated), ...entriesOf(index, since)] }),
+    ...earlierOf(index, [lines.mainLane, ...nested]),
     nextVersion: index.nextVersion,
     ...(usage && { usage }),
   };
+}
+
+function earlierOf(index: LogProjection, open: readonly number[]): Pick<SnapshotRecord, "earlier"> {
+  const earlier = open
+    .map((lane) => ({ lane, lanes: lanesOfVisit(index, lane) }))
+    .filter(({ lanes }) => lanes.length > 0);
+  return earlier.length > 0 ? { earlier } : {};
 }
 
 function isSteady(index: LogProjection): boolean {

@@ -1,6 +1,9 @@
 import { asksFor } from "./asksFor.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
+import type { Visit } from "../records/Visit.ts";
+import type { EarlierLane } from "../records/SnapshotRecord.ts";
+import { lanesTo } from "../lines/linesTo.ts";
 import { type AgentState, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchResult } from "../state/BranchResult.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
@@ -12,12 +15,30 @@ import { StateFold } from "../state/StateFold.ts";
 import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import { historyDelta } from "./historyDelta.ts";
 
-/** The checkpoint at which the current visit of a lane begins; `undefined`: there is none on this lane. */
+/**
+ * The checkpoint at which the current visit of a lane begins, or with which the lane begins to repeat a visit of an earlier
+ * lane; `undefined`: there is none on this lane.
+ */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
-  const start = latest && index.checkpoints.get(visitAt(latest)[0]);
-  // A line that went back into a visit needs what an earlier lane has of it.
-  return start?.record.lane === lane && start.record.visit === undefined ? start : undefined;
+  const [base] = latest ? visitAt(latest) : [];
+  const start = index.checkpoints.get(base ?? -1);
+  if (start?.record.lane === lane && start.record.visit === undefined) return start;
+  const first = firstCheckpoint(index, lane);
+  return first?.record.visit?.[0] === base ? first : undefined;
+}
+
+/** The lanes on which the visit was made before that a lane repeats, the newest first. */
+export function lanesOfVisit(index: LogProjection, lane: number): readonly EarlierLane[] {
+  const base = visitStart(index, lane)?.record.visit?.[0];
+  if (base === undefined) return [];
+  const lanes = new Set<number>([lane]);
+  for (const at of lanes) {
+    const from = index.checkpoints.get(index.lanes.get(at)?.record.from ?? -1);
+    if (from && visitAt(from)[0] === base) lanes.add(from.record.lane);
+    for (const before of index.earlierLanes.get(at) ?? []) lanes.add(before.lane);
+  }
+  return lanesTo(index, lane).filter((each) => each.lane !== lane && lanes.has(each.lane));
 }
 
 /** What a lane has recorded since its visit began, without references to what is before that. */
@@ -31,11 +52,33 @@ export function recordsSince(
   const calls = new Set(
     since.flatMap(({ record }) => (record.kind === "intent" && record.input === undefined ? [record.call] : [])),
   );
-  const asking = [...state.answers.values()].filter((answer) => asksFor(answer, calls));
+  const [repeated] = start.record.visit ?? [];
+  const asking = [...state.answers.values()].filter((answer) => answer.visit[0] !== repeated && asksFor(answer, calls));
   return [
     ...asking.map((answer) => ({ record: { ...answer, lane }, position: start.position, order: start.order })),
     ...since.map((ordered) => ({ ...ordered, record: withoutReferences(index, ordered) })),
   ];
+}
+
+/** What the visit that a lane repeats had recorded before the lane's first checkpoint. */
+export function repeatedRecords(
+  index: LogProjection,
+  { record: { lane, visit }, position, order }: CheckpointPoint,
+  { answers, calls, requests }: AgentState,
+): readonly OrderedRecord[] {
+  if (visit === undefined) return [];
+  const isOfVisit = (record: { readonly visit: Visit }): boolean => record.visit[0] === visit[0];
+  const made = [...calls.values()].filter((call) => isOfVisit(call) && index.counts(call));
+  // What was asked before the line went back is asked anew.
+  const asked = [...requests.values()].filter(
+    ({ record, reply }) => isOfVisit(record) && (reply !== undefined || record.lane === lane),
+  );
+  const records = [
+    ...[...answers.values()].filter(isOfVisit),
+    ...made.flatMap(({ intent, outcome }) => [intent ?? [], outcome ?? []].flat()),
+    ...asked.flatMap(({ record, reply }) => [record, reply ?? []].flat()),
+  ];
+  return records.map((record) => ({ record: { ...record, lane }, position, order }));
 }
 
 /** A checkpoint whose input refers to nothing but blobs and messages of its own history. */
@@ -66,6 +109,7 @@ export function restatedLine(index: LogProjection, lane: number): readonly Order
     { record: opening, ...at },
     ...(isFirst ? [] : [{ record: { ...checkpointByValue(index, first), lane }, ...at }]),
     ...changes.records.map(placed),
+    ...repeatedRecords(index, start, changes.state),
     placed(checkpointByValue(index, start)),
     ...recordsSince(index, start, changes.state),
   ];
@@ -145,6 +189,8 @@ function storageDelta(lane: number, before: AgentState, after: AgentState): read
 }
 
 function firstCheckpoint(index: LogProjection, lane: number): CheckpointPoint | undefined {
+  const { base } = index;
+  if (base?.state.lane === lane) return base.state.checkpoint;
   const first = index.laneRecords.get(lane)?.find(({ record }) => record.kind === "checkpoint")?.record;
   return first?.kind === "checkpoint" ? index.checkpoints.get(first.version) : undefined;
 }

@@ -198,8 +198,12 @@ const shapes = {
     runs: mapOf(pair),
     cancelled: listOf(text),
     named: mapOf(pair),
+    earlier: optional(
+      listOf(like({ lane: count, lanes: listOf(like({ lane: count, runId: text, owner: optional(text) })) })),
+    ),
     names: optional((value) => mapOf(count)(value) && Object.keys(value as object).every(givenName)),
     pruned: optional(pair),
+    repeats: optional(isTrue),
     since: optional(listOf(like({ position: count, generation: count, records: listOf(validRecord) }))),
     nextVersion: optional(count),
     usage,

@@ -1,16 +1,15 @@
 import type { LaneStart } from "../records/lineRecords.ts";
+import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
 import type { RunLine } from "../toolCallId.ts";
-
-/** A lane of a line. `owner` began it; absent: the agent that the log is of. */
-export type EarlierLane = Pick<RunLine, "lane" | "runId"> & { readonly owner: string | undefined };
 
 /** The lanes in a log, and the forks that its agent came of. */
 interface LaneOrigins {
   readonly lanes: ReadonlyMap<number, LaneStart>;
   readonly checkpoints: ReadonlyMap<number, { readonly record: { readonly lane: number } }>;
   readonly origins: readonly { readonly record: Pick<OriginRecord, "agentId" | "nextLane"> }[];
-  readonly base?: { readonly state: { readonly lane: number }; readonly earlier: readonly EarlierLane[] } | undefined;
+  /** By lane, those of its line that are not within what was read and that led to it, the newest first. */
+  readonly earlierLanes: ReadonlyMap<number, readonly EarlierLane[]>;
 }
 
 /**
@@ -25,11 +24,11 @@ export function linesTo(log: LaneOrigins, agentId: string, lane: number): readon
 
 /** {@link linesTo} for a log of any agent. */
 export function lanesTo(log: LaneOrigins, lane: number): readonly EarlierLane[] {
-  const { lanes, base } = log;
+  const { lanes, earlierLanes } = log;
   const found = new Set<number>([lane]);
   for (const at of found) for (const before of lanesBefore(log, at)) found.add(before);
   const own = [...found].map((at) => ({ lane: at, runId: lanes.get(at)?.runId ?? "", owner: ownerOf(log, at) }));
-  return base && found.has(base.state.lane) ? [...own, ...base.earlier] : own;
+  return [...own, ...[...found].flatMap((at) => earlierLanes.get(at) ?? [])];
 }
 
 function lanesBefore({ lanes, checkpoints }: LaneOrigins, lane: number): readonly number[] {

@@ -107,19 +107,24 @@ class Restating implements Since {
 
   #addRequest({ record, reply }: RecordedRequest): void {
     const before = this.#known.requests.get(record.request);
-    const moved = this.#moved(record);
-    const { approval } = record;
-    const request = this.#to.ids.ofRequest(record);
-    const asked = {
-      ...moved,
-      request,
-      ...(record.around && { around: record.around.map((call) => this.#to.ids.of(call, record.visit)) }),
-      ...(approval && { approval: { ...approval, call: this.#to.ids.of(approval.call, record.visit) } }),
-    };
-    const isChanged = asked.within !== record.within || asked.approval?.call !== approval?.call;
+    const asked = this.#asked(record);
+    const { request } = asked;
+    const isChanged = asked.within !== record.within || asked.approval?.call !== record.approval?.call;
     if (before?.record === record && before.reply === reply && !isChanged && reply) return;
     this.records.push(asked, ...(reply ? [{ ...reply, request, lane: this.#to.lane }] : []));
     if (!reply) this.requests.set(record.request, request);
+  }
+
+  /** A request as it is asked on the new lane. */
+  #asked(record: RequestRecord): RequestRecord {
+    const { approval, around, visit } = record;
+    const { ids } = this.#to;
+    return {
+      ...this.#moved(record),
+      request: ids.ofRequest(record),
+      ...(around && { around: around.map((call) => ids.of(call, visit)) }),
+      ...(approval && { approval: { ...approval, call: ids.of(approval.call, visit) } }),
+    };
   }
 
   #moved<Moved extends IntentRecord | OutcomeRecord | RequestRecord>(record: Moved): Moved {

@@ -55,10 +55,22 @@ export interface SnapshotRecord {
    * lines that they need to go on. Each line is restated on one lane, without references to what is before the snapshot.
    */
   readonly since?: readonly SnapshotEntry[];
+  /** The main line repeats a visit: the first of `since` is what the visit had recorded before the checkpoint. */
+  readonly repeats?: true;
+  /** The lanes on which visits began that lines repeat, newest first: ids of calls are bound to them. Absent: there are none. */
+  readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];
   /** The first version that no checkpoint has. Absent: the one after that of the checkpoint. */
   readonly nextVersion?: number;
   /** The tokens of all model requests of the run so far. Absent: as the records say. */
   readonly usage?: ModelUsage;
+}
+
+/** A lane that leads to another of its line. */
+export interface EarlierLane {
+  readonly lane: number;
+  readonly runId: string;
+  /** The agent that began it. Absent: the one that the log is of. */
+  readonly owner?: string | undefined;
 }
 
 /** Records that a snapshot restates, under the position and the generation of their append. */

@@ -14,7 +14,7 @@ import { Lines } from "../lines/Lines.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { LogFacts } from "./LogFacts.ts";
 import { placesBelow } from "../lines/lineage.ts";
-import type { LastPruning, SnapshotRecord } from "../records/SnapshotRecord.ts";
+import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import { type EditRecord, forkOf, type LaneStart, type MessageRecord, originOf } from "../records/lineRecords.ts";
@@ -50,6 +50,8 @@ export class LogProjection extends LogFacts {
   rollback: RollbackRecord | undefined;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
+  /** By lane, those that led to it before reading began and that ids of calls may be bound to, the newest first. */
+  readonly earlierLanes = new Map<number, readonly EarlierLane[]>();
   /** The position of the append with the newest pruning; 0 while there was none. */
   prunedAt = 0;
   /** The records whose messages are on lanes other than their own, which joined branches added. */
@@ -81,23 +83,16 @@ export class LogProjection extends LogFacts {
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
     const parentId = state.checkpoint && this.parentIdOf(state.checkpoint);
-    const earlier = lanesTo(this, state.lane).slice(1);
-    next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false, earlier };
+    next.base = { state, order: this.#endsAtCheckpoint(state) ?? this.#order++, parentId, first: false };
+    next.earlierLanes.set(state.lane, lanesTo(this, state.lane).slice(1));
     const start = this.lanes.get(state.lane);
     if (start) next.#addLane(start, next.base.order);
     for (const run of [state.run, this.run]) if (run) next.runRecords.set(run.run, run);
     for (const point of this.askedFor) if (point.runId === this.latest?.runId) next.#addPoint(point);
     if (this.latest) next.#addPoint(state.checkpoint ?? this.latest);
-    next.statusState = this.statusState;
+    const { statusState, rollback, pruned, position, entries, bytes, nextVersion, nextNumber, nextLane } = this;
+    Object.assign(next, { statusState, rollback, pruned, position, entries, bytes, nextVersion, nextNumber, nextLane });
     next.requests.repliesToStatus = this.requests.repliesToStatus;
-    next.rollback = this.rollback;
-    next.pruned = this.pruned;
-    next.position = this.position;
-    next.entries = this.entries;
-    next.bytes = this.bytes;
-    next.nextVersion = this.nextVersion;
-    next.nextNumber = this.nextNumber;
-    next.nextLane = this.nextLane;
     next.#order = this.#order;
     next.#usage = this.#usage;
     return next;
@@ -187,14 +182,6 @@ export class LogProjection extends LogFacts {
   /** The checkpoint with this id or name; `undefined` when the entries that were read do not contain it. */
   byId(id: string): CheckpointPoint | undefined {
     return this.#ids.get(id) ?? this.checkpoints.get(this.names.versionOf(id) ?? -1);
-  }
-
-  /** {@link byId}. One that was given an id is also found under the one that it has once a later checkpoint takes it. */
-  find(id: string): CheckpointPoint | undefined {
-    const known = this.byId(id);
-    if (known) return known;
-    const point = this.checkpoints.get(Number(id.slice(id.indexOf("-") + 1)));
-    return point && id === `${point.generation}-${point.version}` ? point : undefined;
   }
 
   #addRecord(record: AgentRecord, entry: Entry): void {
@@ -355,25 +342,31 @@ export class LogProjection extends LogFacts {
     if (this.latest === before) this.latest = renamed;
   }
 
+  #addRestated({ records, ...from }: SnapshotEntry, entry: Entry): void {
+    for (const each of records as readonly AgentRecord[]) this.#addRecord(each, { ...entry, ...from });
+  }
+
   /** Reading begins at a snapshot. The other records of its entry are part of it. */
   #beginWith(record: SnapshotRecord, entry: Entry): void {
     const { checkpoint, checkpointId: id, parent, run } = record;
     const { lane, version } = checkpoint;
     const { generation, position } = entry;
     const runId = run.run;
-    const order = this.#order++;
     addValueReferences(record, this.valueBlobs);
     this.pruned = record.pruned;
     this.statusState = statusAtSnapshot(record);
     this.#usage = checkpoint.usage;
     this.runRecords.set(runId, run);
-    this.#addLane({ record: { kind: "lane", lane, keep: "all" }, runId }, order);
+    this.#addLane({ record: { kind: "lane", lane, keep: "all" }, runId }, this.#order++);
     this.addSnapshot(record);
+    const [repeated, ...rest] = record.repeats ? (record.since ?? []) : [undefined, ...(record.since ?? [])];
+    if (repeated) this.#addRestated(repeated, entry);
+    const order = this.#order++;
     const point = { id, generation, version, position, runId, parent, record: checkpoint, order };
     this.#addPoint(point);
     this.base = baseOfSnapshot(record, point);
-    for (const { records, ...from } of record.since ?? [])
-      for (const each of records as readonly AgentRecord[]) this.#addRecord(each, { ...entry, ...from });
+    for (const { lane: at, lanes } of record.earlier ?? []) this.earlierLanes.set(at, lanes);
+    for (const restated of rest) if (restated) this.#addRestated(restated, entry);
     this.nextNumber = record.nextNumber;
     this.nextLane = record.nextLane;
     this.nextVersion = record.nextVersion ?? this.nextVersion;

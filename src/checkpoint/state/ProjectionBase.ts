@@ -1,4 +1,3 @@
-import type { EarlierLane } from "../lines/linesTo.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import { emptyState, type AgentState } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
@@ -12,14 +11,12 @@ export interface ProjectionBase {
   readonly parentId: string | undefined;
   /** True when its checkpoint begins its lane. */
   readonly first: boolean;
-  /** The lanes of its line that lead to its own, the newest first. After a snapshot no visit is repeated that they began. */
-  readonly earlier: readonly EarlierLane[];
 }
 
 /** Reading begins at a snapshot. */
 export function baseOfSnapshot(snapshot: SnapshotRecord, checkpoint: CheckpointPoint): ProjectionBase {
   const { parentId, first = false } = snapshot;
-  return { state: stateOfSnapshot(snapshot, checkpoint), order: checkpoint.order, parentId, first, earlier: [] };
+  return { state: stateOfSnapshot(snapshot, checkpoint), order: checkpoint.order, parentId, first };
 }
 
 /** The state of the main line that a snapshot restates, at its checkpoint. */

@@ -1,3 +1,4 @@
+import { findPoint } from "../../checkpoint/moment/findPoint.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
@@ -12,7 +13,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 
 /** @param checkpointId its id or name; default: the latest. @throws CheckpointNotFoundError */
 export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: string | undefined): CheckpointPoint {
-  const point = checkpointId === undefined ? index.latest : index.find(checkpointId);
+  const point = checkpointId === undefined ? index.latest : findPoint(index, checkpointId);
   if (point) return point;
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
   throw new CheckpointNotFoundError(agentId, checkpointId, ids);

@@ -1,3 +1,4 @@
+import { findPoint } from "../../checkpoint/moment/findPoint.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
@@ -51,11 +52,11 @@ async function findNear(
   { agentId, head }: Journal,
   checkpointId: string,
 ): Promise<CheckpointPoint> {
-  const known = head?.log.index.find(checkpointId);
+  const known = head && findPoint(head.log.index, checkpointId);
   if (known) return known;
   const noValue = (): boolean => false;
   const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, noValue);
-  const near = recent.index.find(checkpointId);
+  const near = findPoint(recent.index, checkpointId);
   if (near || !recent.index.base) return near ?? findCheckpoint(recent, checkpointId);
   return findCheckpoint(await AgentLog.read(log, agentId, {}, noValue), checkpointId);
 }

@@ -1,3 +1,4 @@
+import { findPoint } from "../../checkpoint/moment/findPoint.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -200,7 +201,7 @@ async function readFound(
   options: { readonly upTo?: number } = {},
 ): Promise<AgentCheckpointData | undefined> {
   const read = await AgentLog.read(log, agentId, options);
-  const point = read.index.find(checkpointId);
+  const point = findPoint(read.index, checkpointId);
   return point && read.data(point);
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { headSnapshot } from "../../../src/checkpoint/data/headSnapshot.ts";
 import { hasOneLine, openLineStates, unreachedLine } from "../../../src/checkpoint/data/openLines.ts";
 import { validateRecord } from "../../../src/checkpoint/format/validateRecord.ts";
+import { linesTo } from "../../../src/checkpoint/lines/linesTo.ts";
 import { placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { Visit } from "../../../src/checkpoint/records/Visit.ts";
@@ -170,7 +171,8 @@ function needed(state: AgentState) {
     answers: [...state.answers.values()].filter(ofVisit).map(({ ordinal, message: slot }) => [ordinal, slot]),
     calls: [...state.calls.values()]
       .filter(ofVisit)
-      .map(({ call, intent, outcome: end }) => [call, intent, end?.output]),
+      // On which of its lanes a line recorded a call is of no account.
+      .map(({ call, intent, outcome: end }) => [call, intent && { ...intent, lane: 0 }, end?.output]),
   };
 }
 
@@ -258,18 +260,34 @@ describe("a snapshot of random lines", () => {
 });
 
 describe("a snapshot", () => {
-  it("is not made while a rollback is open, branches are merged, or a line repeats a visit that an older lane began", () => {
+  it("is not made while a rollback is open or branches are merged", () => {
     const log = () =>
       projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)], [...branch(2, 2, [1, 1, "a"])]);
     expect(headSnapshot(log())).toBeDefined();
     expect(headSnapshot(extended(log(), [{ kind: "rollback", target: 2, calls: [], closed: [] }]))).toBeUndefined();
-    const back = extended(log(), [lane(3, { from: 1 }), checkpoint(3, 3, { visit: [1, 0] })]);
-    expect(headSnapshot(back)).toBeUndefined();
-    expect(headSnapshot(extended(back, [checkpoint(3, 4)]))).toBeDefined();
     const joined = extended(log(), [checkpoint(2, 3, { ended: true })], [checkpoint(1, 4, { joined: 1 })]);
     expect(headSnapshot(joined)).toBeUndefined();
     expect(headSnapshot(extended(joined, [checkpoint(1, 5)]))).toBeDefined();
     expect(headSnapshot(projectionOf([run, lane(1)]))).toBeUndefined();
+  });
+
+  it("has what an older lane recorded of the visit that a line repeats, and names that lane", () => {
+    const index = projectionOf(
+      [run, lane(1, { keep: "nothing" }), checkpoint(1, 1)],
+      [answer(1, [1, 0], 7), outcome(1, [1, 0], "c1"), checkpoint(1, 2, { visit: [1, 0] })],
+      [lane(2, { from: 2 }), outcome(2, [1, 0], "c2"), checkpoint(2, 3, { visit: [1, 1] })],
+    );
+    const { since = [], earlier, checkpoint: stored } = headSnapshot(index) ?? {};
+    const records = since.flatMap((entry) => entry.records as readonly AgentRecord[]);
+    expect(records).toMatchObject([
+      { kind: "answer", lane: 2, visit: [1, 0] },
+      { kind: "outcome", lane: 2, call: "c1" },
+      { kind: "outcome", lane: 2, call: "c2" },
+    ]);
+    expect(earlier).toMatchObject([{ lane: 2, lanes: [{ lane: 1 }] }]);
+    expect(stored?.visit).toEqual([1, 1]);
+    const restored = begunAt(headSnapshot(index) as AgentRecord, 4);
+    expect(linesTo(restored, "a", 2)).toEqual(linesTo(index, "a", 2));
   });
 
   it("has the answer that asked for a call whose input it contains", () => {

@@ -175,7 +175,7 @@ describe.each(logStorages)(
             : context.tools.call(pay as never, { item: "bill" } as never),
         );
         const outer = calling("outer", ({ tools }) => tools.call(inner, {}));
-        const built = asking(async (_, { tools }) => `${await tools.call(outer, {})}`);
+        const built = asking(async (_, { tools }) => String(await tools.call(outer, {})));
         const agent: Agent = () => durableAgent(built, opened(), { tools: [outer, inner, pay as never] });
         await agent().run("go");
         const b = await persistence(agent()).agent("a").fork("b");

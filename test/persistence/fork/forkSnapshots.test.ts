@@ -1,4 +1,4 @@
-import { persistence, RollbackToolRegistry, storageKey, strategy } from "agent-persistence";
+import { type AgentContext, persistence, RollbackToolRegistry, storageKey, strategy } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -80,5 +80,51 @@ describe.each(logStorages)("$name: a fork that is read from a snapshot after its
       [142 - over, begun, 0],
     ]);
     expect(world.items).toHaveLength(world.effects.size);
+  });
+
+  it("made within a visit has snapshots while the visit goes on: calls of the visit are found again, and none is made twice", async () => {
+    const [world, opened] = [new World(), await storage.open()];
+    const book = world.adder("book");
+    const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
+      world.remove(toolCallId, item),
+    );
+    const ask = (name: string) => async (_: string, context: AgentContext) => {
+      await context.tools.call(book, { item: name });
+      return context.requestInput({ prompt: name, schema: z.string() });
+    };
+    const built = strategy<string, string>("beside", (graph) => {
+      const steps = graph.subgraph<string, string>("steps", (inner) => {
+        const begin = inner.node("begin", ask("begin"));
+        const step = inner.node("step", async (left: number, context) => {
+          context.storage.set(large, `${left} `.padEnd(9_900, "."));
+          return left - 1;
+        });
+        inner.edge(inner.start, begin);
+        inner.edge(begin, step, { map: Number });
+        inner.edge(step, step, { when: (left: number) => left > 0 });
+        inner.edge(step, inner.finish, { when: (left: number) => left === 0, map: String });
+      });
+      const both = graph.parallel("both", { waits: graph.node("waits", ask("waits")), steps }, ({ waits }) => waits);
+      graph.edge(graph.start, both);
+      graph.edge(both, graph.finish);
+    });
+    const agent = () => durableAgent(built, opened(), { tools: [book], registry, maxIterations: 1_000 });
+    await agent().run("go");
+    const b = await persistence(agent()).agent("a").fork("b");
+    const answer = async (prompt: string, value: string) => {
+      const request = (await b.getRequests()).find((each) => each.prompt === prompt);
+      return agent().resume({ agentId: "b", answers: { [request?.requestId ?? ""]: value } });
+    };
+    expect(await answer("begin", "150")).toMatchObject({ requests: [{ prompt: "waits" }] });
+    expect(await isReadFromSnapshot(opened(), "b")).toBe(true);
+    const c = await b.fork("c");
+    expect(await answer("waits", "done")).toMatchObject({ output: "done" });
+    const [request] = await c.getRequests();
+    const answers = { [request?.requestId ?? ""]: "other" };
+    expect(await agent().resume({ agentId: "c", answers })).toMatchObject({ output: "other" });
+    expect(world.items).toEqual(["begin", "waits"]);
+    const [first] = await b.getCheckpoints();
+    const { reverted, skipped } = await b.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect([reverted.length, skipped.map(({ owner }) => owner)]).toEqual([0, ["a", "a"]]);
   });
 });

@@ -56,6 +56,8 @@ export class LinesWorld extends World {
   #processes = 0;
   /** How often the run may still go back. */
   moves: number;
+  /** Where files are written. Absent: none are. */
+  folder: string | undefined;
   /** Told at each step of any line. */
   onStep: () => void = () => undefined;
   readonly hasEmptyList: boolean;

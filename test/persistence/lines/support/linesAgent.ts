@@ -1,11 +1,14 @@
 import {
   AIAgent,
+  type AnyTool,
   Persistence,
   type PersistenceStorageProvider,
   type PromptExecutor,
+  type TrimmingPolicy,
   triggers,
 } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
+import { Workspace } from "agent-persistence/workspace";
 import { z } from "zod";
 import { durableAgent, type DurableOptions } from "../../support/durableAgent.ts";
 import { linesStrategy } from "./linesGraph.ts";
@@ -18,13 +21,17 @@ export function linesAgent(
   storage: PersistenceStorageProvider,
   options: Pick<DurableOptions, "clock" | "onEvent"> = {},
 ): AIAgent<string, string> {
-  const { body, automatic, triggers: hasTriggers, settledBy } = world.lines;
-  const { byCode, byModel } = calledAgents(world);
+  const { body, automatic, triggers: hasTriggers, settledBy, trims } = world.lines;
+  const workspace = world.folder === undefined ? undefined : new Workspace({ root: world.folder });
+  const files = workspace?.tools ?? [];
+  const { byCode, byModel } = calledAgents(world, files);
   // Other triggers replace the one that saves after each node.
-  const actor = { name: "", agents: byCode, saves: automatic && !hasTriggers, isSeen: false };
+  const actor = { name: "", agents: byCode, writes: writerIn(files), saves: automatic && !hasTriggers, isSeen: false };
   return durableAgent(linesStrategy(world, actor, body), storage, {
     automatic,
-    tools: [world.book, world.pay, world.ship, ...byCode, ...byModel],
+    tools: [world.book, world.pay, world.ship, ...files, ...byCode, ...byModel],
+    ...(workspace && { participants: [workspace] }),
+    ...(trims && { trimming }),
     registry: world.registry,
     maxIterations: 10_000,
     model: modelWith(byModel),
@@ -37,18 +44,27 @@ export function linesAgent(
   });
 }
 
+/** What is left of a history follows from the history alone. */
+const trimming: TrimmingPolicy = {
+  toolOutputs: 2,
+  messages: 6,
+  summarize: (older) => `summary ${digest(comparable(older))}`,
+};
+
+const writerIn = (files: readonly AnyTool[]): AnyTool | undefined => files.find(({ name }) => name === "write_file");
+
 interface CalledAgents {
   readonly byCode: readonly CalledAgent[];
   readonly byModel: readonly CalledAgent[];
 }
 
 /** Each calls those after it, so that no chain of calls is endless. */
-function calledAgents(world: LinesWorld): CalledAgents {
+function calledAgents(world: LinesWorld, files: readonly AnyTool[]): CalledAgents {
   return world.lines.agents.reduceRight<CalledAgents>(
     (after, _body, at) => ({
-      byCode: [calledAgent(world, at, { ...after, isSeen: false }), ...after.byCode],
+      byCode: [calledAgent(world, at, { ...after, files, isSeen: false }), ...after.byCode],
       byModel: [
-        calledAgent(world, at, { byCode: after.byModel, byModel: after.byModel, isSeen: true }),
+        calledAgent(world, at, { byCode: after.byModel, byModel: after.byModel, files, isSeen: true }),
         ...after.byModel,
       ],
     }),
@@ -59,16 +75,17 @@ function calledAgents(world: LinesWorld): CalledAgents {
 function calledAgent(
   world: LinesWorld,
   at: number,
-  { byCode, byModel, isSeen }: CalledAgents & { readonly isSeen: boolean },
+  { byCode, byModel, files, isSeen }: CalledAgents & { readonly files: readonly AnyTool[]; readonly isSeen: boolean },
 ): CalledAgent {
   const { agents, agentsAutomatic, triggers: hasTriggers, settledBy } = world.lines;
   const name = `${isSeen ? "seen" : "agent"}${at}`;
-  const actor = { name: `${name} `, agents: byCode, saves: agentsAutomatic && !hasTriggers, isSeen };
+  const saves = agentsAutomatic && !hasTriggers;
+  const actor = { name: `${name} `, agents: byCode, writes: writerIn(files), saves, isSeen };
   const agent = new AIAgent({
     llmModel: "scripted",
     promptExecutor: modelWith(byModel),
     strategy: linesStrategy(world, actor, agents[at] ?? []),
-    tools: [world.book, world.pay, world.ship, ...new Set([...byCode, ...byModel])],
+    tools: [world.book, world.pay, world.ship, ...files, ...new Set([...byCode, ...byModel])],
     maxIterations: 10_000,
   }).install(Persistence, {
     enableAutomaticPersistence: agentsAutomatic,

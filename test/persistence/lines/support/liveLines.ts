@@ -47,8 +47,12 @@ export async function liveLines(lines: RandomLines, device: Device): Promise<Lin
 }
 
 /** Lives through the processes of a run, which may then be anywhere. */
-export async function livePartly(lines: RandomLines, device: Device): Promise<LinesWorld> {
-  const lives = new Lives(lines, device, new LinesWorld(lines));
+export async function livePartly(
+  lines: RandomLines,
+  device: Device,
+  world = new LinesWorld(lines),
+): Promise<LinesWorld> {
+  const lives = new Lives(lines, device, world);
   for (const process of lines.processes) await lives.process(process);
   return lives.world;
 }
@@ -66,9 +70,10 @@ export async function goPartly(world: LinesWorld, device: Device, agentId: strin
 }
 
 /** The same without a disturbance: every answer is given when all wait. */
-export async function undisturbed(lines: RandomLines, opened: () => Storage): Promise<LinesWorld> {
+export async function undisturbed(lines: RandomLines, opened: () => Storage, folder?: string): Promise<LinesWorld> {
   const calm: RandomLines = { ...lines, moves: 0, processes: [], answers: ["later"] };
   const lives = new Lives(calm, crashing(opened), new LinesWorld(calm, false));
+  lives.world.folder = folder;
   await lives.finish();
   return lives.world;
 }
@@ -93,13 +98,14 @@ class Lives {
   }
 
   /** A process that ends in the middle, and what is done before the next. */
-  async process({ saves, backTo }: LineProcess): Promise<void> {
+  async process({ saves, backTo, prunedTo }: LineProcess): Promise<void> {
     const storage = this.#device.ending(saves);
     await this.#run(storage)
       .catch((error: unknown) => this.#passIfBusy(error))
       .catch(crashed);
     this.#device.ended();
     if (backTo !== undefined) while (!(await this.#isDone(() => this.#goBack(backTo))));
+    if (prunedTo !== undefined) await this.#prune(prunedTo + 2);
   }
 
   /** Processes that do not end before all lines have. */
@@ -158,9 +164,11 @@ class Lives {
       );
       const accepted = [...this.#withResume.values()];
       this.#withResume.clear();
-      const result = await (accepted.length > 0
-        ? agent.resume({ agentId: this.agentId, answers })
-        : agent.run("go", { agentId: this.agentId, runId: "r" }));
+      const { agentId } = this;
+      const given = accepted.length > 0 && { answers };
+      // The run of a fork may be another one.
+      const resumes = given || agentId !== "a";
+      const result = await (resumes ? agent.resume({ agentId, ...given }) : agent.run("go", { agentId, runId: "r" }));
       for (const { requestId } of accepted) this.world.accepted.push(requestId);
       await live.end();
       if (result.status === "waiting") await this.#answerAll(result.requests.filter((each) => !this.#isTaken(each)));
@@ -200,6 +208,11 @@ class Lives {
     if (fate === "rejected") await outside.reject(requestId, "no");
     else await outside.answer(requestId, replyTo(prompt, kind));
     this.world.accepted.push(requestId);
+  }
+
+  async #prune(maxCheckpoints: number): Promise<void> {
+    const { agentId } = this;
+    await persistence(this.#agent(this.#device.opened())).prune({ agentId, policy: { maxCheckpoints } });
   }
 
   async #goBack(to: number): Promise<void> {

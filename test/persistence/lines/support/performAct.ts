@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { persistence, storageKey, type AgentContext, type Tool } from "agent-persistence";
+import { persistence, storageKey, type AgentContext, type AnyTool, type Tool } from "agent-persistence";
 import { z } from "zod";
 import { nodeInputOf, runOf, visitOf } from "../../../../src/agent/feature/ContextBinding.ts";
 import { Stopped } from "../../support/durableAgent.ts";
@@ -7,6 +7,11 @@ import { ancestorsIn, answerTo, comparable, count, digest, fateOf, type LinesWor
 import type { LineAct } from "./randomLines.ts";
 
 type Output = Promise<string>;
+
+/** Together they are enough for a snapshot. */
+const bulkNotes = 120;
+const noteLength = 9_000;
+
 export type CalledAgent = Tool<{ topic: string }, string>;
 
 /** Who runs a graph: the agent of the run, or one that is called. */
@@ -15,6 +20,8 @@ export interface Actor {
   readonly name: string;
   /** The agents that it calls. */
   readonly agents: readonly CalledAgent[];
+  /** Its tool for files. Absent: it writes none. */
+  readonly writes: AnyTool | undefined;
   /** Whether it saves after each node. */
   readonly saves: boolean;
   /** What fails it is seen by a model, which would go another way. */
@@ -127,6 +134,13 @@ async function performAct(act: LineAct, placed: Placed): Promise<string | object
     case "forget":
       storage.delete(count);
       return "forgotten";
+    case "bulk":
+      // Once: each reader reads it.
+      for (let at = world.isFirst("bulk") ? 0 : bulkNotes; at < bulkNotes; at++)
+        persistence(context).note({ key: "bulk", value: digest(place, at).padEnd(noteLength, ".") });
+      return "noted much";
+    case "write":
+      return write(placed, place);
     case "pause":
       for (let turn = 0; turn < Number.parseInt(digest(place), 16) % 8; turn++) await new Promise(setImmediate);
       return "paused";
@@ -150,6 +164,14 @@ async function performAct(act: LineAct, placed: Placed): Promise<string | object
     case "foresee":
       return "foreseen";
   }
+}
+
+/** The same may happen in two places where a model decides, and after a list without items. */
+async function write({ world, actor, context }: Placed, place: string): Output {
+  if (!actor.writes || actor.isSeen || world.hasEmptyList) return "written";
+  for (const content of ["draft", place])
+    await context.tools.call(actor.writes as never, { path: digest(place), content } as never);
+  return "written";
 }
 
 async function ask({ world, context }: Placed, place: string): Output {

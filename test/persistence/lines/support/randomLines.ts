@@ -8,6 +8,7 @@ export type LineAct =
         | "ask"
         | "askTwo"
         | "book"
+        | "bulk"
         | "count"
         | "fail"
         | "foresee"
@@ -20,7 +21,8 @@ export type LineAct =
         | "rewrite"
         | "save"
         | "say"
-        | "ship";
+        | "ship"
+        | "write";
     }
   /** Calls agents, all at once. */
   | { readonly kind: "consult"; readonly agents: readonly number[] }
@@ -57,6 +59,8 @@ export interface LineProcess {
   readonly saves: number;
   /** Absent: nothing is done. */
   readonly backTo?: number | undefined;
+  /** So many checkpoints are kept, and two more. Absent: nothing is pruned. */
+  readonly prunedTo?: number | undefined;
 }
 
 /** A strategy, the processes that run it, and when people answer. */
@@ -68,6 +72,8 @@ export interface RandomLines {
   /** Of the agents that are called. */
   readonly agentsAutomatic: boolean;
   readonly triggers: boolean;
+  /** Whether histories are trimmed. Absent: they are not. */
+  readonly trims?: boolean;
   /** For each process whether a trigger is due after every node, while there are triggers. */
   readonly moods: readonly boolean[];
   /** Who says what became of calls in doubt. */
@@ -79,53 +85,51 @@ export interface RandomLines {
   readonly answers: readonly (number | "later" | "resume")[];
 }
 
-const plainAct: fc.Arbitrary<LineAct> = fc.record({
-  kind: fc.constantFrom(
-    "approve",
-    "ask",
-    "askTwo",
-    "book",
-    "book",
-    "book",
-    "count",
-    "fail",
-    "foresee",
-    "forget",
-    "model",
-    "name",
-    "note",
-    "pair",
-    "pause",
-    "rewrite",
-    "save",
-    "say",
-    "ship",
-  ),
-});
+type PlainKind = Exclude<LineAct["kind"], "consult" | "back" | "again">;
+
+const plainKinds: readonly PlainKind[] = [
+  "approve",
+  "ask",
+  "askTwo",
+  "book",
+  "book",
+  "book",
+  "count",
+  "fail",
+  "foresee",
+  "forget",
+  "model",
+  "name",
+  "note",
+  "pair",
+  "pause",
+  "rewrite",
+  "save",
+  "say",
+  "ship",
+];
 const consultAct: fc.Arbitrary<LineAct> = fc.record({
   kind: fc.constant("consult"),
   agents: fc.array(fc.nat(2), { minLength: 1, maxLength: 3 }),
 });
 const moveAct: fc.Arbitrary<LineAct> = fc.record({ kind: fc.constantFrom("back", "again"), to: fc.nat(20) });
-const act = fc.oneof(
-  { weight: 12, arbitrary: plainAct },
-  { weight: 2, arbitrary: moveAct },
-  { weight: 3, arbitrary: consultAct },
-);
-const acts = fc.array(act, { maxLength: 4 });
+const actOf = (kinds: readonly PlainKind[]): fc.Arbitrary<LineAct> =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.record({ kind: fc.constantFrom(...kinds) }) },
+    { weight: 2, arbitrary: moveAct },
+    { weight: 3, arbitrary: consultAct },
+  );
 
-const join = {
-  history: fc.constantFrom("fork", "fork", "fresh"),
-  onFailure: fc.constantFrom("finish", "stop"),
-  messages: fc.oneof(fc.constantFrom("append", "drop"), fc.nat(2)),
-  merge: fc.array(act, { maxLength: 2 }),
-} as const;
-
-const leaf = fc.record({ kind: fc.constant("leaf"), acts });
-
-function bodies(depth: number): fc.Arbitrary<LineBody> {
+function bodies(depth: number, act: fc.Arbitrary<LineAct>): fc.Arbitrary<LineBody> {
+  const leaf = fc.record({ kind: fc.constant("leaf"), acts: fc.array(act, { maxLength: 4 }) });
   if (depth === 0) return fc.array(leaf, { minLength: 1, maxLength: 2 });
-  const inner = bodies(depth - 1);
+  const join = {
+    history: fc.constantFrom("fork", "fork", "fresh"),
+    onFailure: fc.constantFrom("finish", "stop"),
+    messages: fc.oneof(fc.constantFrom("append", "drop"), fc.nat(2)),
+    merge: fc.array(act, { maxLength: 2 }),
+  } as const;
+  const inner = bodies(depth - 1, act);
   const step: fc.Arbitrary<LineStep> = fc.oneof(
     { weight: 3, arbitrary: leaf },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("subgraph"), body: inner }) },
@@ -151,12 +155,12 @@ function bodies(depth: number): fc.Arbitrary<LineBody> {
   return fc.array(step, { minLength: 1, maxLength: 3 });
 }
 
-/** @param depth how deep branches may be nested. */
-export const linesOf = (depth: number): fc.Arbitrary<RandomLines> =>
+/** @param depth how deep branches may be nested. @param kinds of what nodes do. */
+export const linesOf = (depth: number, kinds = plainKinds): fc.Arbitrary<RandomLines> =>
   fc
     .record({
-      body: bodies(depth),
-      agents: fc.array(bodies(depth - 1), { maxLength: 2 }),
+      body: bodies(depth, actOf(kinds)),
+      agents: fc.array(bodies(depth - 1, actOf(kinds)), { maxLength: 2 }),
       automatic: fc.boolean(),
       agentsAutomatic: fc.boolean(),
       triggers: fc.boolean(),
@@ -170,6 +174,20 @@ export const linesOf = (depth: number): fc.Arbitrary<RandomLines> =>
       answers: fc.array(fc.oneof(fc.nat(4), fc.constantFrom("later", "resume")), { minLength: 1, maxLength: 6 }),
     })
     .filter((lines) => lengthOf(lines) <= mostActs);
+
+/** Lines that also write files and so much that snapshots are due, trim their histories, and are pruned between processes. */
+export const treesOf = (depth: number): fc.Arbitrary<RandomLines> =>
+  fc
+    .record({
+      lines: linesOf(depth, [...plainKinds, "bulk", "write", "write", "write"]),
+      trims: fc.boolean(),
+      prunings: fc.array(fc.option(fc.nat(3), { nil: undefined }), { minLength: 4, maxLength: 4 }),
+    })
+    .map(({ lines, trims, prunings }) => ({
+      ...lines,
+      trims,
+      processes: lines.processes.map((process, at) => ({ ...process, prunedTo: prunings[at] })),
+    }));
 
 /** Agents that call agents do much. */
 const mostActs = 80;
