@@ -138,6 +138,7 @@ export class Journal implements AsyncDisposable {
     const sha256 = await storage.sha256();
     const owned = await own(storage.log, agentId);
     try {
+      if (owned.damage) throw owned.damage;
       const journal = new Journal(options, sha256, owned, await readHead(storage.log, agentId));
       await assertCustody(journal, options.custody);
       return journal;

@@ -1,5 +1,6 @@
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
+import type { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
@@ -244,6 +245,8 @@ export interface OwnedLog {
   readonly generation: number;
   /** What a crash left of an append that this open passed over; absent: nothing. */
   readonly tornTail?: TornTail | undefined;
+  /** What this open found wrong with the end of the log: it takes no append, and may be dropped. Absent: nothing. */
+  readonly damage?: CorruptLogError | undefined;
   /** The picture of the agent's status that this open found damaged; absent: none. */
   readonly rebuilt?: RebuiltSummary | undefined;
   /**

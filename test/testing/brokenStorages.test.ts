@@ -10,6 +10,7 @@ import { brokenLogs } from "./brokenLogs.ts";
 import { brokenOwnerships } from "./brokenOwnerships.ts";
 import { brokenProviders } from "./brokenProviders.ts";
 import { brokenReceivers } from "./brokenReceivers.ts";
+import { brokenTables } from "./brokenTables.ts";
 import { inMemory } from "./log/logsUnderTest.ts";
 import { failuresOf, illToldFailures } from "./failuresOf.ts";
 
@@ -22,7 +23,7 @@ describe("the suite for providers catches one that", () => {
 });
 
 describe("the suite for logs catches one that", () => {
-  it.each([...brokenLogs, ...brokenLists, ...brokenBlobs, ...brokenOwnerships, ...brokenReceivers])(
+  it.each([...brokenLogs, ...brokenLists, ...brokenBlobs, ...brokenOwnerships, ...brokenReceivers, ...brokenTables])(
     "$mistake",
     ({ caughtBy, make }) =>
       expectCaught(recordLogConformance, caughtBy, () => {

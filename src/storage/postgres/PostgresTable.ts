@@ -116,12 +116,19 @@ export class PostgresTable implements LogTable {
           SELECT position, line, sum(${length}) OVER (ORDER BY position) - ${length} AS before
           FROM ${appends} WHERE ${inRange} AND ${from} ORDER BY position LIMIT ${pageRows}
         ) AS counted WHERE before < ${pageBytes}`;
-    const sql = `SELECT a.start, p.position, p.line FROM ${agents} AS a LEFT JOIN LATERAL (${page}) AS p ON true
+    const sql = `SELECT a.start, a.position AS "end", p.position, p.line FROM ${agents} AS a LEFT JOIN LATERAL (${page}) AS p ON true
       WHERE a.id = $1::bytea ORDER BY p.position`;
-    const found = await this.#connection.rows<AppendRow>(sql, textBytes(agentId), after, upTo ?? noEnd);
+    type Found = AppendRow & { readonly end: Numeric };
+    const found = await this.#connection.rows<Found>(sql, textBytes(agentId), after, upTo ?? noEnd);
     const rows = found.flatMap(rowOf);
     const isFull = rows.length === pageRows || rows.reduce((sum, { line }) => sum + line.length, 0) >= pageBytes;
-    return { start: startOf(found), rows, more: !last && isFull, ...(!last && { pruned: found.flatMap(prunedOf) }) };
+    const end = found[0] && { end: Number(found[0].end) };
+    return {
+      start: startOf(found),
+      rows,
+      more: !last && isFull,
+      ...(last ? end : { pruned: found.flatMap(prunedOf) }),
+    };
   }
 
   async pruned(agentId: string): Promise<TablePruned> {

@@ -30,8 +30,9 @@ export class SqliteConnection {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
+  /** The first row. A driver's own `get` leaves a write before its commit, and tells nothing of a commit that fails. */
   get<Row>(sql: string, ...values: SqliteValue[]): Row | undefined {
-    return (this.#statement(sql).get(...values) ?? undefined) as Row | undefined;
+    return this.all<Row>(sql, ...values)[0];
   }
 
   all<Row>(sql: string, ...values: SqliteValue[]): Row[] {

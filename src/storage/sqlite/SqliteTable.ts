@@ -20,7 +20,7 @@ import type {
 import { SqliteConnection, sqliteFailure } from "./SqliteConnection.ts";
 import { type Bytes, bytesOf, ensureAgent, SqliteBlobs } from "./SqliteBlobs.ts";
 import type { SqliteDatabase } from "./SqliteDatabase.ts";
-import { listSql, placeBytes, textBytes } from "./listSql.ts";
+import { listSql, placeBytes, textBytes, textOf } from "./listSql.ts";
 import { highestPosition, positionBits } from "./sqliteSchema.ts";
 
 /** How many appends a page has. */
@@ -189,9 +189,10 @@ export class SqliteTable implements LogTable {
     return this.#at((db) => {
       const { sql, values } = listSql(selection);
       const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
-        agentId: JSON.parse(row.id) as string,
-        order: new TextDecoder("utf-8", { ignoreBOM: true }).decode(row.place),
-        text: row.summary,
+        agentId: textOf(row.name),
+        order: textOf(row.place),
+        // Under another id, the agent is not the one that the summary is about.
+        text: row.id === JSON.stringify(textOf(row.name)) ? row.summary : "",
         head: headOf(row),
       }));
       return { agents, more: agents.length === selection.limit };
@@ -286,6 +287,7 @@ interface AppendRow {
 
 interface ListedRow {
   readonly id: string;
+  readonly name: Bytes;
   readonly place: Bytes;
   readonly summary: string;
 }

@@ -11,7 +11,7 @@ const behindAll = Uint8Array.of(0xff);
 export function listSql(selection: TableSelection): { readonly sql: string; readonly values: readonly SqliteValue[] } {
   const statuses = selection.statuses ?? [undefined];
   const parts = statuses.map((status) => pageOf(status, selection));
-  const sql = `SELECT a.id, a.generation, a.owner, a.beat, s.place, s.summary
+  const sql = `SELECT a.id, a.generation, a.owner, a.beat, s.place, s.name, s.summary
     FROM (${parts.map((part) => `SELECT * FROM (${part.sql})`).join(" UNION ALL ")}) AS s
     JOIN agent_persistence_agents AS a ON a.key = s.agent
     ORDER BY s.place, s.name LIMIT ?`;
@@ -39,4 +39,9 @@ function pageOf(
 /** A text as bytes; without one, what comes behind every text. */
 export function textBytes(text: string | undefined): Uint8Array {
   return text === undefined ? behindAll : new TextEncoder().encode(text);
+}
+
+/** The text of which these are the bytes. */
+export function textOf(bytes: Uint8Array | ArrayBuffer): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

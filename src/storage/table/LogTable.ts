@@ -46,7 +46,7 @@ export interface LogTable {
   /** Removes appends, if the owner is still the one of this generation; otherwise resolves to false. */
   remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean>;
   /**
-   * Removes all appends, the summary, the blobs and the owner, if the owner is still the one of this generation; otherwise
+   * Removes all appends, also staged ones, the summary, the blobs and the owner, if the owner is still the one of this generation; otherwise
    * resolves to false. The generation stays, and the position of the last append becomes the `start` of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
@@ -169,6 +169,11 @@ export interface TablePage {
   readonly rows: readonly TableRow[];
   /** Whether appends of the range may follow. */
   readonly more: boolean;
+  /**
+   * The position that the last append of the log had when it was stored, if the table keeps it beside the appends: a log
+   * that ends elsewhere is damaged. Absent: unknown.
+   */
+  readonly end?: number | undefined;
   /** What {@link LogTable.pruned} would give at the same moment. Absent: it is asked. */
   readonly pruned?: readonly number[] | undefined;
 }

@@ -1,6 +1,7 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
+import type { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
 import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
@@ -15,7 +16,7 @@ import { askTable, isUncertain } from "./askTable.ts";
 import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
 import { type LastAppend, rowOf, stageLines } from "./stageLines.ts";
 import type { TableOwners } from "./TableOwners.ts";
-import { TableReader } from "./TableReader.ts";
+import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { quoted } from "../../errors/quoted.ts";
 
 /** What the owners of one log share. */
@@ -31,12 +32,10 @@ export interface TableBackend {
 }
 
 /** An agent that was just claimed. */
-export interface ClaimedLog {
+export interface ClaimedLog extends TableLogEnd {
   readonly agentId: string;
   readonly generation: number;
   readonly session: string;
-  /** Where its log ends. */
-  readonly end: ChainLink;
 }
 
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];
@@ -47,6 +46,7 @@ const [shortestPauseMs, longestPauseMs] = [50, 5_000];
  */
 export class TableOwnedLog implements OwnedLog {
   readonly agentId: string;
+  readonly damage: CorruptLogError | undefined;
   readonly #backend: TableBackend;
   readonly #session: string;
   readonly #reader: TableReader;
@@ -63,8 +63,10 @@ export class TableOwnedLog implements OwnedLog {
   /** The generation changes: what the table says of the one before means nothing. */
   #moving = false;
 
-  constructor(backend: TableBackend, { agentId, generation, session, end }: ClaimedLog, onEnd: () => void) {
+  constructor(backend: TableBackend, claimed: ClaimedLog, onEnd: () => void) {
+    const { agentId, generation, session, end, damage } = claimed;
     this.agentId = agentId;
+    this.damage = damage;
     this.#generation = generation;
     this.#backend = backend;
     this.#session = session;
@@ -74,6 +76,11 @@ export class TableOwnedLog implements OwnedLog {
     this.#end = end;
     this.#expectedEnd = end;
     this.#renewal.continue();
+  }
+
+  /** Whether the agent has no appends, as before its first one and after it was deleted. */
+  get isEmpty(): boolean {
+    return this.damage === undefined && this.#end.checksum === "";
   }
 
   get position(): number {
@@ -94,6 +101,7 @@ export class TableOwnedLog implements OwnedLog {
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
+    if (this.damage) throw this.damage;
     const { sha256 } = this.#backend;
     if (expectedPosition !== this.#expectedEnd.position)
       return this.#inTurn(() => this.#acknowledgeAgain(entry.id, expectedPosition));
@@ -110,7 +118,8 @@ export class TableOwnedLog implements OwnedLog {
    */
   async receive(received: StoredLines, last: LastAppend): Promise<void> {
     const { table, sha256 } = this.#backend;
-    if (this.#end.checksum !== "") throw new AlreadyExistsError("agent_exists", this.agentId);
+    if (this.damage) throw this.damage;
+    if (!this.isEmpty) throw new AlreadyExistsError("agent_exists", this.agentId);
     const { start, end } = await stageLines(received, this.agentId, sha256, (appends, first) =>
       this.#owning("stage", () => table.stage?.(this.agentId, this.generation, appends, first)),
     );
@@ -201,8 +210,7 @@ export class TableOwnedLog implements OwnedLog {
   async #refusal(expectedPosition: number): Promise<Error> {
     const head = await this.#ask("read", () => this.#backend.table.head(this.agentId));
     if (head?.generation !== this.generation || head.owner === undefined) return this.#lose(head?.generation);
-    const { start, row } = await this.#reader.last();
-    return new PositionConflictError(this.agentId, expectedPosition, row?.position ?? start);
+    return new PositionConflictError(this.agentId, expectedPosition, await this.#reader.lastPosition());
   }
 
   async #replaced(): Promise<OwnershipLostError> {
@@ -228,12 +236,13 @@ export class TableOwnedLog implements OwnedLog {
 
   /** An unknown outcome is looked up: the agent either has all that it received, or nothing. */
   async #publish(published: TablePublication): Promise<void> {
-    const { table } = this.#backend;
+    const { table, owners } = this.#backend;
     try {
       await this.#owning("publish", () => table.publish?.(this.agentId, this.generation, published));
     } catch (error) {
-      const found = await this.#reader.at(published.append.position).catch(() => undefined);
-      if (found === undefined || !isSame(found.line, published.append.line)) throw error;
+      // The lines would not tell: another owner may have received the same.
+      const head = await this.#ask("read", () => table.head(this.agentId)).catch(() => undefined);
+      if (head?.generation !== published.generation || !owners.isOf(head, this.#session)) throw error;
     }
   }
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { hasEnded, incarnationOf, isSamePlace } from "../../node/incarnation.ts";
@@ -11,6 +12,21 @@ export interface StoredOwner extends LogOwner {
   readonly session: string;
   readonly leaseMs: number;
 }
+
+/** The longest lease: a day. */
+export const longestLeaseMs = 86_400_000;
+
+const storedOwner: z.ZodType<StoredOwner> = z.object({
+  host: z.string(),
+  processId: z.int(),
+  nonce: z.string(),
+  incarnation: z.string().optional(),
+  session: z.string(),
+  leaseMs: z.number().min(1),
+}) as z.ZodType<StoredOwner>;
+
+/** An owner that nobody can tell: its signs of life alone count, as they do for one on another machine. */
+const unknownOwner: Omit<StoredOwner, "leaseMs"> = { host: "unknown", processId: 0, nonce: "unknown", session: "" };
 
 /** What this process makes of an owner. */
 export interface TableJudgement {
@@ -68,16 +84,21 @@ export class TableOwners {
     finished.add(session);
   }
 
+  /** Whether the owner of an agent is the one of this session. */
+  isOf({ owner }: TableHead, session: string): boolean {
+    return owner !== undefined && ownerOf(owner)?.session === session;
+  }
+
   /** `undefined` for an agent without an owner. */
   judge(agentId: string, head: TableHead | undefined): TableJudgement | undefined {
-    const owner = ownerOf(head);
-    if (head === undefined || owner === undefined) {
+    if (head?.owner === undefined) {
       this.#sightings.delete(agentId);
       return undefined;
     }
+    const owner = ownerOf(head.owner) ?? { ...unknownOwner, leaseMs: this.#surroundings.leaseMs };
     const silentMs = this.#silentMs(agentId, head, owner);
     if (this.#isGone(owner)) return { owner, state: "gone", retryAfterMs: 0 };
-    const retryAfterMs = Math.max(0, owner.leaseMs - silentMs);
+    const retryAfterMs = Math.max(0, Math.min(owner.leaseMs, longestLeaseMs) - silentMs);
     return { owner, state: retryAfterMs > 0 ? "alive" : "silent", retryAfterMs };
   }
 
@@ -109,6 +130,16 @@ export class TableOwners {
   }
 }
 
-function ownerOf(head: TableHead | undefined): StoredOwner | undefined {
-  return head?.owner === undefined ? undefined : (JSON.parse(head.owner) as StoredOwner);
+/** `undefined` for a text that is no owner, as where it was altered. */
+function ownerOf(text: string): StoredOwner | undefined {
+  const parsed = storedOwner.safeParse(parsedJson(text));
+  return parsed.success ? parsed.data : undefined;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { EntryChain, positionsOf } from "../../checkpoint/format/EntryChain.ts";
+import { type ChainLink, EntryChain, positionsOf } from "../../checkpoint/format/EntryChain.ts";
 import { decodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
@@ -22,6 +22,13 @@ interface Collected {
   readonly start: number;
   readonly rows: readonly TableRow[];
   readonly gaps: readonly PrunedGap[];
+}
+
+/** Where a log ends. */
+export interface TableLogEnd {
+  readonly end: ChainLink;
+  /** What is wrong there; absent: nothing. */
+  readonly damage?: CorruptLogError;
 }
 
 /** Reads the log of one agent in a table. Writes nothing. */
@@ -66,10 +73,25 @@ export class TableReader {
     }
   }
 
-  /** The last append; `undefined` for a log without any. */
-  async last(): Promise<{ readonly start: number; readonly row: TableRow | undefined }> {
+  /** The position of the last append, or where the log starts that has none. */
+  async lastPosition(): Promise<number> {
     const { start, rows } = await this.#page({ after: 0, last: true });
-    return { start, row: rows[0] };
+    return rows[0]?.position ?? start;
+  }
+
+  /** Where the log ends, also where that is damaged. */
+  async end(): Promise<TableLogEnd> {
+    const { start, rows, end } = await this.#page({ after: 0, last: true });
+    const [row] = rows;
+    const position = row?.position ?? start;
+    try {
+      if (end !== undefined && end !== position)
+        throw this.#corrupt(`the last append is at position ${position}, and should be at ${end}`);
+      return { end: { position, checksum: row === undefined ? "" : this.decode(row).checksum } };
+    } catch (error) {
+      if (error instanceof CorruptLogError) return { end: { position, checksum: "" }, damage: error };
+      throw error;
+    }
   }
 
   /** The append at a position; `undefined` if there is none. */
@@ -210,7 +232,7 @@ export class TableReader {
     return askTable(this.#table, "read", this.#agentId, call);
   }
 
-  #corrupt(found: string, lastPosition: number | undefined): CorruptLogError {
+  #corrupt(found: string, lastPosition?: number): CorruptLogError {
     const place = { file: this.#table.name, ...(lastPosition !== undefined && { lastPosition }) };
     return new CorruptLogError(this.#agentId, place, found);
   }

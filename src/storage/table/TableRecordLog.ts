@@ -1,4 +1,3 @@
-import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
@@ -30,13 +29,16 @@ import type { LogTable, TableListed, TableSighting } from "./LogTable.ts";
 import { listedSummary } from "./summaryText.ts";
 import { TableBlobStore } from "./TableBlobStore.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
-import { TableOwners } from "./TableOwners.ts";
-import { TableReader } from "./TableReader.ts";
+import { longestLeaseMs, TableOwners } from "./TableOwners.ts";
+import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import type { z } from "zod";
 
 /** How long owners may be silent, and what else a test may replace. */
 export interface TableRecordLogOptions {
-  /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
+  /**
+   * Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. More
+   * than a day counts as a day.
+   */
   readonly leaseMs?: number | undefined;
   /**
    * Milliseconds for which an append is asked for again when the database was not reached or its answer was lost. Default
@@ -94,7 +96,8 @@ export class TableRecordLog implements RecordLog {
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
     checkSchema(tableSchema, table, "table of a log");
     checkSchema(optionsSchema, options, "options of a log in a table");
-    const { leaseMs = 15_000, retryMs = 30_000, clock = systemClock, processIdentity, sha256 } = options;
+    const { retryMs = 30_000, clock = systemClock, processIdentity, sha256 } = options;
+    const leaseMs = Math.min(options.leaseMs ?? 15_000, longestLeaseMs);
     const identity = processIdentity ?? platformIdentity();
     const owners = new TableOwners({ clock, leaseMs, identity, oneMachine: table.capabilities.machines === "one" });
     this.#table = table;
@@ -179,6 +182,8 @@ export class TableRecordLog implements RecordLog {
       await owned.receive(received, last);
       return owned;
     } catch (error) {
+      // Lines and blobs have come that nothing would list.
+      if (owned.isEmpty) await owned.drop().catch(() => {});
       await owned.release();
       throw error;
     }
@@ -190,7 +195,7 @@ export class TableRecordLog implements RecordLog {
     const backend = { ...this.#settings, sha256: await this.#sha256() };
     const claimed = await this.#claim(agentId, { ...owner });
     const end = await this.#endOf(agentId, claimed, backend.sha256);
-    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, end }, () =>
+    const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, ...end }, () =>
       this.#owned.delete(owned),
     );
     this.#owned.add(owned);
@@ -228,15 +233,11 @@ export class TableRecordLog implements RecordLog {
     agentId: string,
     { generation, session }: { readonly generation: number; readonly session: string },
     sha256: Sha256,
-  ): Promise<ChainLink> {
+  ): Promise<TableLogEnd> {
     // Nobody owned it before, so nobody has appended.
-    if (generation === 1) return { position: 0, checksum: "" };
+    if (generation === 1) return { end: { position: 0, checksum: "" } };
     try {
-      const reader = new TableReader(this.#table, agentId, sha256);
-      const { start, row } = await reader.last();
-      if (row === undefined) return { position: start, checksum: "" };
-      const { position, checksum } = reader.decode(row);
-      return { position, checksum };
+      return await new TableReader(this.#table, agentId, sha256).end();
     } catch (error) {
       this.#settings.owners.finish(session);
       await this.#table.release(agentId, generation).catch(() => {});

@@ -26,8 +26,11 @@ export function listedSummary(
   sha256: Sha256,
 ): AgentSummary {
   const json = text.slice(checksumLength);
-  if (sha256.base64url(json) === text.slice(0, checksumLength)) return JSON.parse(json) as AgentSummary;
-  const error = new CorruptLogError(agentId, { file: name }, "the summary of the agent was changed");
+  if (sha256.base64url(json) === text.slice(0, checksumLength)) {
+    const summary = JSON.parse(json) as AgentSummary;
+    if (summary.agentId === agentId) return summary;
+  }
+  const error = new CorruptLogError(agentId, { file: name }, "the summary or the id of the agent was changed");
   // In the place where it was found: a next page begins behind it.
   return { ...unreadableSummary(agentId, error), order };
 }

@@ -1,4 +1,4 @@
-import type { OwnedLog } from "../../storage/RecordLog.ts";
+import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import type { Expectations } from "../support/Expectations.ts";
 import {
   appendText,
@@ -11,6 +11,9 @@ import {
 } from "./logTest.ts";
 import { putBlob } from "./blobTests.ts";
 import { prunedRecord } from "./removalTests.ts";
+
+/** How often it is tried to receive while another owner is there. */
+const attempts = 20;
 
 /** That a log is copied line by line, and that a copy is whole or not there. */
 export const receiveTests: readonly RecordLogTest[] = [
@@ -149,6 +152,29 @@ export const receiveTests: readonly RecordLogTest[] = [
     expect.equal("the entries of the second try", (await storage.entries("c")).length, 5);
   }),
 
+  logTest("takes lines after a copy that was cut short, which then counts for nothing", async (storage, expect) => {
+    await source(storage);
+    const lines = await storage.lines("a");
+    const [first, beside] = [storage.log, await storage.beside()];
+    let closed: Promise<void> | undefined;
+    let second: OwnedLog | undefined;
+    const copied = storage.receive("b", { lines, generation: 2 }, async () => {
+      closed = first.close();
+      second = await receiveWhenFree(beside, storage, lines);
+      return last("b");
+    });
+    const [end] = await Promise.allSettled([copied]);
+    await closed;
+    // A log may give nothing back before the copy has ended.
+    if (second === undefined) return;
+    expect.equal("how the copy ends that was cut short", end.status, "rejected");
+    const expected = [...lines.keys(), lines.length].map((index) => index + 1);
+    const positions = (await collect(beside.read("b"))).map(({ position }) => position);
+    expect.equal("the positions of the other", positions, expected);
+    expect.equal("the position after an append", await appendText(second, "on"), lines.length + 2);
+    await second.release();
+  }),
+
   logTest("takes lines for an id that was used before", async (storage, expect) => {
     await source(storage);
     const lines = await storage.lines("a");
@@ -190,6 +216,22 @@ async function source(storage: RecordLogUnderTest): Promise<void> {
     await appendText(owned, "three", { snapshot: true });
   });
   await storage.own("a", (owned) => appendText(owned, "four", { id: "an id of the user's" }));
+}
+
+/** Receives as soon as the owner before is gone; `undefined` when it stays. */
+async function receiveWhenFree(
+  log: RecordLog,
+  storage: RecordLogUnderTest,
+  lines: readonly Uint8Array[],
+): Promise<OwnedLog | undefined> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    try {
+      return await log.receive?.("b", storage.nextOwner(), { lines, generation: 2 }, () => last("b"));
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== "agent_busy") throw error;
+    }
+  }
+  return undefined;
 }
 
 function receive(

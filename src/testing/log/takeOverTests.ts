@@ -56,6 +56,16 @@ export const takeOverTests: readonly RecordLogTest[] = [
     expect.equal("the generations", await storage.fields("a", "generation"), generations);
   }),
 
+  logTest("does not stop the next owner for a request to one that was replaced", async (storage, expect) => {
+    const first = await filled(storage, 1);
+    const silenced = await storage.silence("a", first, expect);
+    await silenced.requestStop("a", "too late");
+    const next = await silenced.open("a", storage.nextOwner());
+    await storage.wait("a", manySeconds / 4);
+    expect.equal("whether the next owner is asked to stop", next.lost.aborted, false);
+    expect.equal("the position of its append", await appendText(next, "1"), 2);
+  }),
+
   logTest("stays with the next owner when one that was replaced releases", async (storage, expect) => {
     const first = await filled(storage, 1);
     const { log, next } = await takeOver(storage, "a", first, expect);

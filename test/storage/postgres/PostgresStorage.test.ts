@@ -75,6 +75,26 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
+  it.each([
+    ["its last append is gone", "DELETE FROM S.agent_persistence_appends WHERE position = 3"],
+    ["it should be shorter", "UPDATE S.agent_persistence_agents SET position = 1"],
+    ["it should be longer", "UPDATE S.agent_persistence_agents SET position = 77"],
+  ])("says that a log is damaged when %s, and drops it", async (_how, sql) => {
+    const schema = newSchema();
+    const log = await logIn({ schema });
+    const first = await log.open("a", processOwner());
+    for (const text of ["1", "2", "3"]) await appendText(first, text);
+    await first.release();
+    await (await pool()).query(sql.replace("S.", `${schema}.`));
+    const owned = await log.open("a", processOwner());
+    await expect(appendText(owned, "x")).rejects.toMatchObject({ code: "corrupt_log", agentId: "a" });
+    await owned.drop();
+    const next = await log.open("a", processOwner());
+    expect(next.damage).toBeUndefined();
+    expect(await appendText(next, "x")).toBe(next.position);
+    await log.close();
+  });
+
   it("takes values of a megabyte, as lines and as blobs", async () => {
     const log = await logIn();
     const owned = await log.open("a", processOwner());

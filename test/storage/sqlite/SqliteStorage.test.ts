@@ -6,6 +6,7 @@ import { processOwner, type OwnedLog } from "agent-persistence/storage";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
+import { SqliteTable } from "../../../src/storage/sqlite/SqliteTable.ts";
 import { sqliteFailure } from "../../../src/storage/sqlite/SqliteConnection.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { collect, filesBelow, testDirectory } from "../file/support/fixture.ts";
@@ -219,6 +220,59 @@ describe("the SQLite storage", () => {
     }
     expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual([1, 2]);
     expect(await collect(log.list())).toMatchObject([{ status: "queued", position: 2 }]);
+    await log.close();
+  });
+
+  it("gives nobody an agent whose claim could not be committed, and renews no lease without a commit", async () => {
+    const file = await path();
+    const database = libsql(file);
+    const log = storageOn(database);
+    await (await log.open("a", processOwner())).release();
+    // As on a full device, the statement is carried out, and its commit fails.
+    const failing = `PRAGMA foreign_keys = ON; CREATE TABLE parents (id INTEGER PRIMARY KEY);
+      CREATE TABLE children (parent REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED);
+      CREATE TRIGGER failing AFTER UPDATE ON agent_persistence_agents BEGIN INSERT INTO children VALUES (7); END`;
+    database.exec(failing);
+    await expect(log.open("a", processOwner())).rejects.toMatchObject({ code: "storage_failed", operation: "claim" });
+    expect(await storageOn(libsql(file)).owner("a")).toBeUndefined();
+    const table = new SqliteTable(database);
+    await expect(table.renew("a", 1, "1")).resolves.toBeUndefined();
+    database.exec("DROP TRIGGER failing");
+    const { generation } = await log.open("a", processOwner());
+    expect(generation).toBe(2);
+    database.exec(failing.slice(failing.indexOf("CREATE TRIGGER")));
+    await expect(table.renew("a", 2, "1")).rejects.toMatchObject({ code: "SQLITE_CONSTRAINT_FOREIGNKEY" });
+    database.exec("DROP TRIGGER failing");
+    await log.close();
+  });
+
+  it("says that the device is full when it has no room for a claim", async () => {
+    const database = libsql(await path());
+    const log = storageOn(database);
+    await log.owner("a");
+    const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { readonly page_count: number };
+    database.exec(`PRAGMA max_page_count = ${pages}`);
+    const owner = { ...processOwner(), nonce: "x".repeat(100_000) };
+    await expect(log.open("a", owner)).rejects.toMatchObject({ code: "storage_failed", reason: "full" });
+  });
+
+  it("lists an agent whose id was changed as unreadable, and nobody else", async () => {
+    const database = libsql(await path());
+    const log = storageOn(database);
+    for (const agentId of ["a", "b"]) {
+      const owned = await log.open(agentId, processOwner());
+      await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: agentId }) });
+      await owned.release();
+    }
+    for (const id of ["a", "5", "{", '"b2"', '["b"]']) {
+      database.prepare("UPDATE agent_persistence_agents SET id = ? WHERE key = 1").run(id);
+      const listed = (await collect(log.list())).map(({ agentId, status }) => [agentId, status]);
+      expect(listed).toEqual([
+        ["a", "unreadable"],
+        ["b", "queued"],
+      ]);
+      expect((await collect(log.list({ free: true, status: "queued" }))).map(({ agentId }) => agentId)).toEqual(["b"]);
+    }
     await log.close();
   });
 

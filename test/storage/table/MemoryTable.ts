@@ -147,7 +147,7 @@ export class MemoryTable implements LogTable {
       const agent = this.#owned(agentId, generation);
       if (agent === undefined) return false;
       const start = agent.rows.at(-1)?.position ?? agent.start;
-      Object.assign(agent, { start, rows: [], summary: undefined, owner: undefined, blobs: new Map() });
+      Object.assign(agent, { start, rows: [], staged: [], summary: undefined, owner: undefined, blobs: new Map() });
       return true;
     });
   }

@@ -1,14 +1,18 @@
 import { hostname } from "node:os";
 import {
+  LogPersistenceStorageProvider,
   type ProcessIdentity,
   TableRecordLog,
   type LogOwner,
   type OwnedLog,
   processOwner,
 } from "agent-persistence/storage";
+import { persistence } from "agent-persistence";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { oneNode } from "../../task/worker/oneNode.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
@@ -202,6 +206,112 @@ it("an owner is silent by a clock that processes of one boot share, whoever look
   await expect(next().open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 1 });
   sinceBootMs += 1;
   expect((await next().open("a", other)).generation).toBe(2);
+});
+
+describe("an owner that cannot be read", () => {
+  it.each(["garbage", "null", "{}", '{"leaseMs":"x"}', '{"host":"h","processId":1,"nonce":"n","session":"s"}'])(
+    "as %s is replaced when it shows no sign of life, and concerns its agent alone",
+    async (text) => {
+      const { table, clock, log } = made();
+      for (const agentId of ["a", "b"]) {
+        const owned = await log.open(agentId, me);
+        await appendText(owned, "1", { summary: exampleSummary(agentId, "queued", { order: agentId }) });
+        if (agentId === "b") await owned.release();
+      }
+      table.agent("a").owner = text;
+      // Its own process has ended: nothing renews.
+      const next = new TableRecordLog(table, { clock, processIdentity: anyProcess });
+      table.onCall = (method) => {
+        if (method === "renew") throw connectionLost();
+      };
+      const free = async () => (await collect(next.list({ free: true }))).map(({ agentId }) => agentId);
+      expect(await free()).toEqual(["b"]);
+      expect(await next.owner("a")).toMatchObject({ host: "unknown", generation: 1, state: "alive" });
+      await expect(next.open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 15_000 });
+      clock.advance(15_000);
+      expect(await free()).toEqual(["a", "b"]);
+      expect((await next.open("a", other)).position).toBe(1);
+    },
+  );
+
+  it("is waited for while it shows signs of life", async () => {
+    const { table, clock, log } = made();
+    await log.open("a", me);
+    table.agent("a").owner = "garbage";
+    const next = new TableRecordLog(table, { clock, processIdentity: anyProcess });
+    for (let second = 0; second < 60; second++) {
+      await expect(next.open("a", other)).rejects.toMatchObject({ code: "agent_busy" });
+      clock.advance(1_000);
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+    }
+  });
+});
+
+it("no lease is longer than a day, whatever an owner says", async () => {
+  const { table, clock, log } = made();
+  await new TableRecordLog(table, { clock, leaseMs: Infinity, processIdentity: anyProcess }).open("b", me);
+  expect(JSON.parse(table.agent("b").owner ?? "")).toMatchObject({ leaseMs: 86_400_000 });
+  const owner = { host: "h", processId: 1, nonce: "n", session: "s", leaseMs: 1e300 };
+  Object.assign(table.agent("a"), { generation: 1, beat: "0", owner: JSON.stringify(owner) });
+  await expect(log.open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 86_400_000 });
+  clock.advance(86_400_000);
+  expect((await log.open("a", other)).generation).toBe(2);
+});
+
+it("a copy that is refused leaves nothing, and the agent that is there as it is", async () => {
+  const { table, log } = made();
+  await (await filled(log, 150)).release();
+  const lines = await collect(log.lines("a"));
+  const last = () => ({ id: "last", records: [], summary: exampleSummary("b", "copied") });
+  const reference = await log.blobs.put("a", 1, new Uint8Array([1]));
+  const some = (async function* () {
+    yield* lines.slice(0, 120);
+    await log.blobs.copy?.("a", reference, "b");
+    throw new RangeError("cut");
+  })();
+  await expect(log.receive?.("b", me, { lines: some, generation: 1 }, last)).rejects.toThrow("cut");
+  expect(table.agent("b")).toMatchObject({ rows: [], staged: [], blobs: new Map(), owner: undefined });
+  await expect(log.receive?.("a", me, { lines, generation: 1 }, last)).rejects.toMatchObject({ code: "agent_exists" });
+  expect(await positions(log)).toHaveLength(150);
+  expect(await log.blobs.get("a", reference)).toEqual(new Uint8Array([1]));
+  expect((await log.receive?.("b", me, { lines, generation: 1 }, last))?.position).toBe(151);
+});
+
+describe("a log whose last append is damaged", () => {
+  const damaged = async () => {
+    const { table, log } = made();
+    await (await filled(log, 3)).release();
+    table.agent("a").rows[2]?.line.fill(65, 20, 21);
+    return { table, log };
+  };
+
+  it("takes no append and no copy", async () => {
+    const { log } = await damaged();
+    const owned = await log.open("a", me);
+    expect(owned.damage).toMatchObject({ code: "corrupt_log", agentId: "a" });
+    await expect(owned.append({ id: "x", records: [] }, 3)).rejects.toBe(owned.damage);
+    await owned.release();
+    const last = () => ({ id: "last", records: [] });
+    const received = log.receive?.("a", me, { lines: [], generation: 1 }, last);
+    await expect(received).rejects.toMatchObject({ code: "corrupt_log" });
+    expect(await log.owner("a")).toBeUndefined();
+    await expect(positions(log)).rejects.toMatchObject({ code: "corrupt_log" });
+  });
+
+  it("is refused by a journal, and can be deleted", async () => {
+    const { log } = await damaged();
+    const storage = new LogPersistenceStorageProvider(log);
+    const feature = persistence(
+      durableAgent(
+        oneNode((input) => input),
+        storage,
+      ),
+    );
+    await expect(feature.agent("a").fork("b")).rejects.toMatchObject({ code: "corrupt_log" });
+    await feature.deleteAgent("a");
+    expect(await positions(log)).toEqual([]);
+    expect((await log.open("a", me)).position).toBe(3);
+  });
 });
 
 it("an agent whose summary was changed is listed as unreadable, and nobody else", async () => {

@@ -1,0 +1,70 @@
+import type { TableAppend, TablePublication } from "../../src/storage.ts";
+import { MemoryTable } from "../storage/table/MemoryTable.ts";
+import type { BrokenLog } from "./brokenLogs.ts";
+import { inTable } from "./log/logsUnderTest.ts";
+
+/** A table that keeps the stop that was asked of the owner before. */
+class StopKeepingTable extends MemoryTable {
+  override async claim(...given: Parameters<MemoryTable["claim"]>): ReturnType<MemoryTable["claim"]> {
+    const { stop } = this.agent(given[0]);
+    const generation = await super.claim(...given);
+    if (generation !== undefined) this.agent(given[0]).stop = stop;
+    return generation;
+  }
+}
+
+/** A table that keeps what was staged before. */
+class StagedKeepingTable extends MemoryTable {
+  override stage(agentId: string, generation: number, appends: readonly TableAppend[]): Promise<boolean> {
+    return super.stage(agentId, generation, appends, false);
+  }
+}
+
+/** A table that publishes for any owner. */
+class EagerlyPublishingTable extends MemoryTable {
+  override publish(agentId: string, _from: number, published: TablePublication): Promise<boolean> {
+    return super.publish(agentId, this.agent(agentId).generation, published);
+  }
+}
+
+/** A table that does not look where an append goes. */
+class AnywhereAppendingTable extends MemoryTable {
+  override async append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    const agent = this.agent(agentId);
+    if (agent.owner === undefined || agent.generation !== generation) return false;
+    const { losesAnswer } = this;
+    agent.rows.push({ ...append, line: append.line.slice() });
+    agent.summary = append.summary ?? agent.summary;
+    this.losesAnswer = false;
+    if (losesAnswer) throw new Error("Connection terminated unexpectedly");
+    return true;
+  }
+}
+
+const stopped = "does not stop the next owner for a request to one that was replaced";
+const cutShort = "takes lines after a copy that was cut short, which then counts for nothing";
+const lostAnswer = "stores an append once whose answer was lost, and takes no more from an owner it failed";
+
+/** Mistakes of tables that a `TableRecordLog` keeps its rows in. */
+export const brokenTables: readonly BrokenLog[] = [
+  {
+    mistake: "keeps the stop of the owner before when it is claimed",
+    caughtBy: stopped,
+    make: () => inTable(new StopKeepingTable()),
+  },
+  {
+    mistake: "keeps what was staged before the first of the lines",
+    caughtBy: cutShort,
+    make: () => inTable(new StagedKeepingTable()),
+  },
+  {
+    mistake: "publishes what an owner staged that was replaced",
+    caughtBy: cutShort,
+    make: () => inTable(new EagerlyPublishingTable()),
+  },
+  {
+    mistake: "appends wherever the log ends",
+    caughtBy: lostAnswer,
+    make: () => inTable(new AnywhereAppendingTable()),
+  },
+];
