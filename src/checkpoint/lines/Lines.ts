@@ -72,6 +72,15 @@ export class Lines {
     return this.#byFork.get(fork) ?? none;
   }
 
+  /**
+   * The version of the fork whose branches are open on a lane; `undefined`: none is. A migration adds a checkpoint to the visit
+   * in which they began, and after a fork or an edit that visit is counted from a checkpoint of another lane.
+   */
+  openForkOn(lane: number): number | undefined {
+    for (const line of this.#unclosed.get(lane) ?? none) if ("fork" in line.place) return line.place.fork;
+    return undefined;
+  }
+
   /** Whether a lane is that of an open line. */
   isOpen(lane: number): boolean {
     let at = lane;

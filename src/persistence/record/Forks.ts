@@ -4,14 +4,14 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** The branches of the parallel node that a line visits. */
 export class Forks {
-  /** The version of the checkpoint that names the node. Absent: the line has visited none. */
+  /** The version of the checkpoint that the branches begin at: it names the node. Absent: the line has visited none. */
   version: number | undefined;
   /** By the key of a branch, the lanes that it was on. */
   readonly #lanes = new Map<string, readonly number[]>();
 
-  /** The node begins at a checkpoint. @param from where the line was restored: its visit may have begun with an earlier one */
-  begin(version: number | undefined, { head, visitBegan }: Pick<RecorderStart<unknown>, "head" | "visitBegan">): void {
-    this.version = (version === head?.version ? visitBegan : undefined) ?? version;
+  /** The node begins at a checkpoint. @param from where the line was restored: its branches may have begun at an earlier one */
+  begin(version: number | undefined, { head, openFork }: Pick<RecorderStart<unknown>, "head" | "openFork">): void {
+    this.version = (version === head?.version ? openFork : undefined) ?? version;
     this.#lanes.clear();
   }
 

@@ -16,8 +16,8 @@ export interface RecorderStart<Recorder> {
   /** Numbers the lane of a nested line as it begins, with its first records. Absent: the line is in the log, or is the main line. */
   readonly nest?: (run: AgentRun) => readonly [lane: number, opening: readonly AgentRecord[]];
   readonly head?: CheckpointHead | undefined;
-  /** The version of the checkpoint with which its visit began, where its lane has had others since. Absent: that of `head`. */
-  readonly visitBegan?: number | undefined;
+  /** The version of the fork whose branches are open. The lane may have had other checkpoints since. Absent: none is. */
+  readonly openFork?: number | undefined;
   /** The checkpoint that its lane begins from. Absent: none, or the head. */
   readonly origin?: CheckpointHead | undefined;
   /** The decisions in a stored state; absent if the log does not have the state of `start`. */

@@ -106,7 +106,7 @@ export function restoredRun(
     structure: structureRecord(setup, lane, journal),
     opening,
     head: head && { version: head.version, id: head.id },
-    visitBegan: head === checkpoint ? visitBegan(index, state, from) : undefined,
+    openFork: index.lines.openForkOn(lane),
     recording: new Replay(state, reader, index, from),
     replies: new RecordedAnswers(state, reader, journal.sha256, keepExpired),
     ...(checkpoint && { restored: state.decisions, named: NamedCheckpoints.upTo(index, checkpoint) }),
@@ -114,11 +114,6 @@ export function restoredRun(
     parent,
     ...(index.lines.childrenOf(lane).length > 0 && { stored: log }),
   });
-}
-
-/** The checkpoint with which the visit of a line began, where a migration has made another one in it on the same lane. */
-function visitBegan(index: LogProjection, { lane }: AgentState, [base]: Visit): number | undefined {
-  return index.checkpoints.get(base)?.record.lane === lane ? base : undefined;
 }
 
 function restoredStart(journal: Journal, { log, state }: StoredState, { lane, run }: Restored): RunStart {

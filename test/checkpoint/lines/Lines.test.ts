@@ -34,6 +34,18 @@ describe("the open lines", () => {
     expect(openLanes(extended(within, [checkpoint(1, 6, { joined: 2 })]))).toEqual([1]);
   });
 
+  it("name the fork of the open branches, also if the visit is counted from a checkpoint of another lane and goes on", () => {
+    expect([1, 2].map((each) => forked().lines.openForkOn(each))).toEqual([2, undefined]);
+    const anew = extended(
+      forked(),
+      [lane(4, { from: 2 }), checkpoint(4, 5, { node: "both", visit: [2, 0] }), ...branch(5, 6, [4, 5, "a"])],
+      [checkpoint(4, 7, { node: "both", visit: [2, 0] })],
+    );
+    expect(anew.lines.openForkOn(4)).toBe(5);
+    expect(extended(anew, [checkpoint(4, 8, { joined: 5 })]).lines.openForkOn(4)).toBeUndefined();
+    expect(extended(forked(), [...subAgent(4, 5, [2, "call"])]).lines.openForkOn(2)).toBeUndefined();
+  });
+
   it("are those of the newest lane of each place", () => {
     const moved = extended(forked(), [...branch(4, 5, [1, 2, "a"], { from: 3 })]);
     expect(openLanes(moved)).toEqual([1, 4, 3]);
