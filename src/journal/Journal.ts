@@ -25,7 +25,7 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
-import { assertCustody, type CustodyUse } from "./assertCustody.ts";
+import { assertCustody, type CustodyUse } from "./custody/assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";

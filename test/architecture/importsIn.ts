@@ -1,10 +1,18 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 
 /** Every file of a folder by its path in it, with the files that it imports, types included. */
 export function importsIn(folder: string): ReadonlyMap<string, readonly string[]> {
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
-  return new Map(files.map((file) => [slashed(file), importsOf(folder, file)]));
+  return new Map(sourcesIn(folder).map((file) => [slashed(file), importsOf(folder, file)]));
+}
+
+/** What is installed is passed over: a package may be a link that leads back here. */
+function sourcesIn(folder: string, below = ""): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(below, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : sourcesIn(folder, path);
+    return entry.name.endsWith(".ts") ? [path] : [];
+  });
 }
 
 function importsOf(folder: string, file: string): readonly string[] {

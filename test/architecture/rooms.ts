@@ -39,6 +39,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file/takeover", "storage/file/summary"],
   ["storage/file/compact", "storage/file/salvage"],
   ["storage/file"],
+  ["journal/custody"],
   ["journal"],
   ["transfer"],
   ["agent/context"],

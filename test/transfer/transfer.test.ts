@@ -60,6 +60,8 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     await expect(bytesOf(exportAgent(source, "order-7"))).rejects.toMatchObject(moved);
     expect(await collect(here.feature.unfinished())).toEqual([]);
     expect(await collect(source.log.list({ status: "moved" }))).toHaveLength(1);
+    const nothing = { pruned: [], busy: [], failed: [], bytes: 0 };
+    expect(await here.feature.prune({ policy: { maxCheckpoints: 2 }, now: Date.now() + 1e12 })).toEqual(nothing);
     await here.feature.deleteAgent("order-7");
     expect(await collect(source.log.list())).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { awayStatuses } from "../../journal/custody/awayStatuses.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
@@ -42,7 +43,7 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
 }
 
 /**
- * Whether there may be something to do for an agent, as far as its summary tells: it misses no agent that has. What is in
+ * Whether there may be something to do for an agent, as far as its summary tells: it misses no agent that has, except those that may not run here. What is in
  * progress makes checkpoints that its summary does not count.
  */
 export function mayBeDue(
@@ -50,8 +51,8 @@ export function mayBeDue(
   policy: FullRetentionPolicy,
   now: number,
 ): boolean {
+  if (status === "queued" || awayStatuses.has(status)) return false;
   if (checkpoints === undefined || !counted.has(status)) return true;
-  if (status === "queued") return false;
   return now - Date.parse(updatedAt) >= daysFor(status, policy) * dayMs || checkpoints > mostFor(status, policy);
 }
 

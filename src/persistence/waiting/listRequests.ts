@@ -3,6 +3,7 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { awayStatuses } from "../../journal/custody/awayStatuses.ts";
 import { abortSignalSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { listSummaries } from "../../storage/listSummaries.ts";
@@ -54,16 +55,16 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
   }
 }
 
-/** Of these the summary does not list the requests: whoever answers one is told why the agent may not run here. */
-const away: readonly string[] = ["moving", "copied"];
+/** Their summaries do not list the requests: whoever answers one is told why the agent may not run here. */
+const answerable = [...asking, "moving", "copied"];
 
 /** The agent that waits for a request. @throws RequestNotOpenError, InvalidInputError if several do */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
   const more: string[] = [];
-  for await (const { agentId, requestIds, status } of listSummaries(log, { status: [...asking, ...away] })) {
+  for await (const { agentId, requestIds, status } of listSummaries(log, { status: answerable })) {
     if (requestIds.includes(requestId)) found.push(agentId);
-    else if (away.includes(status) || !listsAll(requestIds.length)) more.push(agentId);
+    else if (awayStatuses.has(status) || !listsAll(requestIds.length)) more.push(agentId);
   }
   for (const agentId of found.length > 0 ? [] : more)
     if ((await requestsOf(log, agentId)).some((request) => request.requestId === requestId)) found.push(agentId);

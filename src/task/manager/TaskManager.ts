@@ -14,7 +14,7 @@ import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
-import { custodyError } from "../../journal/custodyError.ts";
+import { custodyError } from "../../journal/custody/custodyError.ts";
 import { changedFiles } from "../../journal/changedFiles.ts";
 import { endRecords, type RunEnd } from "../../journal/endRecords.ts";
 import { openWithRetry, stopAndOpen } from "../../journal/openWithRetry.ts";

@@ -1,6 +1,6 @@
-import type { StatusState } from "../checkpoint/state/StatusState.ts";
-import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import type { Clock } from "../internal/Clock.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { Clock } from "../../internal/Clock.ts";
 import { custodyError } from "./custodyError.ts";
 
 /** What an agent is opened for that may not run here. */

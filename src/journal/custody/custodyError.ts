@@ -1,6 +1,6 @@
-import { AgentCopiedError } from "../errors/agent/AgentCopiedError.ts";
-import { AgentMovedError } from "../errors/agent/AgentMovedError.ts";
-import type { StatusState } from "../checkpoint/state/StatusState.ts";
+import { AgentCopiedError } from "../../errors/agent/AgentCopiedError.ts";
+import { AgentMovedError } from "../../errors/agent/AgentMovedError.ts";
+import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 
 /** Why an agent may not run here; `undefined`: it may. */
 export function custodyError(
