@@ -109,8 +109,7 @@ class Restating implements Since {
     const before = this.#known.requests.get(record.request);
     const asked = this.#asked(record);
     const { request } = asked;
-    const isChanged = asked.within !== record.within || asked.approval?.call !== record.approval?.call;
-    if (before?.record === record && before.reply === reply && !isChanged && reply) return;
+    if (reply && before?.record === record && before.reply === reply && namesSameCalls(asked, record)) return;
     this.records.push(asked, ...(reply ? [{ ...reply, request, lane: this.#to.lane }] : []));
     if (!reply) this.requests.set(record.request, request);
   }
@@ -143,4 +142,8 @@ class Restating implements Since {
   #isSince(order: number): boolean {
     return order > this.#after && order <= this.#line.upTo;
   }
+}
+
+function namesSameCalls(one: RequestRecord, other: RequestRecord): boolean {
+  return one.within === other.within && one.approval?.call === other.approval?.call;
 }
