@@ -8,6 +8,8 @@ export interface CachedHead extends KnownHead {
   readonly blobs: BlobTexts;
   readonly values: DecodedValues;
   readonly snapshotDue: SnapshotDue;
+  /** Whether a blob that it needs was missing or damaged: it may be there again when the agent is read next. */
+  readonly lacksBlobs?: boolean | undefined;
 }
 
 /** How much all heads of a storage may take together, estimated in bytes. */
@@ -25,7 +27,9 @@ export class HeadCache {
     return head;
   }
 
+  /** Keeps no head that lacks blobs: the one before stays, which is one of the same log. */
   set(agentId: string, head: CachedHead): void {
+    if (head.lacksBlobs) return;
     this.#forget(agentId);
     const bytes = bytesOf(head);
     this.#heads.set(agentId, { ...head, bytes });

@@ -1,6 +1,6 @@
 import type { BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
-import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
+import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
 import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import { gunzip } from "../internal/gzip.ts";
@@ -8,7 +8,12 @@ import { type BlobStore, blobsAtOnce } from "./BlobStore.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { maximumCompressedTextBytes } from "./putBlobs.ts";
 
-/** The texts of blobs. One that is missing or damaged is an error only for the reader of its value. */
+/**
+ * The texts of blobs. One that is missing or damaged is an error only for the reader of its value; a storage that fails says
+ * nothing about the value.
+ *
+ * @throws StorageError
+ */
 export async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
   const texts = new Map<string, string | AgentPersistenceError>();
   await forEachAtOnce([...references], blobsAtOnce, async ([reference, cell]) => {
@@ -16,7 +21,7 @@ export async function fetchBlobs(log: RecordLog, agentId: string, references: Bl
       const text = await readBlob(log.blobs, agentId, cell);
       if (text !== undefined) texts.set(reference, text);
     } catch (error) {
-      if (!AgentPersistenceError.isInstance(error)) throw error;
+      if (!(error instanceof CorruptBlobError)) throw error;
       texts.set(reference, error);
     }
   });

@@ -62,12 +62,12 @@ export async function readHead(
 function remember(
   cache: HeadCache | undefined,
   agentId: string,
-  { index, state: whole, end, blobs, values, snapshotDue }: CachedHead,
+  { index, state: whole, end, ...parts }: CachedHead,
   before: CachedHead | undefined,
 ): void {
   const known = index.base?.state === before?.state ? before?.state : undefined;
   const state = leanState(whole, known);
-  cache?.set(agentId, { index: index.continued(state), state, end, blobs, values, snapshotDue });
+  cache?.set(agentId, { ...parts, index: index.continued(state), state, end });
 }
 
 type ReadParts = Pick<CachedHead, "blobs" | "values" | "snapshotDue">;
@@ -181,9 +181,11 @@ async function partsOf(
   agentId: string,
   references: BlobCells,
   before: CachedHead | undefined,
-): Promise<Pick<CachedHead, "blobs" | "values">> {
+): Promise<Pick<CachedHead, "blobs" | "values" | "lacksBlobs">> {
   const { blobs: known, values } = before ?? emptyParts();
   const missing = new Map([...references].filter(([reference]) => !known.has(reference)));
   if (missing.size === 0) return { blobs: known, values };
-  return { blobs: new Map([...known, ...(await fetchBlobs(log, agentId, missing))]), values };
+  const fetched = await fetchBlobs(log, agentId, missing);
+  const lacksBlobs = [...missing.keys()].some((reference) => typeof fetched.get(reference) !== "string");
+  return { blobs: new Map([...known, ...fetched]), values, lacksBlobs };
 }

@@ -11,8 +11,17 @@ export class CorruptBlobError extends AgentPersistenceError {
     /** The reference of the blob, such as `blob://<SHA-256>-<n>`. */
     readonly reference: string,
     found = "does not have the hash in its reference",
-    options?: ErrorCause,
+    options?: CorruptBlobOptions,
   ) {
-    super(`The content of ${reference} of agent ${quoted(agentId)} ${found}. Restore the file from a backup.`, options);
+    const place = options?.place === undefined ? "" : ` in ${options.place}`;
+    super(
+      `The content of ${reference} of agent ${quoted(agentId)}${place} ${found}. Restore it from a backup.`,
+      options,
+    );
   }
+}
+
+interface CorruptBlobOptions extends ErrorCause {
+  /** Where the content is, such as the path of a file. Absent: the message does not say. */
+  readonly place?: string | undefined;
 }

@@ -30,7 +30,7 @@ export class AgentBlobs implements BlobStore {
     const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
     if (bytes === undefined) return undefined;
     if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
-      throw new CorruptBlobError(agentId, reference);
+      throw new CorruptBlobError(agentId, reference, undefined, { place: path });
     return bytes;
   }
 

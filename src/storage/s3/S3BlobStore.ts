@@ -66,9 +66,11 @@ export class S3BlobStore implements BlobStore {
     assertAgentId(agentId);
     const hash = parseBlobReference(reference)?.hash;
     if (hash === undefined) return undefined;
-    const bytes = await this.#ask("get of a blob", agentId, async () => this.#read(await this.#at(agentId, reference)));
-    if (bytes && (await this.#sha256()).hex(bytes) !== hash) throw new CorruptBlobError(agentId, reference);
-    return bytes;
+    const at = await this.#at(agentId, reference);
+    const bytes = await this.#ask("get of a blob", agentId, () => this.#read(at));
+    if (!bytes || (await this.#sha256()).hex(bytes) === hash) return bytes;
+    const place = `the object ${at.Key} of the bucket ${at.Bucket}`;
+    throw new CorruptBlobError(agentId, reference, undefined, { place });
   }
 
   /** Reads the blob and puts it. @throws as `get` and `put` do. */

@@ -3,18 +3,23 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import { askAgain, type AskingAgain } from "./askAgain.ts";
 import { askTable } from "./askTable.ts";
 import type { LogTable, TableBlobs } from "./LogTable.ts";
 
-/** Blobs in a table, by agent and reference. */
+type Asked = Pick<LogTable, "name" | "reasonOf" | "adviceOn">;
+
+/** Blobs in a table, by agent and reference. The contents of one never change, so the table is asked again like for an append. */
 export class TableBlobStore implements BlobStore {
   readonly #blobs: TableBlobs;
-  readonly #table: Pick<LogTable, "name" | "reasonOf">;
+  readonly #table: Asked;
+  readonly #settings: AskingAgain;
   readonly #sha256: () => Promise<Sha256>;
 
-  constructor(blobs: TableBlobs, table: Pick<LogTable, "name" | "reasonOf">, sha256: () => Promise<Sha256>) {
+  constructor(blobs: TableBlobs, table: Asked, settings: AskingAgain, sha256: () => Promise<Sha256>) {
     this.#blobs = blobs;
     this.#table = table;
+    this.#settings = settings;
     this.#sha256 = sha256;
   }
 
@@ -33,8 +38,8 @@ export class TableBlobStore implements BlobStore {
     if (parsed === undefined) return undefined;
     const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
     if (bytes === undefined) return undefined;
-    if ((await this.#sha256()).hex(bytes) !== parsed.hash) throw new CorruptBlobError(agentId, reference);
-    return new Uint8Array(bytes);
+    if ((await this.#sha256()).hex(bytes) === parsed.hash) return new Uint8Array(bytes);
+    throw new CorruptBlobError(agentId, reference, undefined, { place: this.#table.name });
   }
 
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
@@ -51,6 +56,6 @@ export class TableBlobStore implements BlobStore {
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
-    return askTable(this.#table, operation, agentId, call);
+    return askAgain(this.#settings, () => askTable(this.#table, operation, agentId, call));
   }
 }

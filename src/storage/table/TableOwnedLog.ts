@@ -12,7 +12,8 @@ import { encodeAppend } from "../ownership/encodeAppend.ts";
 import type { Watchers } from "../ownership/Watchers.ts";
 import { LeaseRenewal } from "../ownership/LeaseRenewal.ts";
 import type { LogAppend, OwnedLog, StoredLines } from "../RecordLog.ts";
-import { askTable, isUncertain } from "./askTable.ts";
+import { askAgain } from "./askAgain.ts";
+import { askTable } from "./askTable.ts";
 import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
 import { type LastAppend, rowOf, stageLines } from "./stageLines.ts";
 import type { TableOwners } from "./TableOwners.ts";
@@ -37,8 +38,6 @@ export interface ClaimedLog extends TableLogEnd {
   readonly generation: number;
   readonly session: string;
 }
-
-const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 
 /**
  * A log in a table that this process owns. It stores one append at a time. If the answer to one is lost, it asks again: the
@@ -173,24 +172,10 @@ export class TableOwnedLog implements OwnedLog {
     await this.#orEnd(async () => {
       // The caller may act on the world once this append resolves, so the lease must not be nearly over.
       await this.#renewal.refresh();
-      if (!(await this.#isStored(row))) throw await this.#refusal(row.position - 1);
+      if (!(await askAgain(this.#backend, () => this.#storeOnce(row)))) throw await this.#refusal(row.position - 1);
     });
     this.#end = end;
     return end.position;
-  }
-
-  /** Asks until the table has answered, for `retryMs` at most. */
-  async #isStored(row: TableAppend): Promise<boolean> {
-    const { clock, retryMs } = this.#backend;
-    const giveUpAt = clock.monotonic() + retryMs;
-    for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      try {
-        return await this.#storeOnce(row);
-      } catch (error) {
-        if (!isUncertain(error) || clock.monotonic() >= giveUpAt) throw error;
-      }
-      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
-    }
   }
 
   /** Refused is also what an earlier attempt has stored: the row at its position then is this one. */

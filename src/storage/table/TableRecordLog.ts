@@ -41,8 +41,8 @@ export interface TableRecordLogOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Milliseconds for which an append is asked for again when the database was not reached or its answer was lost. Default
-   * 30,000; 0: not at all.
+   * Milliseconds for which an append, or a blob in the table, is asked for again when the database was not reached or its
+   * answer was lost. Default 30,000; 0: not at all.
    */
   readonly retryMs?: number | undefined;
   /** Where blobs are kept. Default: in the table. A table without blobs needs it. */
@@ -103,7 +103,7 @@ export class TableRecordLog implements RecordLog {
     this.#table = table;
     this.#settings = { table, owners, clock, leaseMs, retryMs, watchers: this.#watchers };
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
-    const own = table.blobs && new TableBlobStore(table.blobs, table, this.#sha256);
+    const own = table.blobs && new TableBlobStore(table.blobs, table, this.#settings, this.#sha256);
     this.blobs = options.blobs ?? own ?? noBlobStore;
     if (table.stage && table.publish) this.receive = (...given) => this.#receive(...given);
   }

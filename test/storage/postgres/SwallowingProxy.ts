@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** Stands between a client and a server, and can keep the next answer for itself and break the connection. */
 export class SwallowingProxy {
   swallowsNext = false;
+  /** Keeps the next answer too, but not the connection from looking alive. */
+  silencesNext = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -19,6 +21,11 @@ export class SwallowingProxy {
       server.on("close", () => client.destroy());
       client.on("data", (chunk) => server.write(chunk));
       server.on("data", (chunk) => {
+        if (this.silencesNext) {
+          this.silencesNext = false;
+          server.removeAllListeners("data").resume();
+          return;
+        }
         if (!this.swallowsNext) return void client.write(chunk);
         this.swallowsNext = false;
         client.destroy();

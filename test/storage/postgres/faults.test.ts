@@ -61,7 +61,7 @@ it("a stale writer stores nothing behind the one that took over while it appende
   for (const log of logs) await log.close();
 });
 
-it("an append whose answer never comes is stored once, and the run goes on", async () => {
+it("an append whose answer is lost with its connection is stored once, and the run goes on", async () => {
   const { proxy, url } = await SwallowingProxy.before(await databaseUrl());
   const client = poolOf(url, 1);
   const { log } = new PostgresPersistenceStorageProvider({ client, schema: newSchema() });
@@ -75,6 +75,27 @@ it("an append whose answer never comes is stored once, and the run goes on", asy
   await expectKept(log, acknowledged);
   await log.close();
   await client.end();
+  await proxy.close();
+});
+
+it("an append whose answer never comes is stored once, when the client gives up", async () => {
+  const { proxy, url } = await SwallowingProxy.before(await databaseUrl());
+  const pool = poolOf(url, 1);
+  const client = {
+    // Only the statement without an answer has a short time: the others may take theirs.
+    query: (text: string, values: unknown[] = []) =>
+      pool.query({ text, values, ...(proxy.silencesNext && { query_timeout: 100 }) }),
+  };
+  const { log } = new PostgresPersistenceStorageProvider({ client, schema: newSchema() });
+  const owned = await log.open("a", processOwner());
+  const acknowledged: number[] = [];
+  for (let n = 1; n <= 3; n++) {
+    proxy.silencesNext = true;
+    expect(await appendUntil(owned, 2 * n, acknowledged)).toBeUndefined();
+  }
+  await expectKept(log, acknowledged);
+  await log.close();
+  await pool.end();
   await proxy.close();
 });
 

@@ -42,7 +42,7 @@ export class MemoryTable implements LogTable {
   readonly blobs: NonNullable<LogTable["blobs"]> = {
     put: (agentId, reference, bytes) =>
       this.#write("put", () => void this.agent(agentId).blobs.set(reference, bytes.slice())),
-    get: async (agentId, reference) => this.agents.get(agentId)?.blobs.get(reference),
+    get: (agentId, reference) => this.#read("get", () => this.agents.get(agentId)?.blobs.get(reference)),
     copy: (agentId, reference, toAgentId) =>
       this.#write("copy", () => {
         const bytes = this.agents.get(agentId)?.blobs.get(reference);

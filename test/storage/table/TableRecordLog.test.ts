@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import {
   LogPersistenceStorageProvider,
+  type BlobStore,
   type ProcessIdentity,
   TableRecordLog,
   type LogOwner,
@@ -109,6 +110,42 @@ describe("an append whose outcome is unknown", () => {
     });
     expect(owned.lost.aborted).toBe(true);
     expect(await positions(log)).toEqual([1]);
+  });
+});
+
+describe("a blob that the database does not answer for", () => {
+  const bytes = new Uint8Array([1]);
+
+  it.each([
+    ["put", (blobs: BlobStore) => blobs.put("a", 1, bytes)],
+    ["get", (blobs: BlobStore, reference: string) => blobs.get("a", reference)],
+    ["copy", (blobs: BlobStore, reference: string) => blobs.copy?.("a", reference, "b")],
+    ["delete", (blobs: BlobStore, reference: string) => blobs.delete("a", reference)],
+  ])("is asked for again for `retryMs`: %s", async (method, act) => {
+    const { table, clock, log } = made({ retryMs: 10_000 });
+    const reference = await log.blobs.put("a", 1, bytes);
+    let failures = 5;
+    table.onCall = (called) => {
+      if (called === method && failures-- > 0) throw connectionLost();
+    };
+    table.losesAnswer = true;
+    expect(await settle(clock, Promise.resolve(act(log.blobs, reference)))).toMatchObject({ status: "fulfilled" });
+    expect(failures).toBeLessThan(0);
+    failures = Infinity;
+    expect(await settle(clock, Promise.resolve(act(log.blobs, reference)))).toMatchObject({
+      reason: { code: "storage_failed", reason: "unavailable", cause: { code: "ECONNRESET" } },
+    });
+  });
+
+  it("is found after a put that was answered late, and gone after such a removal", async () => {
+    const { table, clock, log } = made();
+    table.losesAnswer = true;
+    const put = await settle(clock, log.blobs.put("a", 1, bytes));
+    const reference = put.status === "fulfilled" ? put.value : "";
+    expect(await log.blobs.get("a", reference)).toEqual(bytes);
+    table.losesAnswer = true;
+    expect(await settle(clock, log.blobs.delete("a", reference))).toMatchObject({ status: "fulfilled" });
+    expect(await log.blobs.get("a", reference)).toBeUndefined();
   });
 });
 
