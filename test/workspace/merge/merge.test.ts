@@ -7,7 +7,7 @@ import { randomVersions } from "./randomVersions.ts";
 import { longVersions, repeatedVersions } from "./repeatedVersions.ts";
 
 const soak = process.env["SOAK"] === "1";
-const cases = soak ? 2_000 : 150;
+const cases = soak ? 800 : 150;
 const longCases = soak ? 100 : 3;
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
 const joined = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
