@@ -57,8 +57,8 @@ const optionsSchema = strictOptions({ agentId: z.unknown().optional() });
  * comes. All of it is checked before anything counts: until then there is no such agent here.
  *
  * Under the same id, an agent that was exported with `move` can run here at once; importing the same move again gives the
- * receipt again, and changes nothing. Any other is a copy: it runs only once
- * `takeOver: true` is given to `run` or `resume`, since two agents of one id would act. Under another id it is a fork.
+ * receipt again, and changes nothing. Any other is a copy: it runs only once `takeOver: true` is given to `run` or `resume`,
+ * since two agents of one id would act. Under another id it is a fork.
  *
  * @param stream the archive, in pieces of any size.
  * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError; InvalidInputError for a stream that is

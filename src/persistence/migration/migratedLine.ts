@@ -47,7 +47,8 @@ const lineSchema = strictOptions({
  *
  * @param root the node that the line visits with all that is in it; "": it is no branch.
  * @param at.signal ends the wait for a migration.
- * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError, UnknownToolError for what the code now does not accept
+ * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError,
+ * UnknownToolError for what the code now does not accept
  */
 export async function migratedLine(
   line: FittedLine,

@@ -19,8 +19,9 @@ export interface LineMigration extends LinePlan {
  *
  * @param lines each after the line that it is nested in.
  * @param signal ends the wait for a migration.
- * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError for what the
- * code now does not accept; ToolCallInDoubtError while a call of a visit is in doubt whose node has other schemas
+ * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError,
+ * UnknownToolError, BranchesChangedError for what the code now does not accept; ToolCallInDoubtError while a call of a visit
+ * is in doubt whose node has other schemas
  */
 export async function planMigration(
   lines: readonly FittedLine[],

@@ -164,9 +164,7 @@ async function readStored(
     const data =
       checkpointId === undefined
         ? await setup.storage.getLatestCheckpoint(agentId)
-        : ((await setup.storage.getCheckpoints(agentId)).find(
-            (stored) => stored.checkpointId === checkpointId || stored.name === checkpointId,
-          ) ?? (await readFound(setup, agentId, checkpointId)));
+        : await readFound(setup, agentId, checkpointId);
     return { data, lines: data?.branches ? await openLinesIn(setup, data) : [], end };
   } catch (error) {
     if (!isDamage(error)) throw error;

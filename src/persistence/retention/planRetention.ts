@@ -43,8 +43,8 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
 }
 
 /**
- * Whether there may be something to do for an agent, as far as its summary tells: it misses no agent that has, except those that may not run here. What is in
- * progress makes checkpoints that its summary does not count.
+ * Whether there may be something to do for an agent, as far as its summary tells: it misses no agent that has, except those
+ * that may not run here. What is in progress makes checkpoints that its summary does not count.
  */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,

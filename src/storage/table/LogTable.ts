@@ -46,8 +46,9 @@ export interface LogTable {
   /** Removes appends, if the owner is still the one of this generation; otherwise resolves to false. */
   remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean>;
   /**
-   * Removes all appends, also staged ones, the summary, the blobs and the owner, if the owner is still the one of this generation; otherwise
-   * resolves to false. The generation stays, and the position of the last append becomes the `start` of the next log.
+   * Removes all appends, also staged ones, the summary, the blobs and the owner, if the owner is still the one of this
+   * generation; otherwise resolves to false. The generation stays, and the position of the last append becomes the `start`
+   * of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
   /**

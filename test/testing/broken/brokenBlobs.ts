@@ -1,7 +1,7 @@
-import type { RecordLog } from "../../src/storage/RecordLog.ts";
-import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
+import type { RecordLog } from "../../../src/storage/RecordLog.ts";
+import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
-import { delegatingLog, delegatingOwner } from "./delegatingLog.ts";
+import { delegatingLog, delegatingOwner } from "../delegatingLog.ts";
 
 const tooEarly = "keeps the blobs of earlier owners, and those that a prune does not concern";
 

@@ -3,7 +3,7 @@ import {
   persistenceStorageProviderConformance,
   recordLogConformance,
   type ConformanceTest,
-} from "../../src/testing.ts";
+} from "../../../src/testing.ts";
 import { brokenBlobs } from "./brokenBlobs.ts";
 import { brokenLists } from "./brokenLists.ts";
 import { brokenLogs } from "./brokenLogs.ts";
@@ -11,8 +11,8 @@ import { brokenOwnerships } from "./brokenOwnerships.ts";
 import { brokenProviders } from "./brokenProviders.ts";
 import { brokenReceivers } from "./brokenReceivers.ts";
 import { brokenTables } from "./brokenTables.ts";
-import { inMemory } from "./log/logsUnderTest.ts";
-import { failuresOf, illToldFailures } from "./failuresOf.ts";
+import { inMemory } from "../log/logsUnderTest.ts";
+import { failuresOf, illToldFailures } from "../failuresOf.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 

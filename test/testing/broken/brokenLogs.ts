@@ -1,6 +1,6 @@
-import { PositionConflictError } from "../../src/errors/storage/PositionConflictError.ts";
-import type { RecordLog } from "../../src/storage/RecordLog.ts";
-import type { RecordLogHarness } from "../../src/testing.ts";
+import { PositionConflictError } from "../../../src/errors/storage/PositionConflictError.ts";
+import type { RecordLog } from "../../../src/storage/RecordLog.ts";
+import type { RecordLogHarness } from "../../../src/testing.ts";
 import {
   changed,
   filtered,
@@ -17,9 +17,9 @@ import {
   storingWhatItRefuses,
   withTwoOwners,
   writeAnyhow,
-} from "./log/alteredLogs.ts";
+} from "../log/alteredLogs.ts";
 
-import { inDatabase } from "./log/logsUnderTest.ts";
+import { inDatabase } from "../log/logsUnderTest.ts";
 
 /** A log with one mistake, and the test that must find it. */
 export interface BrokenLog {

@@ -1,6 +1,6 @@
-import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
-import type { PersistenceStorageProvider } from "../../src/storage/PersistenceStorageProvider.ts";
-import type { ProviderHarness } from "../../src/testing.ts";
+import type { AgentCheckpointData } from "../../../src/checkpoint/data/AgentCheckpointData.ts";
+import type { PersistenceStorageProvider } from "../../../src/storage/PersistenceStorageProvider.ts";
+import type { ProviderHarness } from "../../../src/testing.ts";
 import {
   assigned,
   bufferingOne,
@@ -15,7 +15,7 @@ import {
   saving,
   savingLater,
 } from "./alteredProviders.ts";
-import { TextProvider } from "./TextProvider.ts";
+import { TextProvider } from "../TextProvider.ts";
 
 type Data = AgentCheckpointData;
 

@@ -1,6 +1,6 @@
-import type { AgentSummary, ListOptions, RecordLog } from "../../src/storage/RecordLog.ts";
+import type { AgentSummary, ListOptions, RecordLog } from "../../../src/storage/RecordLog.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
-import { changed, filtered, listing } from "./log/alteredLogs.ts";
+import { changed, filtered, listing } from "../log/alteredLogs.ts";
 
 const several = "lists several statuses, what is free, what is due and what is old, where it narrows";
 const sorted = "sorts by the bytes of the UTF-8 of order";

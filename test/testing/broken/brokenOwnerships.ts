@@ -1,6 +1,6 @@
 import type { BrokenLog } from "./brokenLogs.ts";
-import { checksumOf, Database } from "./database/Database.ts";
-import { inDatabase } from "./log/logsUnderTest.ts";
+import { checksumOf, Database } from "../database/Database.ts";
+import { inDatabase } from "../log/logsUnderTest.ts";
 import {
   everyInstance,
   everyOwner,
@@ -9,7 +9,7 @@ import {
   skippingDamage,
   startingOver,
   trustingAnyone,
-} from "./log/mistakenLogs.ts";
+} from "../log/mistakenLogs.ts";
 
 const silent = "lets another own when the owner is silent, under a higher generation";
 const replaced = "stores nothing for an owner that was replaced, and tells it so";

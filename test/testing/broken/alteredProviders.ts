@@ -1,6 +1,6 @@
-import type { AgentCheckpointData } from "../../src/checkpoint/data/AgentCheckpointData.ts";
-import type { PersistenceStorageProvider } from "../../src/storage/PersistenceStorageProvider.ts";
-import { TextProvider } from "./TextProvider.ts";
+import type { AgentCheckpointData } from "../../../src/checkpoint/data/AgentCheckpointData.ts";
+import type { PersistenceStorageProvider } from "../../../src/storage/PersistenceStorageProvider.ts";
+import { TextProvider } from "../TextProvider.ts";
 
 type Data = AgentCheckpointData;
 type Provider = PersistenceStorageProvider;
