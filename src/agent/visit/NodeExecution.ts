@@ -65,8 +65,8 @@ export class NodeExecution {
   /** Created when the signal is read: most nodes never read it. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  /** Set when the run moved, waits, or was aborted and its grace period is over. */
-  #closed: { readonly reason: unknown } | undefined;
+  /** Gives the reason. Set when the node was left, and when the run moved, waits, or was aborted and its grace period is over. */
+  #closed: (() => unknown) | undefined;
   #isMoved = false;
   #isLeft = false;
   #mayLeaveUnanswered = false;
@@ -105,7 +105,7 @@ export class NodeExecution {
 
   /** @throws ExecutionMovedError, RunSuspendedError, or the reason of an abort when the visit is closed. */
   assertOpen(): void {
-    if (this.#closed) throw this.#closed.reason;
+    if (this.#closed) throw this.#closed();
   }
 
   /** {@link PendingWork.start} in an open visit: a move or an abort of the run interrupts the work. */
@@ -170,7 +170,7 @@ export class NodeExecution {
     if (this.#isLeft) return;
     const { ms, clock } = this.run.abortGrace;
     this.#cancelGrace = clock.after(ms, () => {
-      this.#closed ??= { reason };
+      this.#closed ??= () => reason;
       this.pending.detach(reason);
       this.#leave(undefined);
     });
@@ -197,14 +197,14 @@ export class NodeExecution {
     if (this.#isMoved) return;
     this.#isMoved = true;
     const reason = new ExecutionMovedError(this.nodeId);
-    this.#closed = { reason };
+    this.#closed = () => reason;
     this.#abort(reason, except);
     this.pending.detach(reason);
   }
 
-  /** The run has left the node: its contexts are closed. */
+  /** The run has left the node: its contexts are closed. An error takes longer to make than the rest of a visit. */
   end(): void {
-    this.#closed ??= { reason: new ExecutionMovedError(this.nodeId) };
+    this.#closed ??= () => new ExecutionMovedError(this.nodeId);
   }
 
   /** {@link close}, then waits for pending work. Resolves to the ids of tool calls that did not end in time. */
@@ -229,7 +229,7 @@ export class NodeExecution {
     this.#isWatching = false;
     const { openRequests, hasWaitingAgents } = this.pending;
     if ((openRequests.length === 0 && !hasWaitingAgents) || this.#isMoved || this.#aborted) return;
-    this.#closed = { reason: new RunSuspendedError(this.nodeId) };
+    this.#closed = () => new RunSuspendedError(this.nodeId);
     this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
   }
 

@@ -1,6 +1,7 @@
 import type { TableAppend, TablePublication, TableSummary } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
 import type { PostgresNames } from "./postgresNames.ts";
+import { putSummary } from "./putSummary.ts";
 import { textBytes } from "./postgresValues.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
 
@@ -30,13 +31,11 @@ export class PostgresWrites {
       SELECT pg_notify('${channel}', '') FROM ${summaries} JOIN head ON agent = key WHERE status IN (${claimable})`;
   }
 
-  /** One row, and the summary with it. It renews the lease. */
+  /** One row, and the summary with it. It renews the lease. A function of the schema, so that a connection plans it once. */
   append(append: TableAppend): PostgresStatement {
     const { values, given } = valueList(2);
-    const position = given(append.position, "bigint");
-    const head = this.head(`position = ${position}, renewed = now()`, `a.position = ${position} - 1`);
-    const sql = `WITH head AS (${head} RETURNING key)${this.#summary(append, given)} ${this.#insert(append, given)}`;
-    return { sql, values };
+    const rest = [...rowValues(append, given), ...summaryValues(append.summary, given)];
+    return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
   }
 
   /** `$3`: the ranges. */
@@ -109,29 +108,30 @@ export class PostgresWrites {
   }
 
   #insert(append: TableAppend, given: Given): string {
-    const values = [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.line, "bytea")];
     return `INSERT INTO ${this.#names.appends} (agent, position, mark, line)
-      SELECT key, ${values.join(", ")} FROM head RETURNING agent`;
+      SELECT key, ${rowValues(append, given).join(", ")} FROM head RETURNING agent`;
   }
 
   #summary({ summary }: TableAppend, given: Given): string {
-    return summary === undefined ? "" : `, summary AS (${this.#putSummary(summary, given)})`;
+    if (summary === undefined) return "";
+    const values = summaryValues(summary, given).join(", ");
+    return `, summary AS (${putSummary(this.#names, `SELECT key, $1::bytea, ${values} FROM head`)})`;
   }
+}
 
-  #putSummary({ status, order, dueAt, updatedAt, text }: TableSummary, given: Given): string {
-    const values = [
-      given(JSON.stringify(status), "text"),
-      given(textBytes(order), "bytea"),
-      "$1::bytea",
-      given(dueAt ?? null, "bigint"),
-      given(updatedAt, "bigint"),
-      given(text, "text"),
-    ];
-    return `INSERT INTO ${this.#names.summaries} (agent, status, place, name, due, updated, summary)
-      SELECT key, ${values.join(", ")} FROM head
-      ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,
-        due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
-  }
+function rowValues(append: TableAppend, given: Given): string[] {
+  return [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.line, "bytea")];
+}
+
+/** In the order of the columns; without a summary each is NULL. */
+function summaryValues(summary: TableSummary | undefined, given: Given): string[] {
+  return [
+    given(summary ? JSON.stringify(summary.status) : null, "text"),
+    given(summary ? textBytes(summary.order) : null, "bytea"),
+    given(summary?.dueAt ?? null, "bigint"),
+    given(summary?.updatedAt ?? null, "bigint"),
+    given(summary?.text ?? null, "text"),
+  ];
 }
 
 /** The values of a statement behind the first so many, which are given elsewhere. */

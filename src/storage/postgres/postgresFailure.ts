@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, StorageFailure>> = {
 };
 
 const grants =
-  "Grant the role of the client USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables. To make them, it also needs CREATE.";
+  "Grant the role of the client USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, and EXECUTE on its functions. To make them, it also needs CREATE.";
 const noTables =
   "The tables are gone, or of another version. Run migrate() of the storage, or the statements of postgresMigrations(), with a role that may create tables.";
 const noNames =
@@ -35,6 +35,7 @@ const advice: Readonly<Record<string, string>> = {
   "42P01": noTables,
   "3F000": noTables,
   "42703": noTables,
+  "42883": noTables,
   // A statement with this name is not there, or is another one.
   "26000": noNames,
   "42P05": noNames,

@@ -1,5 +1,6 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { appendFunction } from "./appendFunction.ts";
 import { defaultSchema, postgresNames, type PostgresNames, quoteText, schemaName } from "./postgresNames.ts";
 
 /** One step from an older schema to a newer one. */
@@ -11,7 +12,7 @@ export interface PostgresMigration {
 }
 
 /** The newest version. */
-export const postgresVersion = 1;
+export const postgresVersion = 2;
 
 /** Held while a process migrates: the text `agent_pe` as a number. */
 const migrationLock = "x'6167656e745f7065'::bigint";
@@ -31,7 +32,10 @@ export function postgresMigrations(options: { readonly schema?: string | undefin
   const { schema = defaultSchema } = options;
   const names = postgresNames(schema);
   const record = (version: number) => `INSERT INTO ${names.migrations} (version) VALUES (${version})`;
-  return [{ version: 1, statements: [schemaStatement(schema, names), ...firstTables(names), record(1)] }];
+  return [
+    { version: 1, statements: [schemaStatement(schema, names), ...firstTables(names), record(1)] },
+    { version: 2, statements: [appendFunction(names), record(2)] },
+  ];
 }
 
 /**

@@ -25,20 +25,23 @@ export interface PostgresNames {
   readonly appends: string;
   readonly summaries: string;
   readonly blobs: string;
+  /** The function that adds an append. */
+  readonly append: string;
   /** Not quoted: lower case letters, digits and underscores. */
   readonly channel: string;
 }
 
 export function postgresNames(schema: string): PostgresNames {
   const quoted = quoteName(schema);
-  const table = (name: string) => `${quoted}.agent_persistence_${name}`;
+  const named = (name: string) => `${quoted}.agent_persistence_${name}`;
   return {
     schema: quoted,
-    migrations: table("migrations"),
-    agents: table("agents"),
-    appends: table("appends"),
-    summaries: table("summaries"),
-    blobs: table("blobs"),
+    migrations: named("migrations"),
+    agents: named("agents"),
+    appends: named("appends"),
+    summaries: named("summaries"),
+    blobs: named("blobs"),
+    append: named("append"),
     channel: channelOf(schema),
   };
 }

@@ -240,7 +240,7 @@ describe("the tables of a Postgres storage", () => {
     await Promise.all(clients.map(async (client) => (await storageIn({ client, schema })).migrate()));
     expect(await tablesIn(schema)).toBe(5);
     const versions = await (await pool()).query(`SELECT version FROM ${schema}.agent_persistence_migrations`);
-    expect(versions.rows).toEqual([{ version: 1 }]);
+    expect(versions.rows).toEqual([{ version: 1 }, { version: 2 }]);
     await Promise.all(clients.map((client) => client.end()));
   });
 
@@ -258,14 +258,25 @@ describe("the tables of a Postgres storage", () => {
     const schema = newSchema();
     const storage = await storageIn({ schema, migrate: false });
     const message = expect.stringContaining("Run migrate() of the storage, or the statements of postgresMigrations()");
-    const failed = { code: "storage_not_ready", found: 0, needed: 1, message };
+    const failed = { code: "storage_not_ready", found: 0, needed: 2, message };
     await expect(storage.log.open("a", processOwner())).rejects.toMatchObject(failed);
     await storage.migrate();
     const owned = await storage.log.open("a", processOwner());
     await owned.release();
-    await (await pool()).query(`INSERT INTO ${schema}.agent_persistence_migrations (version) VALUES (2)`);
-    const newer = { code: "unsupported_format", found: 2, supported: 1 };
+    await (await pool()).query(`INSERT INTO ${schema}.agent_persistence_migrations (version) VALUES (3)`);
+    const newer = { code: "unsupported_format", found: 3, supported: 2 };
     await expect((await logIn({ schema })).owner("a")).rejects.toMatchObject(newer);
+  });
+
+  it("of an older version are refused without a migration, and brought to the newest by one", async () => {
+    const [schema, admin] = [newSchema(), await pool()];
+    const [first] = postgresMigrations({ schema });
+    for (const statement of first?.statements ?? []) await admin.query(statement);
+    const refused = (await logIn({ schema, migrate: false })).owner("a");
+    await expect(refused).rejects.toMatchObject({ code: "storage_not_ready", found: 1, needed: 2 });
+    const owned = await (await logIn({ schema })).open("a", processOwner());
+    await appendText(owned, "x", { summary: exampleSummary("a", "queued") });
+    expect(owned.position).toBe(1);
   });
 
   it("can be made by another role, with the statements of postgresMigrations(), for one that may create nothing", async () => {
