@@ -166,6 +166,7 @@ export { triggers } from "./persistence/triggers/triggers.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";
+export type { Telemetry } from "./telemetry/Telemetry.ts";
 export { exportAgent, type ExportOptions } from "./transfer/exportAgent.ts";
 export { cancelMove, finishMove } from "./transfer/finishMove.ts";
 export { importAgent, type ImportOptions, type ImportReport } from "./transfer/importAgent.ts";

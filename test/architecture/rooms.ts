@@ -22,7 +22,7 @@ export const floors: readonly (readonly string[])[] = [
   ["internal/options", "node", "checkpoint"],
   ["checkpoint/values"],
   ["checkpoint/records", "checkpoint/messages"],
-  ["checkpoint/format", "checkpoint/lines"],
+  ["checkpoint/format", "checkpoint/lines", "telemetry"],
   ["checkpoint/state"],
   ["checkpoint/data"],
   ["checkpoint/pruning", "checkpoint/moment"],
