@@ -118,6 +118,7 @@ export { StorageNotListableError } from "./errors/storage/StorageNotListableErro
 export { UnreadableValueError } from "./errors/storage/UnreadableValueError.ts";
 export { UnsupportedFormatError } from "./errors/storage/UnsupportedFormatError.ts";
 export { UnsupportedRecordError } from "./errors/storage/UnsupportedRecordError.ts";
+export { type LogShapeName, WrongShapeError } from "./errors/storage/WrongShapeError.ts";
 export { InverseMissingError } from "./errors/toolCall/InverseMissingError.ts";
 export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts";
 export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";

@@ -6,7 +6,8 @@ import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { type ReadEntries, readEntries } from "../storage/readEntries.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import type { Appended, AppendQueue } from "./AppendQueue.ts";
+import type { Appended } from "./shape/AppendQueue.ts";
+import type { LogWriter } from "./shape/LogWriter.ts";
 
 /** Of all that was appended, so much more has to be there before the log is read again. That bounds what is read in all. */
 const leastShare = 1 / 16;
@@ -29,15 +30,15 @@ interface SnapshotJournal {
 export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
   readonly #log: RecordLog;
-  readonly #queue: AppendQueue;
+  readonly #writer: LogWriter<AgentRecord>;
   #making: Promise<void> | undefined;
   #retryBytes = 0;
   #isClosed = false;
 
-  constructor(journal: SnapshotJournal, log: RecordLog, queue: AppendQueue) {
+  constructor(journal: SnapshotJournal, log: RecordLog, writer: LogWriter<AgentRecord>) {
     this.#journal = journal;
     this.#log = log;
-    this.#queue = queue;
+    this.#writer = writer;
   }
 
   /** Begins to make one if it is due. */
@@ -67,7 +68,7 @@ export class HeadSnapshots {
   async #make(): Promise<void> {
     const { agentId, snapshotDue, storedBytes, unreadBytes, writer } = this.#journal;
     this.#retryBytes = unreadBytes + leastShare * storedBytes;
-    const following = this.#queue.follow();
+    const following = this.#writer.follow();
     try {
       const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
       if (this.#isClosed) return;
@@ -82,7 +83,7 @@ export class HeadSnapshots {
     }
   }
 
-  #continued({ index }: ReadEntries, appended: readonly Appended[]): LogProjection {
+  #continued({ index }: ReadEntries, appended: readonly Appended<AgentRecord>[]): LogProjection {
     const { generation } = this.#journal;
     for (const append of appended) index.add({ ...append, generation, id: "", checksum: "", prev: "" });
     return index;

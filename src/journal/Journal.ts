@@ -1,6 +1,7 @@
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
+import { leanRecords } from "../checkpoint/format/leanRecords.ts";
 import { entryBytes } from "../checkpoint/format/entryBytes.ts";
 import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
@@ -14,10 +15,8 @@ import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { Clock } from "../internal/Clock.ts";
-import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
-import { blobsAtOnce } from "../storage/BlobStore.ts";
 import { type AgentHead, readHead } from "../storage/readHead.ts";
 import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
@@ -27,16 +26,17 @@ import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { assertCustody, type CustodyUse } from "./custody/assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
-import { AppendQueue, type AppendListener } from "./AppendQueue.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { Places } from "./Places.ts";
+import type { AppendListener } from "./shape/AppendQueue.ts";
+import { LogWriter } from "./shape/LogWriter.ts";
 
 export interface JournalOptions {
   readonly storage: LogStorage;
   readonly agentId: string;
   readonly clock: Clock;
   /** Creates the listener for durable appends. Absent: none. */
-  readonly listener?: (generation: number, index: LogProjection) => AppendListener;
+  readonly listener?: (generation: number, index: LogProjection) => AppendListener<AgentRecord>;
   /** The most that a checkpoint may add to the log, in bytes. */
   readonly maxCheckpointBytes: number;
   /** `take_over`: a copy may run from now on. `move`: an agent that is moving may be opened. Default: neither. */
@@ -80,7 +80,7 @@ export class Journal implements AsyncDisposable {
   snapshotDue: SnapshotDue;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
-  readonly #queue: AppendQueue;
+  readonly #log: LogWriter<AgentRecord>;
   readonly #headSnapshots: HeadSnapshots;
   /** By lane, what was appended since this journal was opened, snapshots aside, with the blobs that it refers to. */
   readonly #valueBytes = new Map<number, number>();
@@ -121,9 +121,9 @@ export class Journal implements AsyncDisposable {
     this.#recordLog = log;
     this.#owned = owned;
     const onAppended = options.listener?.(owned.generation, index) ?? (() => {});
-    const { blobs } = log;
-    this.#queue = new AppendQueue(owned, { blobs, agentId: this.agentId, compressThresholdBytes, onAppended });
-    this.#headSnapshots = new HeadSnapshots(this, log, this.#queue);
+    const { agentId } = this;
+    this.#log = new LogWriter({ log, owned, agentId, compressThresholdBytes, stored: leanRecords, onAppended });
+    this.#headSnapshots = new HeadSnapshots(this, log, this.#log);
   }
 
   /**
@@ -167,16 +167,16 @@ export class Journal implements AsyncDisposable {
   }
 
   get position(): number {
-    return this.#queue.position;
+    return this.#log.position;
   }
 
   get generation(): number {
-    return this.#owned.generation;
+    return this.#log.generation;
   }
 
   /** Aborted when this journal has lost ownership of the log. */
   get lost(): AbortSignal {
-    return this.#owned.lost;
+    return this.#log.lost;
   }
 
   /** The interrupted append that the open skipped; `undefined`: there was none. */
@@ -195,7 +195,7 @@ export class Journal implements AsyncDisposable {
 
   /** True after a failed append: nothing more can be written. */
   get failed(): boolean {
-    return this.#queue.failure !== undefined;
+    return this.#log.failed;
   }
 
   /** The agent's status, after everything appended so far. */
@@ -220,7 +220,7 @@ export class Journal implements AsyncDisposable {
     const changed = current !== before.current || task !== before.task || custody !== before.custody;
     const counted = current?.status !== "in_progress" && this.nextVersion !== this.#listedVersion;
     const summary = changed || counted ? this.#summary() : undefined;
-    this.#queue.push(records, this.writer.takeUploads(records), {
+    this.#log.push(records, this.writer.takeUploads(records), {
       snapshot,
       bytes,
       last,
@@ -285,7 +285,7 @@ export class Journal implements AsyncDisposable {
   async prune(record: PrunedRecord): Promise<void> {
     await this.#headSnapshots.close();
     const summary = agentSummary(this.agentId, this.#statusState);
-    this.#queue.push([record], [], summary && { summary });
+    this.#log.push([record], [], summary && { summary });
     await this.durable();
     this.pruned = [this.nextVersion - 1, keptBy(record)];
     this.unreadBytes = estimateBytes(record);
@@ -293,34 +293,28 @@ export class Journal implements AsyncDisposable {
     this.writer.forgetContents(new Set(contentsIn(record)));
   }
 
-  /**
-   * Removes what a durable pruning omitted, blobs first: if a crash or a full disk interrupts this, the appends that remain
-   * show that it must be repeated.
-   */
+  /** Removes what a durable pruning omitted, as {@link LogWriter.removePruned}. The summary counts checkpoints again. */
   async removePruned(blobs: readonly string[]): Promise<void> {
-    const store = this.#recordLog.blobs;
-    await forEachAtOnce(blobs, blobsAtOnce, (reference) => store.delete(this.agentId, reference));
-    await this.#owned.prune();
+    await this.#log.removePruned(blobs);
     const summary = this.#summary();
-    if (summary) this.#queue.push([], [], { summary });
+    if (summary) this.#log.push([], [], { summary });
     await this.durable();
   }
 
   /** Deletes the agent and all its data. The journal cannot be used afterwards. */
   async drop(): Promise<void> {
     await this.#headSnapshots.close();
-    await this.durable();
-    await this.#owned.drop();
+    await this.#log.drop();
   }
 
   /** Resolves when everything appended so far is durable; rejects if that is uncertain. */
   durable(): Promise<void> {
-    return this.#queue.durable();
+    return this.#log.durable();
   }
 
   /** Resolves when there is room to append more. What does not wait until it is durable waits for this. */
   room(): Promise<void> {
-    return this.#queue.room();
+    return this.#log.room();
   }
 
   /** Reads the whole log, with everything appended so far. */
@@ -337,7 +331,7 @@ export class Journal implements AsyncDisposable {
       this.head?.[Symbol.dispose]();
     } finally {
       this.forgetHead();
-      await this.#owned.release();
+      await this.#log.release();
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { BlobUpload } from "../checkpoint/format/ValueWriter.ts";
+import type { BlobUpload } from "../checkpoint/format/BlobWriter.ts";
 import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import { gzip } from "../internal/gzip.ts";
 import { type BlobStore, blobsAtOnce } from "./BlobStore.ts";

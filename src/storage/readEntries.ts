@@ -5,12 +5,14 @@ import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
+import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
 import { UnsupportedRecordError } from "../errors/storage/UnsupportedRecordError.ts";
+import { WrongShapeError } from "../errors/storage/WrongShapeError.ts";
 import { Pace } from "../internal/Pace.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
@@ -75,15 +77,26 @@ export async function readEntriesAfter(
   return beginsAtSnapshot ? orDamage(log, agentId, () => indexed(stored, new LogProjection())) : undefined;
 }
 
-/** Stored entries, oldest first, pruned ones included if they are still there. Lets the event loop go on. */
+/**
+ * Stored entries of an agent, oldest first, pruned ones included if they are still there. Lets the event loop go on.
+ *
+ * @throws WrongShapeError when the log is no agent's.
+ */
 export async function readPaced(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
   const entries: Entry[] = [];
   for await (const entry of log.read(agentId, options)) {
+    assertOfAgent(agentId, entry);
     entries.push({ ...entry, records: wholeRecords(entry.records) });
     await pace.after(estimateBytes(entry.records));
   }
   return entries;
+}
+
+/** @throws WrongShapeError when an entry says that its log is no agent's. */
+export function assertOfAgent(agentId: string, { records }: Pick<Entry, "records">): void {
+  const found = records.find(isShapeRecord);
+  if (found !== undefined) throw new WrongShapeError(agentId, found.shape, "agent");
 }
 
 async function storedEntries(log: ReadableLog, agentId: string, options: ReadOptions): Promise<readonly Entry[]> {

@@ -39,7 +39,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file/takeover", "storage/file/summary"],
   ["storage/file/compact", "storage/file/salvage"],
   ["storage/file"],
-  ["journal/custody"],
+  ["journal/custody", "journal/shape"],
   ["journal"],
   ["transfer"],
   ["agent/context"],

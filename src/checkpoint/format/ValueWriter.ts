@@ -1,28 +1,13 @@
 import { concatenated } from "../../internal/bytes.ts";
-import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { blobCellsIn, packsIn } from "../records/blobReferences.ts";
 import type { Visit } from "../records/Visit.ts";
-import { type BlobCell, type Pack, textHashOf } from "../values/BlobCell.ts";
-import { estimateBytes } from "../values/estimateBytes.ts";
+import type { Pack } from "../values/BlobCell.ts";
+import { BlobWriter, type BlobUpload, type BlobWriterOptions } from "./BlobWriter.ts";
 import { type AnswerReference, encodeValue, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
-
-/** A large value or a pack on its way to the blob store. What refers to it is whole once `place` was called. */
-export interface BlobUpload {
-  readonly content: string | Uint8Array;
-  /** @param compressed true when the blob holds the text compressed. */
-  readonly place: (reference: string, compressed: boolean) => void;
-}
-
-interface WaitingUpload extends BlobUpload {
-  /** What a record refers to it by. */
-  readonly target: BlobCell | Pack;
-  /** Absent: a pack. */
-  readonly hash?: string;
-}
 
 /** An answer that is in the log. */
 interface NotedAnswer {
@@ -38,18 +23,11 @@ interface VisitOutputs {
   readonly older: ReadonlyMap<string, unknown>;
 }
 
-/** Values up to this many bytes of UTF-8 JSON stay in the log. */
-export const defaultInlineThresholdBytes = 10 * 1024;
-
 /**
  * Writes the values of one log: each once. What is already in the log is referred to: an answer where a message repeats
  * it, an outcome where a tool message does, a message where it is the input of a node. Large values become blobs.
  */
-export class ValueWriter {
-  readonly #sha256: Sha256;
-  readonly #threshold: number;
-  /** By the hash of their text: blobs that the log refers to already, and those on their way. */
-  readonly #blobs: Map<string, BlobCell>;
+export class ValueWriter extends BlobWriter {
   /** Hashes of the contents that packs of the log have already. */
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();
@@ -58,24 +36,10 @@ export class ValueWriter {
   #joinedLanes = new Set<number>();
   /** By lane. */
   #outputs = new Map<number, VisitOutputs>();
-  #uploads: WaitingUpload[] = [];
 
-  constructor(options: {
-    readonly sha256: Sha256;
-    readonly inlineThresholdBytes?: number;
-    /** Those that the log refers to already. */
-    readonly blobs?: Iterable<BlobCell>;
-    readonly contents?: Iterable<string>;
-  }) {
-    this.#sha256 = options.sha256;
-    this.#threshold = options.inlineThresholdBytes ?? defaultInlineThresholdBytes;
-    this.#blobs = new Map([...(options.blobs ?? [])].map((cell) => [textHashOf(cell), cell]));
+  constructor(options: BlobWriterOptions & { readonly contents?: Iterable<string> }) {
+    super(options);
     this.#contents = new Set(options.contents);
-  }
-
-  /** @throws NotSerializableError */
-  value(value: unknown, subject: string): StoredValue {
-    return this.#externalise(encodeValue(value, subject));
   }
 
   /** @param lane the lane of the record that contains it. @throws NotSerializableError */
@@ -93,8 +57,8 @@ export class ValueWriter {
    */
   byValue(message: Message, subject: string): StoredValue {
     const slot = encodeValue(message, subject);
-    const isLargeResult = message.role === "tool" && isToolMessage(message) && this.#largeText(slot) !== undefined;
-    if (!isLargeResult) return this.#externalise(slot);
+    const isLargeResult = message.role === "tool" && isToolMessage(message) && this.largeText(slot) !== undefined;
+    if (!isLargeResult) return this.externalise(slot);
     return {
       $outcomes: message.content.map((content): StoredResult => {
         const result = content as ToolResultPart;
@@ -129,7 +93,7 @@ export class ValueWriter {
     return packsOf(added).map(({ bytes, contents: listed }) => {
       const pack = { blob: "", contents: listed };
       const place = (reference: string): void => void (pack.blob = reference);
-      this.#uploads.push({ target: pack, content: bytes, place });
+      this.upload({ target: pack, content: bytes, place });
       return pack;
     });
   }
@@ -189,24 +153,9 @@ export class ValueWriter {
     this.#outputs = new Map();
   }
 
-  /** Values were written that are not going to be stored after all. @param first how many uploads there were before them. */
-  withdrawUploads(first: number): void {
-    for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
-  }
-
-  /** Blobs that are gone: their contents are stored again when they come up. */
-  forgetBlobs(references: ReadonlySet<string>): void {
-    for (const [hash, [reference]] of this.#blobs) if (references.has(reference)) this.#blobs.delete(hash);
-  }
-
   /** Contents that are gone: they are packed again when they come up. @param kept hashes of those that are still there. */
   forgetContents(kept: ReadonlySet<string>): void {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
-  }
-
-  /** The number of blobs on their way. */
-  get uploads(): number {
-    return this.#uploads.length;
   }
 
   /**
@@ -214,11 +163,8 @@ export class ValueWriter {
    * these are refused, they are never put.
    */
   takeUploads(records: readonly AgentRecord[]): readonly BlobUpload[] {
-    if (this.#uploads.length === 0) return [];
-    const referred = new Set<object>(records.flatMap((record) => [...blobCellsIn(record), ...packsIn(record)]));
-    const taken = this.#uploads.filter(({ target }) => referred.has(target));
-    this.#uploads = this.#uploads.filter(({ target }) => !referred.has(target));
-    return taken;
+    if (this.uploads === 0) return [];
+    return this.take(new Set<object>(records.flatMap((record) => [...blobCellsIn(record), ...packsIn(record)])));
   }
 
   /** What is on the own lane, or on that of a joined branch, is referred to; what another line has is written again. */
@@ -251,30 +197,6 @@ export class ValueWriter {
       return stored ? { part } : { part, output: this.value(output, subject) };
     });
     return refers && isToolMessage(message) ? results : undefined;
-  }
-
-  #externalise(slot: StoredValue): StoredValue {
-    const text = this.#largeText(slot);
-    if (text === undefined) return slot;
-    const hash = this.#sha256.hex(text.text);
-    const known = this.#blobs.get(hash);
-    if (known) return { $blob: known };
-    const cell: BlobCell = ["", text.bytes];
-    const place = (reference: string, compressed: boolean): void => {
-      cell[0] = reference;
-      if (compressed) cell[2] = hash;
-    };
-    this.#blobs.set(hash, cell);
-    this.#uploads.push({ target: cell, hash, content: text.text, place });
-    return { $blob: cell };
-  }
-
-  /** The text of a value that is to be a blob. */
-  #largeText(slot: StoredValue): { readonly text: string; readonly bytes: number } | undefined {
-    if (estimateBytes(slot) * 3 <= this.#threshold) return undefined;
-    const text = JSON.stringify(slot);
-    const bytes = new TextEncoder().encode(text).length;
-    return bytes <= this.#threshold ? undefined : { text, bytes };
   }
 }
 

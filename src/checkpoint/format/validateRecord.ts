@@ -1,3 +1,22 @@
+import {
+  count,
+  type FieldList,
+  type FieldTest,
+  type FieldTests,
+  firstInvalid,
+  fraction,
+  like,
+  listOf,
+  mapOf,
+  object,
+  oneOf,
+  optional,
+  pair,
+  sized,
+  text,
+  time,
+  whole,
+} from "./fieldTests.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
@@ -5,51 +24,13 @@ import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
-type Test = (value: unknown) => boolean;
-type Shape = Readonly<Record<string, Test>>;
-type Fields = readonly (readonly [field: string, test: Test])[];
-
-const latestTime = 8.64e15;
-
-const text: Test = (value) => typeof value === "string";
-const count: Test = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const whole: Test = (value) => Number.isSafeInteger(value);
-const time: Test = (value) => typeof value === "number" && Math.abs(value) <= latestTime;
-const fraction: Test = (value) => typeof value === "number";
-const object: Test = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-const optional =
-  (test: Test): Test =>
-  (value) =>
-    value === undefined || test(value);
-const oneOf =
-  (...values: readonly string[]): Test =>
-  (value) =>
-    text(value) && values.includes(value as string);
-const listOf =
-  (test: Test): Test =>
-  (value) =>
-    Array.isArray(value) && value.every(test);
-const mapOf =
-  (test: Test): Test =>
-  (value) =>
-    object(value) && Object.values(value as object).every(test);
-const pair: Test = (value) => listOf(whole)(value) && (value as readonly unknown[]).length === 2;
-const sized: Test = (value) => {
-  const [hash, bytes, ...rest] = Array.isArray(value) ? (value as readonly unknown[]) : [];
-  return text(hash) && count(bytes) && rest.length === 0;
-};
-const like = (shape: Shape): Test => {
-  const fields = Object.entries(shape);
-  return (value) => object(value) && firstInvalid(value as object, fields) === undefined;
-};
-
 /** A name, as the public methods take it. */
-const givenName: Test = (value) =>
+const givenName: FieldTest = (value) =>
   text(value) && (value as string).length > 0 && (value as string).length <= 256 && !/^\d+-\d+$/.test(value as string);
-const isTrue: Test = (value) => value === true;
+const isTrue: FieldTest = (value) => value === true;
 const branchPlace = like({ parent: count, fork: count, branch: text });
 const callPlace = like({ parent: count, call: text });
-const place: Test = (value) => branchPlace(value) || callPlace(value);
+const place: FieldTest = (value) => branchPlace(value) || callPlace(value);
 
 const lane = { lane: count };
 const usage = optional(object);
@@ -208,10 +189,10 @@ const shapes = {
     nextVersion: optional(count),
     usage,
   },
-} satisfies Record<AgentRecord["kind"], Shape>;
+} satisfies Record<AgentRecord["kind"], FieldTests>;
 
-const fieldsOf: ReadonlyMap<string, Fields> = new Map(
-  Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<Test>(shape)]),
+const fieldsOf: ReadonlyMap<string, FieldList> = new Map(
+  Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<FieldTest>(shape)]),
 );
 
 /** What the next entry may begin with: the least version of a checkpoint, and the least number of a lane. */
@@ -300,9 +281,4 @@ function versionIn(record: LogRecord): number {
 /** Whether it is a checkpoint, or what is left of one. */
 function hasVersion(record: LogRecord): record is CheckpointRecord | EndedRecord {
   return record.kind === "checkpoint" || record.kind === "ended";
-}
-
-function firstInvalid(value: object, fields: Fields): string | undefined {
-  for (const [field, test] of fields) if (!test((value as Readonly<Record<string, unknown>>)[field])) return field;
-  return undefined;
 }

@@ -33,7 +33,8 @@ export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
   return found;
 }
 
-function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
+/** The blobs that contain a value. A cell without a reference is a blob that is not stored yet. */
+export function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
   if (typeof slot !== "object" || slot === null) return none;
   const key = envelopeKeyOf(slot);
   if (key === "$blob") {

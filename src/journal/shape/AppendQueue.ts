@@ -1,10 +1,9 @@
-import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
-import { leanRecords } from "../checkpoint/format/leanRecords.ts";
-import type { BlobUpload } from "../checkpoint/format/ValueWriter.ts";
-import { nextTurn } from "../internal/nextTurn.ts";
-import type { BlobStore } from "../storage/BlobStore.ts";
-import { putBlobs } from "../storage/putBlobs.ts";
-import type { AgentSummary, OwnedLog } from "../storage/RecordLog.ts";
+import type { BlobUpload } from "../../checkpoint/format/BlobWriter.ts";
+import type { LogRecord } from "../../checkpoint/records/Entry.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
+import type { BlobStore } from "../../storage/BlobStore.ts";
+import { putBlobs } from "../../storage/putBlobs.ts";
+import type { AgentSummary, OwnedLog } from "../../storage/RecordLog.ts";
 
 /** What is appended together with records. */
 export interface AppendOptions {
@@ -12,43 +11,49 @@ export interface AppendOptions {
   readonly snapshot?: boolean;
   /** About how many bytes the records take. Default: 0. */
   readonly bytes?: number;
+  /** Runs once this is durable, before the next append begins. Must not reject. Default: nothing. */
+  readonly afterwards?: () => Promise<void>;
   /** True when the caller queues nothing else in this turn of the event loop: the append then starts at once. */
   readonly last?: boolean;
 }
 
 /** Called with what was appended once it is durable, before `durable()` resolves. Must not throw. */
-export type AppendListener = (records: readonly AgentRecord[]) => void;
+export type AppendListener<Rec extends LogRecord> = (records: readonly Rec[]) => void;
 
 /** Records and the position of their append. */
-export interface Appended {
+export interface Appended<Rec extends LogRecord> {
   readonly position: number;
-  readonly records: readonly AgentRecord[];
+  readonly records: readonly Rec[];
 }
 
 /** What is appended from a moment on. */
-export interface Following {
+export interface Following<Rec extends LogRecord> {
   /** Of the last append that was acknowledged before. */
   readonly position: number;
   /** All of it until now, with what is in flight and what is queued under the positions that these get. */
-  readonly end: () => readonly Appended[];
+  readonly end: () => readonly Appended<Rec>[];
 }
 
 /** What waits to be appended is held in memory: from about this many bytes on, {@link AppendQueue.room} waits. */
 const mostWaitingBytes = 256 * 1024;
 
-interface AppendQueueOptions {
+/** What an {@link AppendQueue} needs besides its log. */
+export interface AppendQueueOptions<Rec extends LogRecord> {
   readonly blobs: BlobStore;
   readonly agentId: string;
   readonly compressThresholdBytes: number;
-  readonly onAppended: AppendListener;
+  /** The records of an append as they are stored. Default: as they are. */
+  readonly stored?: (records: readonly Rec[]) => readonly LogRecord[];
+  readonly onAppended: AppendListener<Rec>;
 }
 
-interface Batch {
-  readonly records: AgentRecord[];
+interface Batch<Rec extends LogRecord> {
+  readonly records: Rec[];
   readonly uploads: BlobUpload[];
   summary?: AgentSummary;
   snapshot: boolean;
   bytes: number;
+  afterwards?: () => Promise<void>;
   readonly done: Promise<void>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -58,17 +63,17 @@ interface Batch {
  * The only writer of a log. What is queued in one turn of the event loop goes in one append, and so does what is queued
  * while another append is in flight. After a failure nothing more is appended: the outcome of the failed one is unknown.
  */
-export class AppendQueue {
+export class AppendQueue<Rec extends LogRecord> {
   readonly #log: OwnedLog;
-  readonly #options: AppendQueueOptions;
+  readonly #options: AppendQueueOptions<Rec>;
   #position: number;
-  #open: Batch | undefined;
-  #inFlight: Batch | undefined;
+  #open: Batch<Rec> | undefined;
+  #inFlight: Batch<Rec> | undefined;
   #draining = false;
-  readonly #followers = new Set<Appended[]>();
+  readonly #followers = new Set<Appended<Rec>[]>();
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(log: OwnedLog, options: AppendQueueOptions) {
+  constructor(log: OwnedLog, options: AppendQueueOptions<Rec>) {
     this.#log = log;
     this.#options = options;
     this.#position = log.position;
@@ -85,13 +90,14 @@ export class AppendQueue {
   }
 
   /** Queues records to be appended together, after all that were queued before. Throws what an earlier append failed with. */
-  push(records: readonly AgentRecord[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
+  push(records: readonly Rec[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
     if (this.#failure) throw this.#failure.error;
     this.#open ??= newBatch();
     this.#open.records.push(...records);
     this.#open.uploads.push(...uploads);
     this.#open.bytes += uploads.reduce((sum, { content }) => sum + content.length, options.bytes ?? 0);
     if (options.summary) this.#open.summary = options.summary;
+    if (options.afterwards) this.#open.afterwards = options.afterwards;
     this.#open.snapshot ||= options.snapshot ?? false;
     if (!this.#draining) void this.#drain(options.last === true);
   }
@@ -108,10 +114,10 @@ export class AppendQueue {
   }
 
   /** Keeps what is appended from now on, until that ends. */
-  follow(): Following {
-    const appended: Appended[] = [];
+  follow(): Following<Rec> {
+    const appended: Appended<Rec>[] = [];
     this.#followers.add(appended);
-    const end = (): readonly Appended[] => {
+    const end = (): readonly Appended<Rec>[] => {
       this.#followers.delete(appended);
       const waiting = [this.#inFlight, this.#open].flatMap((batch) => (batch ? [batch.records] : []));
       return [
@@ -134,21 +140,22 @@ export class AppendQueue {
     this.#draining = false;
   }
 
-  async #append(batch: Batch): Promise<void> {
+  async #append(batch: Batch<Rec>): Promise<void> {
     try {
-      const { blobs, agentId, compressThresholdBytes, onAppended } = this.#options;
+      const { blobs, agentId, compressThresholdBytes, onAppended, stored = asTheyAre } = this.#options;
       const { generation } = this.#log;
       await putBlobs(blobs, agentId, generation, batch.uploads, compressThresholdBytes);
       const { records, snapshot, summary } = batch;
       const id = `${generation}-${this.#position + 1}`;
       this.#position = await this.#log.append(
-        { id, records: leanRecords(records), ...(snapshot && { snapshot }), ...(summary && { summary }) },
+        { id, records: stored(records), ...(snapshot && { snapshot }), ...(summary && { summary }) },
         this.#position,
       );
       this.#inFlight = undefined;
       for (const appended of this.#followers) appended.push({ position: this.#position, records });
       onAppended(records);
       batch.resolve();
+      await batch.afterwards?.();
     } catch (error) {
       this.#failure = { error };
       this.#inFlight = undefined;
@@ -159,7 +166,11 @@ export class AppendQueue {
   }
 }
 
-function newBatch(): Batch {
+function asTheyAre(records: readonly LogRecord[]): readonly LogRecord[] {
+  return records;
+}
+
+function newBatch<Rec extends LogRecord>(): Batch<Rec> {
   let resolve = (): void => {};
   let reject = (_error: unknown): void => {};
   const done = new Promise<void>((onDone, onFailure) => {

@@ -1,0 +1,64 @@
+import { entryBytes } from "../../checkpoint/format/entryBytes.ts";
+import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
+import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
+import { isRestating, isShapeRecord, type ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
+import { WrongShapeError } from "../../errors/storage/WrongShapeError.ts";
+import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+import { invalidRecordField, recordFields } from "./recordFields.ts";
+
+/** What was read of a log, in a state that grows with it. */
+export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
+  readonly state: State;
+  /** The blobs that the records refer to, by their reference. */
+  readonly blobs = new Map<string, BlobCell>();
+  /** When the log was begun, in milliseconds since 1970. `undefined`: it has no records. */
+  createdAt: number | undefined;
+  /** About how many bytes an open has to read. */
+  unreadBytes = 0;
+  readonly #shape: LogShape<Rec, State>;
+  readonly #logId: string;
+
+  constructor(shape: LogShape<Rec, State>, id: string) {
+    this.#shape = shape;
+    this.#logId = logIdOf(shape, id);
+    this.state = shape.begin();
+  }
+
+  /**
+   * Adds the records of an append: of one that restates the log, which nothing may have been added before, those that do so and
+   * those after them. Nobody may use the state any more when it throws.
+   */
+  add(entry: Entry): void {
+    const fields = recordFields(this.#shape);
+    for (const record of entry.records.slice(Math.max(0, entry.records.findLastIndex(isRestating)))) {
+      const field = invalidRecordField(fields, record);
+      if (field === "kind") throw new UnsupportedRecordError(record.kind, entry.position);
+      if (field !== undefined)
+        throw new UnreadableValueError(`append ${entry.position}: record "${record.kind}" has an invalid "${field}"`);
+      if (isShapeRecord(record)) this.#begin(record);
+      else if (record.kind !== "pruned") this.#addRecord(record as Rec);
+    }
+    this.unreadBytes += entryBytes(entry.records);
+  }
+
+  #begin({ shape, version, at }: ShapeRecord): void {
+    if (shape !== this.#shape.name) throw new WrongShapeError(this.#logId, shape, this.#shape.name);
+    if (version > this.#shape.version)
+      throw new UnsupportedFormatError(`The log ${JSON.stringify(this.#logId)}`, version, this.#shape.version);
+    this.createdAt = at;
+  }
+
+  #addRecord(record: Rec): void {
+    for (const value of this.#shape.values(record)) addBlobReference(value, this.blobs);
+    try {
+      this.state.add(record);
+    } catch (error) {
+      if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+      throw new UnreadableValueError("the records of the log do not fit together", { cause: error });
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
+import { isRestating, isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
+import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
+import { type LogShapeName, WrongShapeError } from "../../errors/storage/WrongShapeError.ts";
+import { Pace } from "../../internal/Pace.ts";
+import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import { LogContents } from "./LogContents.ts";
+import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+
+/** A log as it was read. */
+export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
+  readonly contents: LogContents<Rec, State>;
+  /** The last append; `undefined`: there is none. */
+  readonly end: ChainLink | undefined;
+}
+
+type Readable = Pick<RecordLog, "read">;
+
+/**
+ * Reads a log from where it was restated last, or what follows what was read before.
+ *
+ * @param known what was read before. Its state grows: whether or not this succeeds, nobody may use it afterwards.
+ * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
+ */
+export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
+  shape: LogShape<Rec, State>,
+  log: Readable,
+  id: string,
+  known?: ReadRecords<Rec, State>,
+): Promise<ReadRecords<Rec, State>> {
+  const logId = logIdOf(shape, id);
+  const added = known?.end && (await entriesSince(log, logId, known.end));
+  if (known && added) return addEntries(known.contents, added, known.end);
+  const entries = await entriesAfter(log, logId, 0);
+  assertShape(shape.name, logId, entries);
+  // What a pruning left of the appends before it makes no whole.
+  const from = Math.max(0, entries.findLastIndex(isRestated));
+  return addEntries(new LogContents(shape, id), entries.slice(from), undefined);
+}
+
+function assertShape(expected: LogShapeName, logId: string, [first]: readonly Entry[]): void {
+  if (first === undefined) return;
+  const found = first.records.find(isShapeRecord)?.shape ?? "agent";
+  if (found !== expected) throw new WrongShapeError(logId, found, expected);
+}
+
+/** What follows an append; `undefined` when it is not in the log any more, or the log was restated since. */
+async function entriesSince(log: Readable, logId: string, end: ChainLink): Promise<readonly Entry[] | undefined> {
+  const [first, ...added] = await entriesAfter(log, logId, end.position - 1);
+  if (first?.position !== end.position || first.checksum !== end.checksum) return undefined;
+  return added.some(isRestated) ? undefined : added;
+}
+
+function entriesAfter(log: Readable, logId: string, after: number): Promise<readonly Entry[]> {
+  return readStored(log, logId, { after, sinceSnapshot: true });
+}
+
+/** The stored entries of a log, oldest first. Lets the event loop go on. */
+export async function readStored(log: Readable, logId: string, options?: ReadOptions): Promise<readonly Entry[]> {
+  const pace = new Pace();
+  const entries: Entry[] = [];
+  for await (const entry of log.read(logId, options)) {
+    entries.push(entry);
+    await pace.after(estimateBytes(entry.records));
+  }
+  return entries;
+}
+
+function isRestated({ records }: Entry): boolean {
+  return records.some(isRestating);
+}
+
+async function addEntries<Rec extends LogRecord, State extends ShapeState<Rec>>(
+  contents: LogContents<Rec, State>,
+  entries: readonly Entry[],
+  end: ChainLink | undefined,
+): Promise<ReadRecords<Rec, State>> {
+  const pace = new Pace();
+  for (const entry of entries) {
+    contents.add(entry);
+    await pace.after(estimateBytes(entry.records));
+  }
+  const last = entries.at(-1);
+  return { contents, end: last ? { position: last.position, checksum: last.checksum } : end };
+}

@@ -1,0 +1,27 @@
+import type { AgentSummary } from "../../storage/RecordLog.ts";
+import { logIdOf } from "./LogShape.ts";
+
+/** The latest time that there is, in milliseconds since 1970. */
+const latestTime = 8.64e15;
+const timeDigits = 16;
+
+/** The summary of a log that is no agent's. Lists have those first that changed last. Times are milliseconds since 1970. */
+export function shapeSummary(
+  shape: { readonly name: string },
+  id: string,
+  createdAt: number,
+  now: number,
+): AgentSummary {
+  const agentId = logIdOf(shape, id);
+  const left = String(latestTime - now).padStart(timeDigits, "0");
+  return {
+    agentId,
+    status: shape.name,
+    order: `${left} ${agentId}`,
+    requestIds: [],
+    position: 0,
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(now).toISOString(),
+    data: {},
+  };
+}
