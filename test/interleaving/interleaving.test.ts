@@ -5,7 +5,7 @@ import { Contention, type Belief, type Wrap } from "./Contention.ts";
 import { exploreOrders } from "./explore.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const mostStates = soak ? Number.POSITIVE_INFINITY : 500;
+const mostStates = soak ? Number.POSITIVE_INFINITY : 200;
 
 /** The first owner appended, and is believed dead. Two open the log at once. */
 const twoContenders = (belief: Belief, wrap?: Wrap) => async (): Promise<Contention> => {
@@ -75,7 +75,7 @@ describe("the real code of the file storage, in every order of the calls of two 
     {
       name: "two that believe everybody else to be dead",
       begin: twoContenders("everybody else"),
-      atMost: soak ? 15_000 : 500,
+      atMost: soak ? 15_000 : 200,
     },
   ])("loses nothing acknowledged, whenever they end or power is lost: $name", async ({ begin, atMost }) => {
     const { found, states } = await exploreOrders(begin, atMost);

@@ -15,7 +15,7 @@ import { testSeed as seed } from "../testSeed.ts";
 type Ids = WorkerOptions["toolCallIds"];
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 50 : 8;
+const killCount = soak ? 50 : 4;
 const nodes = 30;
 /** At once: more only wait for each other. */
 const lanes = 2;

@@ -55,7 +55,7 @@ describe("random sequences of commands", () => {
   it.each(Object.entries(storages))(
     "any sequence of runs, rollbacks, crashes, failures, losses of power, clock jumps and damage keeps what was acknowledged, on a storage %s",
     async (_name, { runs, make }) => {
-      await fc.assert(sequences(make), { numRuns: Math.ceil(soak ? runs / 5 : runs / 25) });
+      await fc.assert(sequences(make), { numRuns: Math.ceil(soak ? runs / 5 : runs / 60) });
     },
   );
 });

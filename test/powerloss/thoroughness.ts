@@ -5,9 +5,9 @@ export const soak = process.env["SOAK"] !== undefined;
 
 export const thoroughness: Thoroughness = soak
   ? { samples: 3, nestEvery: 1, nestedMoments: 2, seed: 1 }
-  : { samples: 1, nestEvery: 4, nestedMoments: 1, stride: 2, seed: 1 };
+  : { samples: 1, nestEvery: 6, nestedMoments: 1, stride: 4, seed: 1 };
 
 /** A whole agent takes longer to recover. */
 export const agentThoroughness: Thoroughness = soak
   ? { samples: 1, nestEvery: 4, nestedMoments: 1, stride: 2, seed: 1 }
-  : { samples: 1, nestEvery: 8, nestedMoments: 1, stride: 5, seed: 1 };
+  : { samples: 1, nestEvery: 8, nestedMoments: 1, stride: 11, seed: 1 };

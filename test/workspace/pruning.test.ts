@@ -169,6 +169,6 @@ it("workspace files roll back after any sequence of runs, rollbacks and prunings
       }
       expectSame(await editing.goBackTo(await someAncestor(target)));
     }),
-    { numRuns: 25 },
+    { numRuns: 10 },
   );
 });

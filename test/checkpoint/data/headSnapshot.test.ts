@@ -222,7 +222,7 @@ function begunAt(snapshot: AgentRecord, position: number): LogProjection {
 }
 
 const steps = fc.array(fc.tuple(fc.nat(18), fc.nat(50), fc.nat(50)), { minLength: 5, maxLength: 80, size: "max" });
-const numRuns = process.env["SOAK"] === undefined ? 500 : 4_000;
+const numRuns = process.env["SOAK"] === undefined ? 150 : 4_000;
 
 /** As it comes back from JSON. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

@@ -16,7 +16,7 @@ function simulated(variant: Variant, programs: number) {
   return { sum, wrong: undefined };
 }
 
-const programs = process.env["SOAK"] === undefined ? 150 : 2_000;
+const programs = process.env["SOAK"] === undefined ? 60 : 2_000;
 
 it.each(variants)(
   "random programs with lines in lines come to their output and their effects through crashes and rollbacks: %s",

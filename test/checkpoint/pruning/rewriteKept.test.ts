@@ -15,7 +15,7 @@ import { randomRun } from "../../persistence/support/randomRuns.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
-const runs = process.env["SOAK"] === undefined ? 150 : 2_000;
+const runs = process.env["SOAK"] === undefined ? 50 : 2_000;
 
 function indexOf(entries: readonly Pick<Entry, "position" | "generation" | "checksum" | "records">[]): LogProjection {
   const index = new LogProjection();

@@ -21,7 +21,7 @@ import { planRetention } from "../../../src/persistence/retention/planRetention.
 import { retainableAgent } from "../../../src/persistence/retention/retainableAgent.ts";
 import { GrownLog, type Step } from "../support/GrownLog.ts";
 
-const numRuns = process.env["SOAK"] === undefined ? 150 : 1_500;
+const numRuns = process.env["SOAK"] === undefined ? 50 : 1_500;
 const steps: fc.Arbitrary<Step[]> = fc.array(fc.tuple(fc.nat(GrownLog.acts - 1), fc.nat(50), fc.nat(50)), {
   minLength: 1,
   maxLength: 90,

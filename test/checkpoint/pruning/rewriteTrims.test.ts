@@ -129,6 +129,6 @@ it("a log with any edits and trims, restated for any of its checkpoints, has at 
       expect(historiesOf(after)).toEqual(historiesOf(index));
       expect(entriesOf(await rewritten(restated, after, kept))).toEqual(restated);
     }),
-    { numRuns: process.env["SOAK"] === undefined ? 500 : 20_000 },
+    { numRuns: process.env["SOAK"] === undefined ? 200 : 20_000 },
   );
 });

@@ -5,7 +5,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
-const kills = soak ? 30 : 3;
+const kills = soak ? 30 : 2;
 
 const start = killableProgram("edit/editWorker.ts");
 

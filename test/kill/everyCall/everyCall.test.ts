@@ -7,7 +7,7 @@ import { type End, killableProgram } from "./killableProgram.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** Killed before each of so many calls: before which of them, the seed says. */
-const stride = soak ? 4 : 90;
+const stride = soak ? 4 : 160;
 /** At once. */
 const lanes = 2;
 

@@ -7,7 +7,7 @@ import { temporaryCopy, temporaryDirectory } from "../temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
-const kills = soak ? 25 : 3;
+const kills = soak ? 25 : 2;
 
 const start = killableProgram("fork/forkWorker.ts");
 

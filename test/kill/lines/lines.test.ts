@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 80 : 8;
+const killCount = soak ? 80 : 4;
 /** At most so many in one life. */
 const killsOfLife = 10;
 /** Lives at once. */

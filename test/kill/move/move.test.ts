@@ -9,7 +9,7 @@ import { statusIn } from "./statusIn.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
-const kills = soak ? 30 : 4;
+const kills = soak ? 30 : 2;
 
 const start = killableProgram("move/moveWorker.ts");
 

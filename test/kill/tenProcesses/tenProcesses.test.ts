@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const [rounds, takeOvers] = soak ? [40, 4] : [5, 1];
+const [rounds, takeOvers] = soak ? [40, 4] : [2, 1];
 /** Until all have been told, and wait for the same moment. */
 const headStartMs = 15;
 

@@ -10,7 +10,7 @@ import { ImportLife, type KillPlace } from "./ImportLife.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 50 : 12;
+const killCount = soak ? 50 : 8;
 /** At once: more only wait for each other. */
 const lanes = 2;
 

@@ -16,6 +16,9 @@ import { testDirectory, TestMachine } from "../../storage/file/support/fixture.t
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { storages, logStorages } from "../support/storages.ts";
 
+/** Every so many bytes are changed. */
+const stride = process.env["SOAK"] === undefined ? 7 : 1;
+
 const large = "x".repeat(20_000);
 
 const small = (fault?: Fault) =>
@@ -82,7 +85,7 @@ describe("a changed byte of a stored checkpoint", () => {
     for (const [path, content] of fileSystem.files()) {
       // What is derived, and the space that a deletion on a full device needs.
       if (path.endsWith("state.json") || path.endsWith("/reserve")) continue;
-      for (let at = 0; at < content.length; at++) {
+      for (let at = 0; at < content.length; at += stride) {
         changed = { path, at };
         const { valid, structural, integrity } = await outside.validateCheckpoint();
         outcomes[valid ? "valid" : "reported"]++;
@@ -90,9 +93,9 @@ describe("a changed byte of a stored checkpoint", () => {
         else expect(JSON.stringify([structural, integrity])).toContain('"reason"');
       }
     }
-    expect(outcomes.reported).toBeGreaterThan(1_000);
+    expect(outcomes.reported).toBeGreaterThan(1_000 / stride);
     // What it does not depend on: the line that gives the log back, the blobs of the run's input and of the strategy.
-    expect(outcomes.valid).toBeLessThan(600);
+    expect(outcomes.valid).toBeLessThan(600 / stride);
   });
 });
 

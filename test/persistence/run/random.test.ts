@@ -6,7 +6,7 @@ import { randomRun } from "../support/randomRuns.ts";
 import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
 
-const runsOn = ({ name }: TestStorage) => (process.env["SOAK"] === undefined ? 60 : 300) / (name === "file" ? 10 : 1);
+const runsOn = ({ name }: TestStorage) => (process.env["SOAK"] === undefined ? 30 : 300) / (name === "file" ? 10 : 1);
 
 interface JournalRecord {
   readonly kind: string;

@@ -51,7 +51,7 @@ describe.each(places)("in $name, on files that lose power", (place) => {
   it("a migration cut short anywhere is there or not, and the next resume ends the run", async () => {
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     let crashes = 0;
-    for (let saves = 0; saves < (soak ? 24 : 6); saves++) {
+    for (let saves = 0; saves < (soak ? 24 : 3); saves++) {
       const device = losingPower(saves + 1);
       const stop: Stop = { at: "two" };
       await expect(place.agent(base, stop, device.opened()).run("in")).rejects.toThrow("stopped");
@@ -128,7 +128,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
   });
 
   it("many agents are checked one after the other: nothing is owned or written", async () => {
-    const many = soak ? 1_000 : 60;
+    const many = soak ? 1_000 : 30;
     const { opened, checking } = await forks(storage, many);
     const before = await summariesOf(opened());
     let migrated = 0;

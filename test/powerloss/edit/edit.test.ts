@@ -26,7 +26,7 @@ describe("a name and an edit, after every crash", () => {
   it("are there or not, and can be made", async () => {
     const stage = new EditStage(new SimulatedFileSystem());
     const moments = await stage.play();
-    const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 9 });
+    const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 20 });
     await stage.explore(moments, crashes);
     expect(crashes.distinct).toBeGreaterThan(10);
   });

@@ -26,7 +26,7 @@ it("after every crash of a move at most one agent can run, and the move is finis
   const { receipt } = await importAgent(target, exportAgent(source, agentId, { move: true }));
   const arrived = fileSystem.position;
   await finishMove(source, agentId, receipt);
-  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 3 });
+  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 7 });
   for (const state of crashes.statesOf(fileSystem, begun, false)) {
     const restarted = crashes.restart(state, String(state.after >= arrived));
     if (restarted) await crashes.check(state, () => recover(restarted, state.after >= arrived));
@@ -46,7 +46,7 @@ it("after every crash of a move that is called off, and of a copy that is taken 
   const copied = fileSystem.position;
   await payer(target).feature.agent(agentId).takeOver();
   const taken = fileSystem.position;
-  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 9 });
+  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: soak ? 1 : 20 });
   for (const state of crashes.statesOf(fileSystem, begun, false)) {
     const [isBack, isThere, isTaken] = [calledOff, copied, taken].map((moment) => state.after >= moment);
     const here = isBack ? ["waiting"] : ["waiting", "moving"];

@@ -89,7 +89,7 @@ describe("a log in files", () => {
   });
 
   it("keeps many short runs within bounds", async () => {
-    const runs = process.env["SOAK"] === undefined ? 400 : 1_000;
+    const runs = process.env["SOAK"] === undefined ? 250 : 1_000;
     const directory = await testDirectory();
     const unsynced = {
       ...nodeFileSystem,

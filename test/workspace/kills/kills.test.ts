@@ -8,7 +8,7 @@ import { killRunning, liveUnderKills } from "./LifeUnderKills.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 120 : 6;
+const killCount = soak ? 120 : 3;
 /** At once: more only wait for each other. */
 const lanes = 2;
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { explore } from "./exploreProtocol.ts";
 import { design, type Protocol } from "./protocol.model.ts";
 
-const soak = process.env["SOAK"] === "1";
+const soak = process.env["SOAK"] !== undefined;
 const one = ["r0"];
 const four = ["r0", "r1", "r2", "r3"];
 
