@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import { aiSdkExecutor, ModelNotAvailableError, type AiSdkLanguageModel } from "agent-persistence/ai-sdk";
 import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
 import type { FileData } from "../../../src/integrations/ai-sdk/fileData.ts";
-import { functionToolOf } from "../../../src/integrations/ai-sdk/callOptionsOf.ts";
+import type { functionToolOf } from "../../../src/integrations/ai-sdk/callOptionsOf.ts";
 import { promptOf } from "../../../src/integrations/ai-sdk/promptOf.ts";
 import { ask, partsOf } from "./ask.ts";
 import { ChatServer, text } from "./ChatServer.ts";
