@@ -1,11 +1,7 @@
-import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
 import type { Clock } from "../internal/Clock.ts";
-import { pause } from "../internal/pause.ts";
 import type { Journal } from "./Journal.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-
-const firstPauseMs = 20;
-const longestPauseMs = 500;
+import { whileBusy } from "./shape/whileBusy.ts";
 
 /** What opens agents. */
 interface Opener {
@@ -18,10 +14,10 @@ export async function openWithRetry(
   opener: Opener,
   agentId: string,
   timeoutMs: number,
-  whileBusy: () => Promise<void> = async () => {},
+  onBusy: () => Promise<void> = async () => {},
 ): Promise<Journal> {
   const journal = await openUnless(opener, agentId, timeoutMs, async () => {
-    await whileBusy();
+    await onBusy();
     return false;
   });
   // Nothing but the agent itself ends the wait.
@@ -34,25 +30,13 @@ export async function openWithRetry(
  * @param isDone asked while the agent is busy: true ends the wait.
  * @returns `undefined` if that ended it.
  */
-export async function openUnless(
+export function openUnless(
   opener: Opener,
   agentId: string,
   timeoutMs: number,
   isDone: () => Promise<boolean>,
 ): Promise<Journal | undefined> {
-  const { clock } = opener;
-  const until = clock.monotonic() + timeoutMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    try {
-      return await opener.openJournal(agentId);
-    } catch (error) {
-      if (!(error instanceof AgentBusyError)) throw error;
-      if (await isDone()) return undefined;
-      const left = until - clock.monotonic();
-      if (left <= 0) throw error;
-      await pause(clock, Math.min(pauseMs, left));
-    }
-  }
+  return whileBusy(() => opener.openJournal(agentId), { clock: opener.clock, timeoutMs }, isDone);
 }
 
 /** Asks the owner of an agent to stop, waits for it, and takes ownership. @throws AgentBusyError when that takes longer than `timeoutMs`. */

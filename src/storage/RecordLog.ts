@@ -262,6 +262,12 @@ export interface OwnedLog {
    */
   append(entry: LogAppend, expectedPosition: number): Promise<number>;
   /**
+   * Looks whether the owner was asked to stop, without waiting for the next renewal: if so, `lost` is aborted when it resolves.
+   * Cheap enough to be called a few times a second. An owner that keeps a log open but has nothing to do calls it, so that
+   * another can have the log at once. Absent: the owner learns of it at its next renewal.
+   */
+  checkStop?(): Promise<void>;
+  /**
    * Removes the bytes of all appends that durable `pruned` records name, and of no others. Rejects when another owner has
    * taken over.
    */

@@ -28,6 +28,9 @@ export abstract class ReleasableLog {
     this.#onRelease();
   }
 
+  /** A request reaches the owner at once. */
+  async checkStop(): Promise<void> {}
+
   requestStop(reason: string): void {
     this.#lost.abort(new StopRequestedError(this.agentId, reason));
   }

@@ -68,6 +68,7 @@ function crashingOwner(owned: OwnedLog, save: Save): OwnedLog {
     generation: owned.generation,
     lost: owned.lost,
     append: (entry: LogAppend, expectedPosition: number) => save(() => owned.append(entry, expectedPosition)),
+    ...(owned.checkStop && { checkStop: owned.checkStop.bind(owned) }),
     prune: () => save(() => owned.prune()),
     drop: () => owned.drop(),
     release: () => owned.release(),

@@ -38,6 +38,11 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.lost;
   }
 
+  /** Aborts {@link lost} if somebody asked for the log, as far as the storage can tell at once. */
+  async checkStop(): Promise<void> {
+    await this.#owned.checkStop?.();
+  }
+
   /** True after a failed append: nothing more can be written. */
   get failed(): boolean {
     return this.#queue.failure !== undefined;

@@ -49,6 +49,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   readonly #writer: LogWriter<LogRecord>;
   readonly #snapshotDue = new SnapshotDue();
   #createdAt: number | undefined;
+  #isDropped = false;
   #listedAt = -Infinity;
   #unreadBytes: number;
 
@@ -112,9 +113,14 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.lost;
   }
 
-  /** True after a failed append: nothing more can be written. */
+  /** As {@link LogWriter.checkStop}. */
+  checkStop(): Promise<void> {
+    return this.#writer.checkStop();
+  }
+
+  /** True after a failed append, and after {@link drop}: nothing more can be written. */
   get failed(): boolean {
-    return this.#writer.failed;
+    return this.#isDropped || this.#writer.failed;
   }
 
   /**
@@ -202,6 +208,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   /** Deletes the log and all its data. It cannot be used afterwards; its id is free. */
   drop(): Promise<void> {
+    this.#isDropped = true;
     return this.#writer.drop();
   }
 

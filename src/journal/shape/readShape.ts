@@ -21,6 +21,11 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#values = values;
   }
 
+  /** Whether the log has records. */
+  get exists(): boolean {
+    return this.position > 0;
+  }
+
   /** Decodes stored values, as {@link ShapeValues.read}. */
   read(values: readonly StoredValue[]): Promise<unknown[]> {
     return this.#values.read(values);

@@ -52,6 +52,10 @@ export class FileOwnedLog implements OwnedLog {
     this.#expectedEnd = taken.end;
   }
 
+  get agentId(): string {
+    return this.#folder.agentId;
+  }
+
   get position(): number {
     return this.#end.position;
   }
@@ -77,6 +81,10 @@ export class FileOwnedLog implements OwnedLog {
   async start(): Promise<void> {
     await this.#lease.start();
     this.#rebuilt = await this.#state.repair(this.generation, this.#taken).catch(() => undefined);
+  }
+
+  async checkStop(): Promise<void> {
+    if (this.#ended === undefined && !this.lost.aborted) await this.#lease.checkStop();
   }
 
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {

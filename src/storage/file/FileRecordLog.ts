@@ -107,7 +107,7 @@ export class FileRecordLog implements RecordLog {
   readonly blobs: BlobStore;
   readonly #backend: FileBackend;
   readonly #directory: string;
-  readonly #owned = new Set<OwnedLog>();
+  readonly #owned = new Set<FileOwnedLog>();
   readonly #watchers = new Watchers();
   #closed = false;
 
@@ -218,6 +218,8 @@ export class FileRecordLog implements RecordLog {
     const { generation } = judgement;
     const request = Buffer.from(`${reason}\n`);
     await replaceAtomically(this.#backend.disk, folder, folder.stop(generation), generation, request, false);
+    // An owner in this process need not wait for its next renewal.
+    for (const owned of this.#owned) if (owned.agentId === agentId) await owned.checkStop();
   }
 
   /**

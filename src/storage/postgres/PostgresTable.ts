@@ -66,7 +66,7 @@ export class PostgresTable implements LogTable {
   }
 
   async head(agentId: string): Promise<TableHead | undefined> {
-    const sql = `SELECT ${headColumns} FROM ${this.#connection.names.agents} AS a WHERE a.id = $1::bytea`;
+    const sql = `SELECT ${headColumns}, a.stop FROM ${this.#connection.names.agents} AS a WHERE a.id = $1::bytea`;
     const [row] = await this.#connection.rows<HeadRow>(sql, textBytes(agentId));
     return row && headOf(row);
   }
@@ -198,6 +198,8 @@ interface HeadRow {
   readonly owner: string | null;
   readonly beat: string;
   readonly idle: Numeric;
+  /** Absent: it was not asked for. */
+  readonly stop?: string | null;
 }
 
 /** One append; without its line, one that names removed appends. */
@@ -215,9 +217,15 @@ interface ListedRow {
   readonly size: Numeric;
 }
 
-function headOf({ generation, owner, beat, idle }: HeadRow): TableHead {
+function headOf({ generation, owner, beat, idle, stop = null }: HeadRow): TableHead {
   const idleMs = Math.max(0, Number(idle));
-  return { generation: Number(generation), beat, idleMs, ...(owner !== null && { owner }) };
+  return {
+    generation: Number(generation),
+    beat,
+    idleMs,
+    ...(owner !== null && { owner }),
+    ...(stop !== null && { stop: JSON.parse(stop) as string }),
+  };
 }
 
 function rowOf({ position, line }: AppendRow): TableRow[] {

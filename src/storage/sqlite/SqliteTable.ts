@@ -64,7 +64,7 @@ export class SqliteTable implements LogTable {
 
   head(agentId: string): Promise<TableHead | undefined> {
     return this.#at((db) => {
-      const sql = "SELECT generation, owner, beat FROM agent_persistence_agents WHERE id = ?";
+      const sql = "SELECT generation, owner, beat, stop FROM agent_persistence_agents WHERE id = ?";
       const row = db.get<HeadRow>(sql, JSON.stringify(agentId));
       return row && headOf(row);
     });
@@ -277,6 +277,8 @@ interface HeadRow {
   readonly generation: number;
   readonly owner: string | null;
   readonly beat: string;
+  /** Absent: it was not asked for. */
+  readonly stop?: string | null;
 }
 
 interface AppendRow {
@@ -292,8 +294,13 @@ interface ListedRow {
   readonly summary: string;
 }
 
-function headOf({ generation, owner, beat }: HeadRow): TableHead {
-  return { generation, beat, ...(owner !== null && { owner }) };
+function headOf({ generation, owner, beat, stop = null }: HeadRow): TableHead {
+  return {
+    generation,
+    beat,
+    ...(owner !== null && { owner }),
+    ...(stop !== null && { stop: JSON.parse(stop) as string }),
+  };
 }
 
 function rowOf({ position, line }: AppendRow): TableRow[] {

@@ -104,6 +104,8 @@ export interface TableHead extends TableSighting {
    * clock, and waits a whole lease for an owner that it sees for the first time.
    */
   readonly idleMs?: number | undefined;
+  /** The reason of `requestStop` for this owner. Absent: nobody asked, or only `renew` tells. */
+  readonly stop?: string | undefined;
 }
 
 /** What an owner learns when it renews. */

@@ -99,6 +99,12 @@ export class TableOwnedLog implements OwnedLog {
     this.#lost.abort(new StopRequestedError(this.agentId, reason));
   }
 
+  async checkStop(): Promise<void> {
+    if (this.#ended !== undefined || this.lost.aborted) return;
+    const head = await this.#ask("read", () => this.#backend.table.head(this.agentId));
+    if (head?.generation === this.generation && head.stop !== undefined) this.requestStop(head.stop);
+  }
+
   async append(entry: LogAppend, expectedPosition: number): Promise<number> {
     if (this.damage) throw this.damage;
     const { sha256 } = this.#backend;

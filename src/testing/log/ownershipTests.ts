@@ -128,6 +128,20 @@ export const stopTests: readonly RecordLogTest[] = [
     expect.equal("whether the owner learns of it", await storage.aborted("a", owned.lost), true);
   }),
 
+  logTest("tells an owner that looks at once, in whichever process it was asked to stop", async (storage, expect) => {
+    const owned = await storage.open("a");
+    await owned.checkStop?.();
+    expect.equal("whether an owner is stopped that nobody asked", owned.lost.aborted, false);
+    await (await storage.beside()).requestStop("a", "another waits");
+    await owned.checkStop?.();
+    if (owned.checkStop) expect.equal("whether the owner learns of it", owned.lost.aborted, true);
+    await owned.release();
+    await owned.checkStop?.();
+    const next = await storage.open("a");
+    await next.checkStop?.();
+    expect.equal("whether the next owner is stopped", next.lost.aborted, false);
+  }),
+
   logTest("does not stop the next owner for a request that came before it", async (storage, expect) => {
     await storage.log.requestStop("a", "no owner");
     await storage.own("a", (owned) => appendText(owned, "1"));

@@ -212,7 +212,7 @@ export function connectionLost(): Error {
 }
 
 function headOf(agent: Agent | undefined): TableHead | undefined {
-  return agent && { generation: agent.generation, beat: agent.beat, owner: agent.owner };
+  return agent && { generation: agent.generation, beat: agent.beat, owner: agent.owner, stop: agent.stop };
 }
 
 function compare(one: string, other: string): number {

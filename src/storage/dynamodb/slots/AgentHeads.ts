@@ -80,7 +80,13 @@ export function headOf(item: FoundItem | Attributes): TableHead {
   const found = Number(item["format"] ?? format);
   if (found > format) throw new UnsupportedFormatError("The DynamoDB table", found, format);
   const owner = textOf(item, "owner");
-  return { generation: Number(item["gen"]), beat: textOf(item, "beat") ?? "", ...(owner !== undefined && { owner }) };
+  const stop = textOf(item, "stop");
+  return {
+    generation: Number(item["gen"]),
+    beat: textOf(item, "beat") ?? "",
+    ...(owner !== undefined && { owner }),
+    ...(stop !== undefined && { stop }),
+  };
 }
 
 function conditionOf(seen: TableHead | undefined): string {

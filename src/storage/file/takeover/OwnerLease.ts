@@ -55,14 +55,19 @@ export class OwnerLease {
     await this.#backend.disk.unlink(this.#folder.stop(generation));
   }
 
+  /** Looks for the `.stop` file. */
+  async checkStop(): Promise<void> {
+    const stop = await this.#backend.disk.readFile(this.#folder.stop(this.#segment().generation));
+    if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));
+  }
+
   async #renew(beat: number): Promise<void> {
     const { disk } = this.#backend;
     const segment = this.#segment();
     const { generation } = segment;
     const sign = Buffer.from(`${beat}\n`);
     await replaceAtomically(disk, this.#folder, this.#folder.alive(generation), generation, sign, false);
-    const stop = await disk.readFile(this.#folder.stop(generation));
-    if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));
+    await this.checkStop();
     await segment.check().catch((error: unknown) => {
       if (error instanceof OwnershipLostError && segment === this.#segment()) this.lose(error);
     });
