@@ -76,6 +76,9 @@ export const floors: readonly (readonly string[])[] = [
   ["testing/log", "testing/provider"],
   ["testing"],
   ["integrations/ai-sdk"],
+  ["integrations/hosted"],
+  ["integrations/ai-sdk-agents/model"],
+  ["integrations/ai-sdk-agents"],
 ];
 
 /**
@@ -128,4 +131,4 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
 export const enteredByFaces: readonly string[] = ["persistence", "task", "workspace", "testing"];
 
 /** Rooms that are built like a user's own code: besides rooms on lower floors they import the entries in `src`. */
-export const builtOnEntries: readonly string[] = ["coding"];
+export const builtOnEntries: readonly string[] = ["coding", "integrations/hosted", "integrations/ai-sdk-agents"];

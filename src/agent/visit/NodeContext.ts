@@ -17,7 +17,8 @@ import { NodeTools } from "./NodeTools.ts";
 /** The context of a node, or of a tool call within it. A move closes every member and every object it has returned. */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
-  readonly #scope: CallScope;
+  /** What it starts, and how that is numbered. */
+  readonly scope: CallScope;
   // Created on first use: every step of a run has a context of its own.
   #llm: NodeLlm | undefined;
   #tools: NodeTools | undefined;
@@ -26,7 +27,7 @@ export class NodeContext implements AgentContext {
   /** @param call the tool call that the context is made for. Absent: it is the node's own. */
   constructor(visit: NodeExecution, call?: ScopeCall) {
     this.#visit = visit;
-    this.#scope = new CallScope(visit, this, call);
+    this.scope = new CallScope(visit, this, call);
     bindContext(this, {
       run: visit.run,
       visit: visit.at,
@@ -46,15 +47,15 @@ export class NodeContext implements AgentContext {
   }
   get signal(): AbortSignal {
     this.#visit.assertOpen();
-    return this.#scope.signal;
+    return this.scope.signal;
   }
   get llm(): NodeLlm {
     this.#visit.assertOpen();
-    return (this.#llm ??= new NodeLlm(this.#scope));
+    return (this.#llm ??= new NodeLlm(this.scope));
   }
   get tools(): NodeTools {
     this.#visit.assertOpen();
-    return (this.#tools ??= new NodeTools(this.#scope, (call) => new NodeContext(this.#visit, call)));
+    return (this.#tools ??= new NodeTools(this.scope, (call) => new NodeContext(this.#visit, call)));
   }
   get storage(): AgentStorage {
     this.#visit.assertOpen();
@@ -90,8 +91,8 @@ export class NodeContext implements AgentContext {
     if (id !== undefined && !this.#visit.claimRequest(id))
       throw new DuplicateNameError("duplicate_request", id, nodeId);
     const question = questionDigest(askedQuestion(request), run.sha256);
-    const ordinal = id === undefined && { ordinal: this.#scope.nextOrdinalOf(question) };
-    const requestId = this.#scope.requestIdAt(ordinal ? { question, ...ordinal } : { question, id: id ?? "" });
+    const ordinal = id === undefined && { ordinal: this.scope.nextOrdinalOf(question) };
+    const requestId = this.scope.requestIdAt(ordinal ? { question, ...ordinal } : { question, id: id ?? "" });
     const event: InputRequestEvent = { requestId, nodeId, request, question, ...ordinal, context: this, visit: at };
     const answer = await this.#answerTo(event);
     // The schema of the request returned it.
@@ -111,8 +112,8 @@ export class NodeContext implements AgentContext {
       throw new FeatureNotInstalledError("Persistence", `A call of tool "${tool.name}", which needs an approval,`);
     }
     const question = approvalDigest(tool.name, input, run.sha256);
-    const ordinal = this.#scope.nextOrdinalOf(question);
-    const requestId = this.#scope.requestIdAt({ question, ordinal });
+    const ordinal = this.scope.nextOrdinalOf(question);
+    const requestId = this.scope.requestIdAt({ question, ordinal });
     const request = approvalRequest(tool.name);
     const approval = { call, judge };
     const event = { requestId, nodeId, request, question, ordinal, approval, context: this, visit: at };
@@ -121,7 +122,7 @@ export class NodeContext implements AgentContext {
 
   #answerTo(event: InputRequestEvent): Promise<unknown> {
     const { run } = this.#visit;
-    return this.#scope
+    return this.scope
       .start(event.requestId, (signal) =>
         run.pipeline.around("inputRequest", event, (accepted) => this.#visit.hold(accepted, signal)),
       )

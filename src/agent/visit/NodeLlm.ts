@@ -77,7 +77,7 @@ export class NodeLlm implements AgentLlm {
     this.#scope.visit.assertOpen();
     if (options !== undefined) checkSchema(requestSchema, options, "options of the model request");
     const event = this.#event(options, this.#scope.nextOrdinal("model"));
-    return this.#scope.start(undefined, (signal) => this.#perform(event, signal));
+    return (await this.#scope.start(undefined, (signal) => this.perform(event, signal))).message;
   }
 
   get #state(): RunState {
@@ -100,14 +100,18 @@ export class NodeLlm implements AgentLlm {
     };
   }
 
-  async #perform(event: ModelRequestEvent, signal: AbortSignal): Promise<AssistantMessage> {
+  /** @param request Default: asks the agent's executor, as often as its limits say. */
+  async perform(
+    event: ModelRequestEvent,
+    signal: AbortSignal,
+    request: AskModel = (accepted, asked) => this.#ask(accepted, signal, asked),
+  ): Promise<GivenAnswer> {
     const { visit } = this.#scope;
     await visit.emit("modelRequestStarting", event);
     const asked: Asked = { refusals: new Set() };
     let answer: PromptAnswer;
     try {
-      const ask = (accepted: ModelRequestEvent) => this.#ask(accepted, signal, asked);
-      answer = await visit.run.pipeline.around("modelRequest", event, ask);
+      answer = await visit.run.pipeline.around("modelRequest", event, (accepted) => request(accepted, asked));
     } catch (error) {
       await visit.emit("modelRequestFailed", { ...event, error });
       if (signal.aborted) throw error;
@@ -117,8 +121,9 @@ export class NodeLlm implements AgentLlm {
     }
     const message = this.#scope.withIds(answer.message, "model", event.ordinal);
     visit.run.deltas?.end(this.#placeOf(event), message);
-    await visit.emit("modelRequestCompleted", { ...event, ...answer, message, replayed: asked.answer === undefined });
-    return message;
+    const given = { ...answer, message, replayed: asked.answer === undefined };
+    await visit.emit("modelRequestCompleted", { ...event, ...given });
+    return given;
   }
 
   async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
@@ -192,8 +197,17 @@ export class NodeLlm implements AgentLlm {
   }
 }
 
+/** An answer with the library's tool-call ids. */
+export interface GivenAnswer extends PromptAnswer {
+  /** True: it was recorded before, and no model was asked. */
+  readonly replayed: boolean;
+}
+
+/** Asks a model, and says in `asked` what became of it. */
+export type AskModel = (event: ModelRequestEvent, asked: Asked) => Promise<PromptAnswer>;
+
 /** What became of asking the executor. */
-interface Asked {
+export interface Asked {
   /** Absent: it has not answered. */
   answer?: PromptAnswer;
   /** Its errors: a node may catch those, but not the errors of features. */
@@ -201,7 +215,7 @@ interface Asked {
 }
 
 /** An executor may return anything, whatever the types say. @throws InvalidInputError */
-function checkedAnswer({ message, usage, finishReason }: PromptAnswer): PromptAnswer {
+export function checkedAnswer({ message, usage, finishReason }: PromptAnswer): PromptAnswer {
   assertMessage(message, "answer of the model", "assistant");
   return {
     message,

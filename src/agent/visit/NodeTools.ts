@@ -20,10 +20,13 @@ import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
-type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
+/** A call before it is made. */
+export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
 /** How a call that did not fail ended. A refused input has reached neither the tool nor any feature. */
-type CallOutcome = { readonly refused: InvalidInputError } | { readonly refused?: never; readonly output: unknown };
+export type CallOutcome =
+  | { readonly refused: InvalidInputError }
+  | { readonly refused?: never; readonly output: unknown };
 
 const calledSchema = z.custom((tool) => toolSchema.safeParse(tool).success, {
   error: ({ input }) =>
@@ -58,7 +61,7 @@ export class NodeTools implements AgentTools {
     const ordinal = this.#scope.nextOrdinal("call");
     const toolCallId = this.#scope.idAt("call", ordinal, 0);
     const origin = { kind: "node", ordinal } as const;
-    const outcome = await this.#start({ toolCallId, tool, input: frozenCopy(input), origin });
+    const outcome = await this.start({ toolCallId, tool, input: frozenCopy(input), origin });
     if (outcome.refused) throw outcome.refused;
     // The tool's own `execute` returned it, now or before a crash.
     return outcome.output as Output;
@@ -88,7 +91,7 @@ export class NodeTools implements AgentTools {
     if (!tool) return resultOf(part, noSuchTool(part.toolName, [...tools.keys()]), true);
     try {
       const origin = { kind: "model", message, index } as const;
-      const outcome = await this.#start({ toolCallId: part.toolCallId, tool, input: part.input, origin });
+      const outcome = await this.start({ toolCallId: part.toolCallId, tool, input: part.input, origin });
       return outcome.refused ? resultOf(part, outcome.refused.message, true) : resultOf(part, outcome.output);
     } catch (error) {
       if (isToolFailure(error)) return resultOf(part, toldToModel(error), true);
@@ -97,16 +100,17 @@ export class NodeTools implements AgentTools {
   }
 
   /** Rejects with ToolFailedError or ToolOutcomeUnknownError, which the node may catch, or with an error of a feature. */
-  #start(planned: PlannedCall): Promise<CallOutcome> {
+  start(planned: PlannedCall): Promise<CallOutcome> {
     return this.#scope.start(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
       if (parsed instanceof InvalidInputError) return { refused: parsed };
-      await this.#approve(planned, parsed.input, signal);
+      await this.approve(planned, parsed.input, signal);
       return { output: await this.#perform(planned, parsed.input, signal) };
     });
   }
 
-  async #approve(planned: PlannedCall, input: unknown, signal: AbortSignal): Promise<void> {
+  /** Waits until a call is approved, if its tool asks for it. @throws ToolRejectedError */
+  async approve(planned: PlannedCall, input: unknown, signal: AbortSignal): Promise<void> {
     const { tool, toolCallId } = planned;
     const { visit, context } = this.#scope;
     const { needsApproval = false } = tool;

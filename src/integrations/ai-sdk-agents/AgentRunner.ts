@@ -1,0 +1,219 @@
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAgents.ts";
+import type { HostedLoop } from "../hosted/HostedLoop.ts";
+import type { HostedTool } from "../hosted/HostedTool.ts";
+import { approvalsGiven, type GivenApproval } from "./approvalsWanted.ts";
+import { type Durable, DurableDefinition } from "./Durable.ts";
+import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
+import { followed } from "./followed.ts";
+import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
+import { type CallInput, messagesOf, runLegs } from "./runLegs.ts";
+import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
+
+/** An agent of the AI SDK, of any version. */
+export interface AnyAgent {
+  readonly version: string;
+  readonly id: string | undefined;
+  readonly tools: unknown;
+  generate(options: never): PromiseLike<unknown>;
+  stream(options: never): PromiseLike<unknown>;
+}
+
+/** The options of a call, as far as they matter here. What is not stored is passed on to the agent in this process alone. */
+export interface CallOptions extends CallInput {
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+interface GenerateResult {
+  readonly response: { readonly messages: readonly ProviderMessage[] };
+  readonly responseMessages?: readonly ProviderMessage[];
+}
+
+type Rest = Readonly<Record<string, unknown>>;
+
+/** Runs the loop of an agent of the AI SDK in runs of ours. */
+export class AgentRunner {
+  readonly #hosted: HostedAgents;
+  readonly #define: (durable: Durable) => AnyAgent;
+  /** The streams of the runs that this process carries out, by agent. */
+  readonly #streams = new Map<string, StreamLegs>();
+
+  constructor(hosted: HostedAgents, define: (durable: Durable) => AnyAgent) {
+    this.#hosted = hosted;
+    this.#define = define;
+  }
+
+  async generate(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<unknown> {
+    const { input, rest, abortSignal: signal } = partsOf(call);
+    const given = await this.#answered(agentId, input);
+    const passes: { last?: unknown } = {};
+    const body = this.#generating(passes, rest, given ? undefined : input);
+    const result = given
+      ? await this.#hosted.resume({ agentId, signal }, body)
+      : await this.#hosted.run(input, { agentId, signal, ...options }, body);
+    return result.status === "completed" ? result.value : passes.last;
+  }
+
+  async resume(agentId: string, signal: AbortSignal | undefined): Promise<unknown> {
+    const passes: { last?: unknown } = {};
+    const body = this.#generating(passes, {}, undefined);
+    const result = await this.#hosted.resume({ agentId, signal }, body);
+    if (result.status === "completed") return result.value;
+    return "last" in passes ? passes.last : this.#replayedWait(agentId, passes, body);
+  }
+
+  /** A run that still waits does not begin anew: what it has asked for is replayed. */
+  async #replayedWait(agentId: string, passes: { last?: unknown }, body: HostedBody<unknown>): Promise<unknown> {
+    const records = await this.#hosted.records(agentId);
+    const waits = new Error("the run waits");
+    await this.#hosted.replay(records, body, { follow: () => Promise.reject(waits) }).catch((error: unknown) => {
+      if (error !== waits) throw error;
+    });
+    return passes.last;
+  }
+
+  async stream(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<StreamResult> {
+    const { input, rest, abortSignal: signal } = partsOf(call);
+    const given = await this.#answered(agentId, input);
+    if (given) {
+      const ids = given.map(({ toolCallId }) => toolCallId);
+      const isShown = (decided: readonly string[]) => decided.some((id) => ids.includes(id));
+      return this.#streaming(agentId, { rest, isShown }, (body) => this.#hosted.resume({ agentId, signal }, body));
+    }
+    return this.#streaming(agentId, { rest, input }, (body) =>
+      this.#hosted.run(input, { agentId, signal, ...options }, body),
+    );
+  }
+
+  resumeStream(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult> {
+    return this.#streaming(agentId, { rest: {} }, (body) => this.#hosted.resume({ agentId, signal }, body));
+  }
+
+  async attach(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
+    const own = this.#streams.get(agentId);
+    if (own?.result) return own.result;
+    const records = await this.#hosted.records(agentId);
+    const follow = await followed(this.#hosted, records, signal);
+    if (!follow) return undefined;
+    return this.#streaming(agentId, { rest: {}, isFollowing: true }, async (body) => {
+      const value = await this.#hosted.replay(records, body, { signal, follow });
+      return { status: "completed", runId: records.runId, value };
+    });
+  }
+
+  /** Answers the requests that a client answers with its messages. @returns `undefined` when it answers none that is open. */
+  async #answered(agentId: string, input: CallInput): Promise<readonly GivenApproval[] | undefined> {
+    const given = approvalsGiven(messagesOf(input));
+    if (given.length === 0) return undefined;
+    const agent = this.#hosted.agent(agentId);
+    const requests = await agent.getRequests();
+    const open = given.flatMap((approval) => {
+      const request = requests.find((each) => each.kind === "approval" && each.toolCallId === approval.toolCallId);
+      return request ? [{ approval, requestId: request.requestId }] : [];
+    });
+    for (const { requestId, approval } of open) {
+      const { approved, reason } = approval;
+      await agent.answer(requestId, approved || reason === undefined ? { approved } : { approved, reason });
+    }
+    return open.length > 0 ? given : undefined;
+  }
+
+  /** @param ours the input of the run that was asked for; another one is only finished first. Absent: any is. */
+  #generating(passes: { last?: unknown }, rest: Rest, ours: CallInput | undefined): HostedBody<unknown> {
+    return async (loop, stored) => {
+      const { agent, tools, input } = this.#begun(loop, stored);
+      const isOurs = ours === undefined || isSameValue(stored, ours);
+      return runLegs(loop, { tools: tools(), input }, async (next) => {
+        const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
+        const result = (await agent.generate(call as never)) as GenerateResult;
+        if (isOurs) passes.last = result;
+        return { result, messages: Promise.resolve(result.responseMessages ?? result.response.messages) };
+      });
+    };
+  }
+
+  /** Begins a run, and returns its stream once there is one. The run goes on whether or not it is read. */
+  async #streaming(
+    agentId: string,
+    {
+      rest,
+      input: ours,
+      isShown,
+      isFollowing = false,
+    }: {
+      readonly rest: Rest;
+      readonly input?: CallInput;
+      readonly isShown?: (decided: readonly string[]) => boolean;
+      readonly isFollowing?: boolean;
+    },
+    run: (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>,
+  ): Promise<StreamResult> {
+    return new Promise<StreamResult>((resolve, reject) => {
+      let legs: StreamLegs | undefined;
+      const body: HostedBody<unknown> = async (loop, stored) => {
+        const { agent, tools, input } = this.#begun(loop, stored);
+        const isOurs = ours === undefined || isSameValue(stored, ours);
+        let isShowing = isShown === undefined;
+        const own = new StreamLegs(loop.runId);
+        legs = own;
+        if (!isFollowing) this.#streams.set(agentId, own);
+        const run = runLegs(loop, { tools: tools(), input }, async (next, { decided }) => {
+          const call = { ...(isOurs && rest), ...next, abortSignal: loop.signal };
+          const result = (await agent.stream(call as never)) as StreamResult;
+          isShowing ||= isShown?.(decided) === true;
+          if (isOurs && isShowing) resolve(own.add(result));
+          return { result, messages: consumed(result, loop.signal) };
+        });
+        return run.finally(() => own.complete());
+      };
+      run(body)
+        .then(
+          async (result) => {
+            // It waited before, and still does.
+            if (!legs?.result && result.status === "waiting") resolve(await this.#stillWaiting(agentId));
+          },
+          (error: unknown) => reject(error as Error),
+        )
+        .finally(() => {
+          legs?.complete();
+          if (this.#streams.get(agentId) === legs) this.#streams.delete(agentId);
+        })
+        .catch((error: unknown) => reject(error as Error));
+    });
+  }
+
+  async #stillWaiting(agentId: string): Promise<StreamResult> {
+    const attached = await this.attach(agentId, undefined);
+    if (!attached) throw new TypeError(`Agent "${agentId}" went on while its stream was made. Call attach() again.`);
+    return attached;
+  }
+
+  #begun(loop: HostedLoop, stored: unknown) {
+    const durable = new DurableDefinition(loop);
+    const agent = this.#define(durable.handle);
+    // It was stored when the run began.
+    const input = stored as CallInput;
+    return { agent, input, tools: (): readonly HostedTool[] => durable.hostedTools };
+  }
+}
+
+/** What is stored of a call, and the rest: callbacks, limits of time and the like. */
+function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOptions) {
+  const input: CallInput = {
+    ...(prompt !== undefined && { prompt }),
+    ...(messages !== undefined && { messages }),
+    ...(options !== undefined && { options }),
+  };
+  return { input, rest: rest as Rest, abortSignal };
+}
+
+/** Reads a stream to its end, whoever else reads it. @returns the messages that it has added. @throws what it reports */
+async function consumed(result: StreamResult, signal: AbortSignal): Promise<readonly ProviderMessage[]> {
+  let failure: { readonly error: unknown } | undefined;
+  for await (const part of result.fullStream as unknown as AsyncIterable<ProviderPart>) {
+    if (part.type === "error") failure ??= { error: part["error"] };
+    if (part.type === "abort") failure ??= { error: signal.reason ?? new Error("The stream was aborted.") };
+  }
+  if (failure) throw failure.error;
+  return (await result.responseMessages) ?? (await result.response).messages;
+}

@@ -1,0 +1,57 @@
+import type { ProviderMessage } from "./model/ProviderModel.ts";
+
+/** A request for approval in the messages of the AI SDK. */
+export interface WantedApproval {
+  readonly approvalId: string;
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+/** An answer of a client to such a request. */
+export interface GivenApproval {
+  readonly toolCallId: string;
+  readonly approved: boolean;
+  readonly reason?: string | undefined;
+}
+
+/** The calls that wait for an approval after these messages. What the provider runs itself is for the provider to ask about. */
+export function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
+  const parts = partsOf(messages);
+  const isEnded = (id: unknown) => parts.some(({ type, toolCallId }) => type === "tool-result" && toolCallId === id);
+  return parts.flatMap((part) => {
+    if (part.type !== "tool-approval-request" || isEnded(part["toolCallId"])) return [];
+    const call = parts.find(({ type, toolCallId }) => type === "tool-call" && toolCallId === part["toolCallId"]);
+    if (!call || call["providerExecuted"] === true) return [];
+    const { toolName, input } = call;
+    return [
+      {
+        approvalId: String(part["approvalId"]),
+        toolCallId: String(part["toolCallId"]),
+        toolName: String(toolName),
+        input,
+      },
+    ];
+  });
+}
+
+/** The approvals that a client gives with the last message. */
+export function approvalsGiven(messages: readonly ProviderMessage[]): readonly GivenApproval[] {
+  const requested = new Map(
+    partsOf(messages).flatMap((part) =>
+      part.type === "tool-approval-request" ? [[part["approvalId"], String(part["toolCallId"])] as const] : [],
+    ),
+  );
+  const last = messages.at(-1);
+  if (last?.role !== "tool") return [];
+  return partsOf([last]).flatMap((part) => {
+    const toolCallId = part.type === "tool-approval-response" ? requested.get(part["approvalId"]) : undefined;
+    if (toolCallId === undefined) return [];
+    const { approved, reason } = part as { readonly approved?: unknown; readonly reason?: string };
+    return [{ toolCallId, approved: approved === true, reason }];
+  });
+}
+
+function partsOf(messages: readonly ProviderMessage[]) {
+  return messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import type { DurableAgent } from "../../persistence/DurableAgent.ts";
+import type { PruneOptions, PruneReport } from "../../index.ts";
+import type { UnfinishedOptions, UnfinishedRun } from "../../persistence/PersistenceFeature.ts";
+import { HostedAgents } from "../hosted/HostedAgents.ts";
+import { AgentRunner, type AnyAgent } from "./AgentRunner.ts";
+import { BoundAgent, type BoundAgentOf } from "./BoundAgent.ts";
+import { type Durable, DurableDefinition } from "./Durable.ts";
+import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
+
+/** A definition of agents of the AI SDK that are durable. */
+export interface DurableAgents<Agent extends AnyAgent> {
+  /**
+   * One durable agent: an agent of the AI SDK, bound to its log.
+   *
+   * @throws InvalidAgentIdError, InvalidInputError
+   */
+  for(agentId: string, options?: BoundAgentOptions): BoundAgentOf<Agent>;
+  /** One durable agent, from outside a run: its requests and answers, rollbacks, checkpoints, forks, `cancel`. */
+  agent(agentId: string): DurableAgent;
+  /** The unfinished runs that no process is running: resume them after a restart. */
+  unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun>;
+  /** Deletes what the retention policy does not keep. @throws PruningNotSupportedError */
+  prune(options?: PruneOptions): Promise<PruneReport>;
+  /** Deletes an agent and all its data. @throws AgentBusyError while it runs; PruningNotSupportedError */
+  deleteAgent(agentId: string): Promise<void>;
+}
+
+const boundOptionsSchema = strictOptions({
+  runId: nonEmptyString.optional(),
+  unfinished: z.enum(["finish_first", "abandon"]).optional(),
+});
+
+/**
+ * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues where it was: answers of the model are not asked
+ * for again, and tools that have ended are not called again.
+ *
+ * @param options the storage, and how its runs are kept, as for `install(Persistence)`.
+ * @param define makes the agent, from models and tools that `durable` wraps. It is called once at the start and once for
+ * each run, so that each run has models and tools of its own.
+ * @throws InvalidInputError for a wrong or unknown option, or if `define` returns no agent.
+ */
+export function durableAgent<Agent extends AnyAgent>(
+  options: DurableAgentOptions,
+  define: (durable: Durable) => Agent,
+): DurableAgents<Agent> {
+  checkSchema(functionSchema(), define, "definition of a durable agent");
+  const template = new DurableDefinition();
+  const agent = define(template.handle);
+  if (typeof (Object(agent) as Partial<AnyAgent>).generate !== "function")
+    throw new InvalidInputError("definition of a durable agent", [
+      { path: "", expected: "expected a function that returns an agent of the AI SDK, with generate() and stream()" },
+    ]);
+  const hosted = new HostedAgents(agent.id ?? "ai-sdk", options, template.hostedTools);
+  const runner = new AgentRunner(hosted, define);
+  const { feature } = hosted;
+  return {
+    for(agentId, bound = {}) {
+      checkSchema(boundOptionsSchema, bound, "options of for()");
+      // It has the members of the agent, whose types it takes over.
+      return new BoundAgent(agent, runner, agentId, bound) as unknown as BoundAgentOf<Agent>;
+    },
+    agent: (agentId) => hosted.agent(agentId),
+    unfinished: (unfinished) => feature.unfinished(unfinished),
+    prune: (prune) => feature.prune(prune),
+    deleteAgent: (agentId) => feature.deleteAgent(agentId),
+  };
+}

@@ -1,0 +1,94 @@
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import type { HostedCall, HostedLoop, PerformOptions } from "../hosted/HostedLoop.ts";
+import type { HostedTool } from "../hosted/HostedTool.ts";
+
+/** What the AI SDK passes to a tool. */
+interface ExecuteOptions {
+  readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+type Execute = (input: unknown, options: ExecuteOptions) => unknown;
+
+/** A tool of the AI SDK whose calls are recorded. One without `execute`, which a client or the provider runs, stays as it is. */
+export function durableTool(tool: object, hosted: HostedTool, run: { readonly loop: HostedLoop }): object {
+  const { execute } = tool as { readonly execute?: Execute };
+  if (typeof execute !== "function") return tool;
+  const own = execute.bind(tool);
+  return { ...tool, execute: isGenerator(execute) ? streaming(own, hosted, run) : settling(own, hosted, run) };
+}
+
+function settling(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {
+  return (input, options) =>
+    called(run.loop, options, {
+      tool,
+      input,
+      perform: async (given) =>
+        lastOf(await execute(input, { ...options, ...given, abortSignal: either(options, given) })),
+    });
+}
+
+/** Preliminary results are shown as they come, and none but the last is recorded. */
+function streaming(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {
+  return async function* preliminary(input, options) {
+    const shown: unknown[] = [];
+    let wake: () => void = () => undefined;
+    const perform = async (given: PerformOptions): Promise<unknown> => {
+      let last: unknown;
+      const results = execute(input, { ...options, ...given, abortSignal: either(options, given) });
+      for await (const result of results as AsyncIterable<unknown>) {
+        last = result;
+        shown.push(result);
+        wake();
+      }
+      return last;
+    };
+    let isOver = false;
+    const output = called(run.loop, options, { tool, input, perform }).finally(() => {
+      isOver = true;
+      wake();
+    });
+    output.catch(() => undefined);
+    let count = 0;
+    for (;;) {
+      for (; count < shown.length; count++) yield shown[count];
+      if (isOver) break;
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+    const recorded = await output;
+    if (count === 0) yield recorded;
+  };
+}
+
+/** The model is told what the tool threw; what else went wrong ends the run. */
+async function called(loop: HostedLoop, { toolCallId }: ExecuteOptions, call: HostedCall): Promise<unknown> {
+  try {
+    return await loop.call(toolCallId, call);
+  } catch (error) {
+    if (error instanceof ToolFailedError) throw thrownBy(error);
+    if (error instanceof ToolOutcomeUnknownError) throw new Error(error.reason);
+    throw error;
+  }
+}
+
+/** What the tool threw, or what is recorded of it. */
+function thrownBy({ cause, reason }: ToolFailedError): Error {
+  return cause instanceof Error ? cause : new Error(reason);
+}
+
+function either({ abortSignal: theirs }: ExecuteOptions, { abortSignal: ours }: PerformOptions): AbortSignal {
+  return theirs ? AbortSignal.any([theirs, ours]) : ours;
+}
+
+async function lastOf(result: unknown): Promise<unknown> {
+  if (typeof (Object(result) as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] !== "function") return result;
+  let last: unknown;
+  for await (const item of result as AsyncIterable<unknown>) last = item;
+  return last;
+}
+
+/** The AI SDK has to know before the call whether there will be preliminary results. */
+function isGenerator(execute: Execute): boolean {
+  return Object.prototype.toString.call(execute) === "[object AsyncGeneratorFunction]";
+}

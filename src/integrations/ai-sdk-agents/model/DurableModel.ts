@@ -1,0 +1,133 @@
+import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
+import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
+import { callsOf } from "../../hosted/AnswerMessage.ts";
+import { answerOf, generationOf, identified, isOwnCall } from "./providerAnswer.ts";
+import { promptWithProviderIds } from "./promptWithProviderIds.ts";
+import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
+import { replayedStream } from "./replayedStream.ts";
+import { StreamedGeneration } from "./StreamedGeneration.ts";
+
+/** A run that wrapped models and tools belong to. */
+export interface ModelRun {
+  /** @throws TypeError outside a run. */
+  readonly loop: HostedLoop;
+  /** The ids that the provider gave the calls of this run, by the library's ids. */
+  readonly providerIds: Map<string, string>;
+}
+
+/** A model whose answers are recorded by the run, and given back when it runs again. */
+export class DurableModel implements ProviderModel {
+  readonly specificationVersion: ProviderModel["specificationVersion"];
+  readonly provider: string;
+  readonly modelId: string;
+  readonly #model: ProviderModel;
+  readonly #run: ModelRun;
+
+  constructor(model: ProviderModel, run: ModelRun) {
+    this.specificationVersion = model.specificationVersion;
+    this.provider = model.provider;
+    this.modelId = model.modelId;
+    this.#model = model;
+    this.#run = run;
+  }
+
+  get supportedUrls(): unknown {
+    return this.#model.supportedUrls ?? {};
+  }
+
+  async doGenerate(call: ProviderCall): Promise<ProviderGeneration> {
+    let asked: ProviderGeneration | undefined;
+    const given = await this.#answer(async (place) => {
+      asked = identified(await this.#model.doGenerate(this.#callIn(call, place)), this.modelId);
+      return answerOf(asked);
+    });
+    const generation = generationOf(given);
+    // What the provider has sent besides, such as headers, is there when the model was asked.
+    return asked ? { ...asked, content: withIds(asked.content, generation.content) } : generation;
+  }
+
+  async doStream(call: ProviderCall): Promise<ProviderStream> {
+    return new Promise((resolve, reject) => {
+      const recorded: Promise<void> = this.#answer(async (place) => {
+        const { stream, ...rest } = await this.#model.doStream(this.#callIn(call, place));
+        const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
+        return new Promise<HostedAnswer>((whole, cut) => {
+          resolve({ ...rest, stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded }) });
+        });
+      }).then(async (given) => {
+        if (given.replayed) resolve({ stream: replayedStream(generationOf(given)) });
+        else await this.#run.loop.durable();
+      });
+      recorded.catch(reject);
+    });
+  }
+
+  async #answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
+    const given = await this.#run.loop.answer(perform);
+    for (const { part } of callsOf(given.message))
+      this.#run.providerIds.set(part.toolCallId, part.providerToolCallId ?? part.toolCallId);
+    return given;
+  }
+
+  #callIn(call: ProviderCall, { signal }: RequestPlace): ProviderCall {
+    const { prompt, abortSignal } = call;
+    return {
+      ...call,
+      prompt: promptWithProviderIds(prompt, this.#run.providerIds),
+      abortSignal: abortSignal ? AbortSignal.any([abortSignal, signal]) : signal,
+    };
+  }
+}
+
+interface Recording {
+  readonly streamed: StreamedGeneration;
+  readonly whole: (answer: HostedAnswer) => void;
+  readonly cut: (error: unknown) => void;
+  readonly recorded: () => Promise<void>;
+}
+
+/** Passes a stream on, and its last part only once the answer is durable. An answer that is cut off is not recorded. */
+function recordedStream(
+  stream: ReadableStream<ProviderPart>,
+  { streamed, whole, cut, recorded }: Recording,
+): ReadableStream<ProviderPart> {
+  const reader = stream.getReader();
+  const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
+    const generation = streamed.whole;
+    if (generation) {
+      controller.enqueue({ type: "response-metadata", ...generation.response });
+      whole(answerOf(generation));
+      await recorded();
+    }
+    controller.enqueue(part);
+  };
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          cut(new TypeError("The stream of the model ended before its answer was whole."));
+          return controller.close();
+        }
+        const part = streamed.add(value);
+        if (part.type === "error") cut(part["error"]);
+        if (part.type === "finish") return await end(controller, part);
+        controller.enqueue(part);
+      } catch (error) {
+        cut(error);
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      cut(reason);
+      await reader.cancel(reason);
+    },
+  });
+}
+
+/** Parts as the provider gave them, whose calls have the ids of those that were recorded. */
+function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPart[]): readonly ProviderPart[] {
+  return content.map((part, index) =>
+    isOwnCall(part) ? { ...part, toolCallId: recorded[index]?.["toolCallId"] } : part,
+  );
+}

@@ -1,0 +1,120 @@
+import { randomId } from "../../../internal/randomId.ts";
+import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./ProviderModel.ts";
+import { isOwnCall, leftOut } from "./providerAnswer.ts";
+
+/** Deltas and ends belong to the part that they are about. */
+const additions: ReadonlySet<string> = new Set([
+  "text-delta",
+  "text-end",
+  "reasoning-delta",
+  "reasoning-end",
+  "tool-input-delta",
+  "tool-input-end",
+]);
+const beginnings: ReadonlySet<string> = new Set(["text-start", "reasoning-start", "tool-input-start"]);
+const about: ReadonlySet<string> = new Set(["stream-start", "response-metadata", "finish"]);
+const notContent: ReadonlySet<string> = new Set(["raw", "ping", "error"]);
+
+/** The parts of a stream as a whole answer. Each part has its place from its first piece on, and each call its id. */
+export class StreamedGeneration {
+  readonly #idAt: (index: number) => string;
+  readonly #content: ProviderPart[] = [];
+  /** By type and id of a piece: where its part is. */
+  readonly #places = new Map<string, number>();
+  #warnings: readonly unknown[] = [];
+  #response: ProviderResponse;
+  #end: Pick<ProviderGeneration, "finishReason" | "usage" | "providerMetadata"> | undefined;
+  #failed = false;
+
+  /** @param idAt the library's id of a call at an index of the content. */
+  constructor(idAt: (index: number) => string, modelId: string) {
+    this.#idAt = idAt;
+    this.#response = { id: randomId(), timestamp: new Date(), modelId };
+  }
+
+  /** What the model has said of the answer, and what was made up for the rest. */
+  get response(): ProviderResponse {
+    return this.#response;
+  }
+
+  /** The answer, once its last part has come; `undefined`: it was cut off, or the model reported an error. */
+  get whole(): ProviderGeneration | undefined {
+    if (!this.#end || this.#failed) return undefined;
+    // A call that was begun and not made leaves its place.
+    const content = this.#content.map((part) => (part.type === "tool-input-start" ? { type: leftOut } : part));
+    return { ...this.#end, content, warnings: this.#warnings, response: this.#response };
+  }
+
+  /** Adds a part. Returns it with the library's id of its call. */
+  add(part: ProviderPart): ProviderPart {
+    if (notContent.has(part.type)) {
+      this.#failed ||= part.type === "error";
+      return part;
+    }
+    if (additions.has(part.type)) return this.#append(part);
+    if (beginnings.has(part.type)) return this.#begin(part);
+    if (part.type === "tool-call") return this.#call(part);
+    if (about.has(part.type)) return this.#note(part);
+    this.#content.push(part);
+    return part;
+  }
+
+  /** What is said of the answer as a whole. */
+  #note(part: ProviderPart): ProviderPart {
+    if (part.type === "response-metadata") return this.#identify(part);
+    // A part of one of these types has their fields.
+    if (part.type === "finish") this.#end = part as unknown as ProviderGeneration;
+    else this.#warnings = (part["warnings"] as readonly unknown[] | undefined) ?? [];
+    return part;
+  }
+
+  #identify(part: ProviderPart): ProviderPart {
+    const { id, timestamp, modelId } = part as unknown as ProviderResponse;
+    const { id: ownId, timestamp: ownTime, modelId: ownModel } = this.#response;
+    this.#response = { id: id ?? ownId, timestamp: timestamp ?? ownTime, modelId: modelId ?? ownModel };
+    return { ...part, ...this.#response };
+  }
+
+  #begin(part: ProviderPart): ProviderPart {
+    if (part.type === "tool-input-start")
+      return part["providerExecuted"] === true ? part : { ...part, id: this.#idAt(this.#callPlace(part["id"], part)) };
+    const type = part.type.slice(0, -"-start".length);
+    const { id, ...fields } = part;
+    this.#places.set(`${type} ${String(id)}`, this.#content.length);
+    this.#content.push({ ...fields, type, text: "" });
+    return part;
+  }
+
+  #append(part: ProviderPart): ProviderPart {
+    const kind = part.type.slice(0, part.type.lastIndexOf("-"));
+    const place = this.#places.get(`${kind} ${String(part["id"])}`);
+    if (place === undefined) return part;
+    if (kind === "tool-input") return { ...part, id: this.#idAt(place) };
+    const { id: _id, type: _type, delta, ...fields } = part;
+    const before = this.#content[place] ?? { type: kind };
+    const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+    const text = String(before["text"]) + (typeof delta === "string" ? delta : "");
+    this.#content[place] = { ...before, ...set, text };
+    return part;
+  }
+
+  #call(part: ProviderPart): ProviderPart {
+    if (!isOwnCall(part)) {
+      this.#content.push(part);
+      return part;
+    }
+    const place = this.#callPlace(part["toolCallId"], part);
+    this.#content[place] = part;
+    this.#places.delete(`tool-input ${String(part["toolCallId"])}`);
+    return { ...part, toolCallId: this.#idAt(place) };
+  }
+
+  #callPlace(id: unknown, part: ProviderPart): number {
+    const key = `tool-input ${String(id)}`;
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    this.#places.set(key, this.#content.length);
+    this.#content.push(part);
+    return this.#content.length - 1;
+  }
+}

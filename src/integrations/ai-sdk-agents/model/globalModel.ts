@@ -1,0 +1,17 @@
+import { ModelNotAvailableError } from "../../../errors/model/ModelNotAvailableError.ts";
+import type { ProviderModel } from "./ProviderModel.ts";
+
+interface GlobalProvider {
+  languageModel(modelId: string): ProviderModel;
+}
+
+/** A model that is given by its name: that of the provider which the AI SDK was told to use for names. @throws ModelNotAvailableError */
+export function globalModel(modelId: string): ProviderModel {
+  const { AI_SDK_DEFAULT_PROVIDER: provider } = globalThis as { readonly AI_SDK_DEFAULT_PROVIDER?: GlobalProvider };
+  if (!provider)
+    throw new ModelNotAvailableError(
+      modelId,
+      `the AI SDK has no provider for names; pass the model itself, such as gateway("${modelId}"), or set AI_SDK_DEFAULT_PROVIDER`,
+    );
+  return provider.languageModel(modelId);
+}

@@ -1,0 +1,172 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { AIAgent } from "../../agent/AIAgent.ts";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
+import { strategy } from "../../agent/strategy/Strategy.ts";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
+import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
+import type { DurableAgent } from "../../persistence/DurableAgent.ts";
+import { Persistence, persistence } from "../../persistence/Persistence.ts";
+import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
+import type { HostedLoop } from "./HostedLoop.ts";
+import type { HostedTool } from "./HostedTool.ts";
+import type { LogStorage } from "../../storage/LogStorage.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { LiveLoop } from "./LiveLoop.ts";
+import { RecordedLoop } from "./RecordedLoop.ts";
+import { RunRecords } from "./RunRecords.ts";
+
+/** Runs the loop of another runtime, from its start. @param input as it was given when the run began. */
+export type HostedBody<Result> = (loop: HostedLoop, input: unknown) => Promise<Result>;
+
+/** How a run ended. One that failed or was aborted rejects instead. */
+export type HostedResult<Result> =
+  | { readonly status: "completed"; readonly runId: string; readonly value: Result }
+  | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] };
+
+/** The part of a Persistence configuration that agents of other runtimes share. */
+export type HostedConfig = Omit<
+  PersistenceConfig,
+  | "rollbackToolRegistry"
+  | "triggers"
+  | "enableAutomaticPersistence"
+  | "trimming"
+  | "migrations"
+  | "environment"
+  | "storage"
+> & { readonly storage: NonNullable<PersistenceConfig["storage"]> };
+
+/** A call of {@link HostedAgents.run} or `resume` in this process. */
+interface RunningBody {
+  readonly run: (context: AgentContext, input: unknown) => Promise<void>;
+}
+
+/**
+ * Durable agents whose loop is that of another runtime: each run is one of ours, with one node, in which that loop runs. Its
+ * answers and calls are records of that visit, and each of its steps is a checkpoint.
+ */
+export class HostedAgents {
+  readonly #agent: AIAgent<unknown, null>;
+  readonly #bodies = new AsyncLocalStorage<RunningBody>();
+  readonly #registry = new RollbackToolRegistry();
+  readonly #storage: LogStorage;
+
+  /**
+   * @param name of the strategy: runs of one name continue each other.
+   * @param tools those that are known when the agents are defined: a rollback from outside finds them here.
+   */
+  constructor(name: string, config: HostedConfig, tools: readonly HostedTool[]) {
+    this.#storage = logStorageOf(config.storage);
+    for (const tool of tools) this.#register(tool);
+    const body = (input: unknown, context: AgentContext) => this.#body(input, context);
+    this.#agent = new AIAgent<unknown, null>({
+      id: name,
+      llmModel: "hosted",
+      promptExecutor: { execute: () => Promise.reject(new TypeError("A hosted loop brings its own models.")) },
+      strategy: strategy<unknown, null>(name, (graph) => {
+        const run = graph.node("run", body);
+        graph.edge(graph.start, run);
+        graph.edge(run, graph.finish);
+      }),
+      tools: tools.map(({ tool }) => tool),
+      modelRetry: false,
+      maxIterations: Number.POSITIVE_INFINITY,
+    });
+    this.#agent.install(Persistence, { ...config, rollbackToolRegistry: this.#registry });
+  }
+
+  /** @throws as `run` of an AIAgent, and what the body rejects with. */
+  run<Result>(input: unknown, options: RunOptions, body: HostedBody<Result>): Promise<HostedResult<Result>> {
+    return this.#settled(options.agentId, body, () => this.#agent.run(input, options));
+  }
+
+  /** Continues a run, or replays one that has finished: its body runs again, and nothing is called. */
+  resume<Result>(options: ResumeOptions, body: HostedBody<Result>): Promise<HostedResult<Result>> {
+    return this.#settled(options.agentId, body, () => this.#agent.resume(options));
+  }
+
+  /** One durable agent, from outside a run. */
+  agent(agentId: string): DurableAgent {
+    return this.feature.agent(agentId);
+  }
+
+  /** What `install(Persistence)` has added. */
+  get feature(): PersistenceFeature {
+    return persistence(this.#agent);
+  }
+
+  /** Whether a living process owns an agent. */
+  async isRunning(agentId: string): Promise<boolean> {
+    return (await this.#storage.log.owner(agentId))?.state === "alive";
+  }
+
+  /** A digest of a value, the same in every process. */
+  async digestOf(value: unknown): Promise<string | undefined> {
+    return valueDigest(value, await this.#storage.sha256());
+  }
+
+  /** Reads the records of a run. @param runId default: the last one. */
+  async records(agentId: string, runId?: string): Promise<RunRecords> {
+    const records = new RunRecords(this.#storage.log, agentId, runId);
+    await records.read();
+    return records;
+  }
+
+  /** Runs a loop on the records of a run alone. @param follow waits for more of them; absent: the run has ended. */
+  async replay<Result>(
+    records: RunRecords,
+    body: HostedBody<Result>,
+    options: { readonly signal?: AbortSignal | undefined; readonly follow?: () => Promise<void> } = {},
+  ): Promise<Result> {
+    const loop = new RecordedLoop(records, { sha256: await this.#storage.sha256(), ...options });
+    return settledBy(loop, () => body(loop, records.input));
+  }
+
+  async #settled<Result>(
+    agentId: string = this.feature.agentId,
+    body: HostedBody<Result>,
+    start: () => ReturnType<AIAgent<unknown, null>["run"]>,
+  ): Promise<HostedResult<Result>> {
+    let done: { readonly value: Result } | undefined;
+    const run = async (context: AgentContext, input: unknown): Promise<void> => {
+      done = undefined;
+      const loop = new LiveLoop(context);
+      const value = await settledBy(loop, () => body(loop, input));
+      done = { value };
+    };
+    const result = await this.#bodies.run({ run }, start);
+    const { runId } = result;
+    if (result.status === "waiting") return { status: "waiting", runId, requests: result.requests };
+    const { value } = done ?? { value: await this.replay(await this.records(agentId, runId), body) };
+    return { status: "completed", runId, value };
+  }
+
+  async #body(input: unknown, context: AgentContext): Promise<null> {
+    const body = this.#bodies.getStore();
+    if (!body) throw new TypeError("A hosted run was begun by other code than its own.");
+    await body.run(context, input);
+    return null;
+  }
+
+  #register({ tool, settings: { rollback } }: HostedTool): void {
+    if (this.#registry.has(tool.name)) throw new DuplicateNameError("duplicate_tool", tool.name);
+    if (!rollback) return;
+    this.#registry.registerRollback(tool, (input, { toolCallId, output, abortSignal }) =>
+      rollback(input as never, { toolCallId, output: output as never, abortSignal }),
+    );
+  }
+}
+
+/** What the other runtime made of an error of ours does not count. */
+async function settledBy<Result>(loop: HostedLoop, run: () => Promise<Result>): Promise<Result> {
+  let value: Result;
+  try {
+    value = await run();
+  } catch (error) {
+    throw loop.failure ? loop.failure.error : error;
+  }
+  if (loop.failure) throw loop.failure.error;
+  return value;
+}

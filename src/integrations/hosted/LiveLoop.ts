@@ -1,0 +1,157 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { isToolFailure, type AnyTool, type ToolCallOptions } from "../../agent/tool/Tool.ts";
+import { approvalOfCall, callOfAnswer, requestThrough, type RequestPlace } from "../../agent/visit/hostedCalls.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import { AnsweredCalls, type AskedCall } from "./AnsweredCalls.ts";
+import { hostedAnswer, storedAnswer } from "./AnswerMessage.ts";
+import type {
+  ApprovableCall,
+  GivenHostedAnswer,
+  HostedAnswer,
+  HostedApproval,
+  HostedCall,
+  HostedLoop,
+} from "./HostedLoop.ts";
+
+/** A loop in a node that runs: what it asks for is recorded, or given back from the records of an earlier try. */
+export class LiveLoop implements HostedLoop {
+  readonly #context: AgentContext;
+  /** The contexts of the calls that are being made: what runs within one belongs to it. */
+  readonly #within = new AsyncLocalStorage<AgentContext>();
+  readonly #calls = new AnsweredCalls();
+  #live = false;
+  /** Whether anything was recorded since the last checkpoint of this visit. */
+  #isUnsaved = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(context: AgentContext) {
+    this.#context = context;
+  }
+
+  get agentId(): string {
+    return this.#context.agentId;
+  }
+  get runId(): string {
+    return this.#context.runId;
+  }
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+  get live(): boolean {
+    return this.#live;
+  }
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure;
+  }
+
+  async answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
+    this.#assertSound();
+    const context = this.#here;
+    const performed: { error?: unknown } = {};
+    const answer = requestThrough(context, async (place) => {
+      if (context === this.#context) await this.#saveStep();
+      this.#live = true;
+      try {
+        return storedAnswer(await perform(place));
+      } catch (error) {
+        performed.error = error;
+        throw error;
+      }
+    });
+    this.#calls.await(answer.then(({ message }) => this.#calls.add(message)));
+    try {
+      const given = await answer;
+      this.#isUnsaved ||= !given.replayed;
+      return hostedAnswer(given, given);
+    } catch (error) {
+      // What the model threw is for the other runtime to judge.
+      if ("error" in performed && performed.error === error) throw error;
+      return this.#fail(error);
+    }
+  }
+
+  async call(toolCallId: string, { tool, input, perform }: HostedCall): Promise<unknown> {
+    this.#assertSound();
+    const context = this.#here;
+    const asked = await this.#calls.of(toolCallId);
+    const executed = this.#executed(tool.tool, perform);
+    return this.#settled(callOfAnswer(context, { ...asked, tool: executed, input: inputOf(asked, input) }));
+  }
+
+  async step({ tool, input, perform }: HostedCall): Promise<unknown> {
+    this.#assertSound();
+    return this.#settled(this.#here.tools.call(this.#executed(tool.tool, perform), input as never));
+  }
+
+  async approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]> {
+    this.#assertSound();
+    const context = this.#here;
+    return Promise.all(calls.map((call) => this.#approval(context, call)));
+  }
+
+  async durable(): Promise<void> {
+    await persistence(this.#context)
+      .durable()
+      .catch((error: unknown) => this.#fail(error));
+  }
+
+  async #approval(context: AgentContext, { toolCallId, tool, input }: ApprovableCall): Promise<HostedApproval> {
+    const asked = await this.#calls.of(toolCallId);
+    try {
+      await approvalOfCall(context, { ...asked, tool: tool.tool, input: inputOf(asked, input) });
+      return { approved: true };
+    } catch (error) {
+      if (error instanceof ToolRejectedError) return { approved: false, reason: error.reason };
+      return this.#fail(error);
+    }
+  }
+
+  get #here(): AgentContext {
+    return this.#within.getStore() ?? this.#context;
+  }
+
+  /** What is recorded since the last step is in the checkpoint, so that a rollback keeps it. */
+  async #saveStep(): Promise<void> {
+    if (!this.#isUnsaved) return;
+    this.#isUnsaved = false;
+    await persistence(this.#context).createCheckpoint();
+  }
+
+  #executed(tool: AnyTool, perform: HostedCall["perform"]): AnyTool {
+    return {
+      ...tool,
+      execute: (_input: unknown, { context, toolCallId, abortSignal, generation }: ToolCallOptions) => {
+        this.#live = true;
+        return this.#within.run(context, () => perform({ toolCallId, abortSignal, generation }));
+      },
+    };
+  }
+
+  async #settled(call: Promise<unknown>): Promise<unknown> {
+    try {
+      return await call;
+    } catch (error) {
+      if (isToolFailure(error)) throw error;
+      return this.#fail(error);
+    } finally {
+      this.#isUnsaved ||= this.#live;
+    }
+  }
+
+  #assertSound(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  #fail(error: unknown): never {
+    this.#failure ??= { error };
+    throw error;
+  }
+}
+
+/** The input of the answer itself if it is the same: it is not stored again then. */
+function inputOf({ part }: AskedCall, input: unknown): unknown {
+  return isSameValue(part.input, input) ? part.input : input;
+}

@@ -1,0 +1,148 @@
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { toolCallIdAt } from "../../checkpoint/toolCallId.ts";
+import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { AnsweredCalls } from "./AnsweredCalls.ts";
+import { hostedAnswer } from "./AnswerMessage.ts";
+import type { ApprovableCall, GivenHostedAnswer, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
+import type { HeldRecord, RunRecords } from "./RunRecords.ts";
+
+/** Waits until a run has recorded more. Rejects when it will not. */
+type Follow = () => Promise<void>;
+
+/**
+ * A loop that calls nothing: it gives back what a run has recorded, and may wait for what the run still records. What a call
+ * did within itself is not asked for: the call gives back its outcome.
+ */
+export class RecordedLoop implements HostedLoop {
+  readonly live = false;
+  readonly signal: AbortSignal;
+  readonly #records: RunRecords;
+  readonly #sha256: Sha256;
+  readonly #follow: Follow;
+  readonly #calls = new AnsweredCalls();
+  #answers = 0;
+  #steps = 0;
+  /** By the id that a call shows: those that its records may have. */
+  readonly #ids = new Map<string, readonly string[]>();
+  #failure: { readonly error: unknown } | undefined;
+
+  /** @param options.follow absent: the run has ended, and what is not recorded is missing. */
+  constructor(
+    records: RunRecords,
+    options: { readonly sha256: Sha256; readonly signal?: AbortSignal | undefined; readonly follow?: Follow },
+  ) {
+    this.#records = records;
+    this.#sha256 = options.sha256;
+    this.signal = options.signal ?? new AbortController().signal;
+    this.#follow = options.follow ?? (() => Promise.reject(this.#missing()));
+  }
+
+  get agentId(): string {
+    return this.#records.agentId;
+  }
+  get runId(): string {
+    return this.#records.runId;
+  }
+  get failure(): { readonly error: unknown } | undefined {
+    return this.#failure;
+  }
+
+  async answer(): Promise<GivenHostedAnswer> {
+    const ordinal = this.#answers++;
+    const { record, log } = await this.#found(() => this.#records.answer(ordinal));
+    // It was a message when it was recorded.
+    const message = log.readValue(record.message) as AssistantMessage;
+    const shown = this.#withIds(message, ordinal);
+    this.#calls.add(shown);
+    return hostedAnswer({ message: shown, usage: record.usage, finishReason: record.finish }, { replayed: true });
+  }
+
+  async call(toolCallId: string, { tool }: HostedCall): Promise<unknown> {
+    await this.#calls.of(toolCallId);
+    return this.#outcome(this.#ids.get(toolCallId) ?? [toolCallId], tool.tool.name);
+  }
+
+  async step({ tool }: HostedCall): Promise<unknown> {
+    return this.#outcome(this.#idsAt("c", this.#steps++, 0), tool.tool.name);
+  }
+
+  async approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]> {
+    return Promise.all(
+      calls.map(async ({ toolCallId }): Promise<HostedApproval> => {
+        const ids = this.#ids.get(toolCallId) ?? [toolCallId];
+        const { record, log } = await this.#found(() => this.#records.approval(ids));
+        if (record.expired) return { approved: false, reason: "nobody approved it in time" };
+        if (record.rejected !== undefined) return { approved: false, reason: record.rejected };
+        const { approved, reason = "it was not approved" } = Object(log.readValue(record.answer ?? null)) as {
+          readonly approved?: unknown;
+          readonly reason?: string;
+        };
+        return approved === true ? { approved } : { approved: false, reason };
+      }),
+    );
+  }
+
+  async durable(): Promise<void> {
+    // What it gives back is.
+  }
+
+  async #outcome(ids: readonly string[], toolName: string): Promise<unknown> {
+    const found = await this.#found(() => {
+      const outcome = this.#records.outcome(ids);
+      return outcome && isOver(outcome.record) ? outcome : undefined;
+    });
+    return outputOf(found, toolName);
+  }
+
+  async #found<Found>(look: () => Found | undefined): Promise<Found> {
+    try {
+      for (;;) {
+        const found = look();
+        if (found) return found;
+        await this.#follow();
+      }
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    }
+  }
+
+  /** A call that was made anew on a later line has another id there than in the answer. */
+  #withIds(message: AssistantMessage, ordinal: number): AssistantMessage {
+    if (typeof message.content === "string") return message;
+    const content = message.content.map((part, index) => {
+      if (part.type !== "tool-call") return part;
+      const ids = [...this.#idsAt("m", ordinal, index), part.toolCallId];
+      const toolCallId = this.#records.outcome(ids)?.record.call ?? part.toolCallId;
+      this.#ids.set(toolCallId, ids);
+      return { ...part, toolCallId };
+    });
+    return { ...message, content };
+  }
+
+  /** The ids that a call of a place has on the lines of the run, the newest first. */
+  #idsAt(kind: "m" | "c", ordinal: number, index: number): readonly string[] {
+    const { visit = [0, 0], lines } = this.#records;
+    const place = JSON.stringify([...visit, kind, ordinal, index]);
+    return lines.map((line) => toolCallIdAt(line, place, this.#sha256));
+  }
+
+  #missing(): UnreadableValueError {
+    return new UnreadableValueError(
+      `run ${this.runId} of agent "${this.agentId}" has not recorded what its loop asks for, or it was pruned`,
+    );
+  }
+}
+
+function outputOf({ record, log }: HeldRecord<OutcomeRecord>, toolName: string): unknown {
+  const { call, error, unknown, lost } = record;
+  if (error) throw new ToolFailedError(toolName, call, error.message);
+  if (unknown) throw new ToolOutcomeUnknownError(toolName, call);
+  if (lost) throw new NotSerializableError(`the output of tool "${toolName}"`, lost.path, lost.reason);
+  return record.output === undefined ? undefined : log.readValue(record.output);
+}

@@ -1,0 +1,140 @@
+import { generateText, stepCountIs, streamText, tool, ToolLoopAgent } from "ai";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
+
+/** A refund desk whose tools count their calls. */
+function refundDesk(script: readonly Scripted[], storage = new InMemoryPersistenceStorageProvider()) {
+  const model = scriptedModel(script);
+  const found: { id: string; toolCallId: string }[] = [];
+  const find = tool({
+    inputSchema: z.object({ id: z.string() }),
+    execute: async ({ id }, { toolCallId }) => {
+      found.push({ id, toolCallId });
+      return { id, cents: 900 };
+    },
+  });
+  const live: boolean[] = [];
+  const desk = durableAgent(
+    { storage },
+    (durable) =>
+      new ToolLoopAgent({
+        id: "desk",
+        model: durable.model(model),
+        instructions: `It is now ${model.asked.length}.`,
+        tools: durable.tools({ find }, { find: { effect: "idempotent" } }),
+        stopWhen: stepCountIs(8),
+        maxRetries: 0,
+        onStepFinish: () => void live.push(durable.live),
+      }),
+  );
+  return { storage, model, found, desk, live };
+}
+
+const twoOrders = [[calling("find", { id: "7" }), calling("find", { id: "8" })], [calling("find", { id: "9" })]];
+
+describe("a durable agent of the AI SDK", () => {
+  it("goes on after a failed request with what it has recorded, and the request takes no place", async () => {
+    const { desk, model, found, live } = refundDesk([
+      twoOrders[0]!,
+      new Error("overloaded"),
+      twoOrders[1]!,
+      text("Done."),
+    ]);
+    await expect(desk.for("a").generate({ prompt: "Find them." })).rejects.toThrow("overloaded");
+    live.length = 0;
+    const result = await desk.for("a").resume();
+    expect(result.text).toBe("Done.");
+    expect(found.map(({ id }) => id)).toEqual(["7", "8", "9"]);
+    expect(model.asked).toHaveLength(4);
+    expect(live).toEqual([false, true, true]);
+  });
+
+  it("gives calls ids of its own, and shows the model those of the provider", async () => {
+    const { desk, model, found } = refundDesk([...twoOrders, text("Done.")]);
+    const result = await desk.for("a").generate({ prompt: "Find them." });
+    const ids = result.steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolCallId }) => toolCallId));
+    expect(new Set(ids).size).toBe(3);
+    expect(found.map(({ toolCallId }) => toolCallId)).toEqual(ids);
+    const shown = JSON.stringify(model.asked.at(-1)?.prompt);
+    expect(shown).toContain("call_1");
+    for (const id of ids) expect(shown).not.toContain(id);
+  });
+
+  it("replays a finished run, with the same result, and calls nothing", async () => {
+    const { desk, model, found, live } = refundDesk([...twoOrders, text("Done.")]);
+    const result = await desk.for("a", { runId: "r1" }).generate({ prompt: "Find them." });
+    live.length = 0;
+    for (const again of [
+      await desk.for("a").resume(),
+      await desk.for("a", { runId: "r1" }).generate({ prompt: "Find them." }),
+    ]) {
+      expect(again.content).toEqual(result.content);
+      expect(again.totalUsage).toEqual(result.totalUsage);
+      expect(again.steps.map(shown)).toEqual(result.steps.map(shown));
+    }
+    expect(model.asked).toHaveLength(3);
+    expect(found).toHaveLength(3);
+    expect(new Set(live)).toEqual(new Set([false]));
+  });
+
+  it("records neither headers nor bodies", async () => {
+    const { desk, storage } = refundDesk([text("Done.")]);
+    await desk.for("a").generate({ prompt: "Hello." });
+    const entries = await entriesOf(storage);
+    expect(JSON.stringify(entries)).toContain("response-1");
+    expect(JSON.stringify(entries)).not.toContain("the secret");
+  });
+
+  it("makes each step a checkpoint, in at most two appends", async () => {
+    const { desk, storage } = refundDesk([...twoOrders, [calling("find", { id: "10" })], text("Done.")]);
+    await desk.for("a").generate({ prompt: "Find them." });
+    expect(await desk.agent("a").getCheckpoints()).toHaveLength(5);
+    const entries = await entriesOf(storage);
+    const kinds = entries.map(({ records }) => records.map(({ kind }) => kind));
+    const steps = kinds.slice(kinds.findIndex((each) => each.includes("answer")));
+    expect(steps).toHaveLength(7);
+  });
+});
+
+describe("durableRun", () => {
+  it("runs code, and repeats what is recorded when it is asked again", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const model = scriptedModel([text("one"), new Error("overloaded"), text("two")]);
+    const run = (input: string) =>
+      durableRun({ storage, agentId: "report", input }, async ({ model: wrap, signal }) => {
+        const { text: first } = await generateText({ model: wrap(model), prompt: "1", abortSignal: signal });
+        const second = streamText({ model: wrap(model), prompt: first, maxRetries: 0, onError: () => undefined });
+        return [first, await second.text];
+      });
+    await expect(run("x")).rejects.toThrow("No output generated");
+    expect(await run("x")).toEqual(["one", "two"]);
+    expect(await run("x")).toEqual(["one", "two"]);
+    expect(model.asked).toHaveLength(3);
+  });
+});
+
+async function entriesOf({ log }: InMemoryPersistenceStorageProvider) {
+  const entries = [];
+  for await (const entry of log.read("a")) entries.push(entry);
+  return entries;
+}
+
+/** What a step shows that the provider has not sent besides. */
+function shown({
+  content,
+  finishReason,
+  usage,
+  providerMetadata,
+  response: { id, modelId },
+}: {
+  readonly content: unknown;
+  readonly finishReason: unknown;
+  readonly usage: unknown;
+  readonly providerMetadata: unknown;
+  readonly response: { readonly id: string; readonly modelId: string };
+}) {
+  return { content, finishReason, usage, providerMetadata, id, modelId };
+}
