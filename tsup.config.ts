@@ -13,6 +13,7 @@ export default defineConfig({
     "src/task.ts",
     "src/workspace.ts",
     "src/coding.ts",
+    "src/inspect.ts",
     "src/ai-sdk.ts",
     "src/testing.ts",
   ],

@@ -15,7 +15,7 @@ import type { AgentLog } from "../storage/AgentLog.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
 import { executionPointOf, executionPointSchema, setExecutionPoint } from "./move/setExecutionPoint.ts";
 import { checkNewCheckpoint } from "./record/checkNewCheckpoint.ts";
-import { findCheckpoint, findRollbackTarget } from "./move/findCheckpoint.ts";
+import { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { liveCheckpointData } from "./record/liveCheckpointData.ts";
 import { noteEnvironment } from "../environment/Environment.ts";

@@ -20,7 +20,7 @@ import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
-import { findCheckpoint, findRollbackTarget, messagesOf } from "./move/findCheckpoint.ts";
+import { findCheckpoint, findRollbackTarget, messagesOf } from "../journal/findCheckpoint.ts";
 import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishRollback, rollBack } from "./rollback/rollBack.ts";
 import { forkAgent } from "./move/forkAgent.ts";

@@ -96,7 +96,7 @@ function shownIn(index: LogProjection): (point: CheckpointPoint) => Omit<Checkpo
 }
 
 /** By the order of a checkpoint that closed nested lines, the ids of the last checkpoints of those that had ended. */
-function joinsIn(index: LogProjection): ReadonlyMap<number, readonly string[]> {
+export function joinsIn(index: LogProjection): ReadonlyMap<number, readonly string[]> {
   const joins = new Map<number, string[]>();
   for (const lane of index.lanes.keys()) {
     const line = index.lines.nestedLine(lane);

@@ -22,7 +22,7 @@ import { changedStructure } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { branchMoment, branchRun } from "../move/branchMoment.ts";
 import type { EditedCheckpoint, EditOptions } from "./EditOptions.ts";
-import { findCheckpoint, messagesOf, stateAt } from "../move/findCheckpoint.ts";
+import { findCheckpoint, messagesOf, stateAt } from "../../journal/findCheckpoint.ts";
 import { rootOf } from "../move/laneForNode.ts";
 import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
 import { quoted } from "../../errors/quoted.ts";

@@ -16,7 +16,7 @@ import { processOwner } from "../../storage/processOwner.ts";
 import { readEntries, readPaced, withLastCheckpoint } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { findCheckpoint } from "./findCheckpoint.ts";
+import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
 /** How often a fork is tried while its agent is pruned again and again. */
 const mostAttempts = 5;

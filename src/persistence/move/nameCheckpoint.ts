@@ -8,7 +8,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { idProblem } from "../record/checkNewCheckpoint.ts";
-import { findCheckpoint } from "./findCheckpoint.ts";
+import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
 /** Gives a checkpoint a name; nothing is written if it has the name already. Durable when it resolves. */
 export async function nameCheckpoint(

@@ -2,7 +2,7 @@ import { headsOf, mergedAt, neededCheckpoints } from "../../checkpoint/pruning/n
 import type { LaneRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { firstOfRun } from "../move/findCheckpoint.ts";
+import { firstOfRun } from "../../journal/findCheckpoint.ts";
 import type { RetainableAgent } from "./planRetention.ts";
 
 /** What retention looks at. `undefined` for an agent without a status, or with an open rollback, which needs everything. */

@@ -7,7 +7,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { findCheckpoint, messagesOf, stateAt } from "../move/findCheckpoint.ts";
+import { findCheckpoint, messagesOf, stateAt } from "../../journal/findCheckpoint.ts";
 import { type OnRevertFailure, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
 /** How to roll back. */

@@ -14,7 +14,7 @@ import type {
 import { noteOf, notesBefore, notesBelow } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { findRollbackTarget } from "../move/findCheckpoint.ts";
+import { findRollbackTarget } from "../../journal/findCheckpoint.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 

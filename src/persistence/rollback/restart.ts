@@ -10,7 +10,7 @@ import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowe
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { firstOfRun } from "../move/findCheckpoint.ts";
+import { firstOfRun } from "../../journal/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { rollBack } from "./rollBack.ts";
 import type { RollbackReport } from "./RollbackReport.ts";

@@ -18,7 +18,7 @@ import { settledOutcome } from "../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
-import { stateAt } from "../move/findCheckpoint.ts";
+import { stateAt } from "../../journal/findCheckpoint.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../start/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";

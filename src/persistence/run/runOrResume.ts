@@ -24,7 +24,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
 import { branchFrom } from "../move/continueFromHead.ts";
-import { findCheckpoint, stateAt } from "../move/findCheckpoint.ts";
+import { findCheckpoint, stateAt } from "../../journal/findCheckpoint.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";

@@ -1,18 +1,21 @@
-import { findPoint } from "../../checkpoint/moment/findPoint.ts";
-import type { Message } from "../../checkpoint/messages/Message.ts";
-import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import { linePath } from "../../checkpoint/data/linePath.ts";
-import { foldTo } from "../../checkpoint/state/foldTo.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { placesOnWay } from "../../checkpoint/lines/lineage.ts";
-import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
-import { NotAnAncestorError } from "../../errors/checkpoint/NotAnAncestorError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import type { AgentLog } from "../../storage/AgentLog.ts";
+import { findPoint } from "../checkpoint/moment/findPoint.ts";
+import type { Message } from "../checkpoint/messages/Message.ts";
+import type { AgentState } from "../checkpoint/state/AgentState.ts";
+import { linePath } from "../checkpoint/data/linePath.ts";
+import { foldTo } from "../checkpoint/state/foldTo.ts";
+import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+import { placesOnWay } from "../checkpoint/lines/lineage.ts";
+import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
+import { NotAnAncestorError } from "../errors/checkpoint/NotAnAncestorError.ts";
+import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
+
+/** What is needed of a log to find a checkpoint in it. */
+type IndexedLog = Pick<AgentLog, "agentId" | "index">;
 
 /** @param checkpointId its id or name; default: the latest. @throws CheckpointNotFoundError */
-export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: string | undefined): CheckpointPoint {
+export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: string | undefined): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : findPoint(index, checkpointId);
   if (point) return point;
   const ids = [...index.checkpoints.values()].map(({ id }) => id);
@@ -27,7 +30,7 @@ export function findCheckpoint({ agentId, index }: AgentLog, checkpointId: strin
  * @param lane of the line that rolls back. Default: any line that is open, and by default the main line.
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
-export function findRollbackTarget(log: AgentLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
+export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
   const { index } = log;
   const heads = headsOf(index, lane);
   const [head] = heads;

@@ -1,0 +1,49 @@
+export {
+  AgentInspector,
+  inspect,
+  type AgentsFilter,
+  type FollowOptions,
+  type InspectOptions,
+  type RecordsOptions,
+} from "./inspect/AgentInspector.ts";
+export type { ContentOptions } from "./inspect/show/checkpointContent.ts";
+export type { PageOptions } from "./inspect/place/pageOf.ts";
+export type {
+  AgentStatus,
+  AgentView,
+  Damage,
+  ListedAgent,
+  LogShape,
+  OwnershipView,
+  OwnerView,
+  RunView,
+} from "./inspect/view/AgentView.ts";
+export type { CallState, CallUndo, CallView } from "./inspect/view/CallView.ts";
+export type {
+  ChangedValue,
+  CheckpointContent,
+  CheckpointDifference,
+  MessageView,
+} from "./inspect/view/CheckpointContent.ts";
+export type { CheckpointsPage, CheckpointView } from "./inspect/view/CheckpointView.ts";
+export type { EntryView } from "./inspect/view/EntryView.ts";
+export type { FileChangeView, FileStateView, NotedFileChange } from "./inspect/view/FileChangeView.ts";
+export type { LaneView, LineView } from "./inspect/view/LineView.ts";
+export type { RequestView } from "./inspect/view/RequestView.ts";
+export type { RollbackPreview } from "./inspect/view/RollbackPreview.ts";
+export type { RollbackView } from "./inspect/view/RollbackView.ts";
+export type { Problem, ShownValue } from "./inspect/view/ShownValue.ts";
+export type {
+  AnswerView,
+  BeginStep,
+  ChangesView,
+  LogStep,
+  MoveStep,
+  OwnerStep,
+  RollbackStep,
+  RunStep,
+  StatusStep,
+  StepsPage,
+  StepView,
+  VisitStep,
+} from "./inspect/view/StepView.ts";

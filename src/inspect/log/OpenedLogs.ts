@@ -1,0 +1,31 @@
+import { Mutex } from "../../internal/Mutex.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { AgentIndex } from "./AgentIndex.ts";
+import { readIndex, readOn } from "./readIndex.ts";
+
+/** How many agents are remembered: whoever looks at one asks again and again. */
+const most = 2;
+
+/** The indexes of the agents that were looked at last. Of these, only what is new is read. */
+export class OpenedLogs {
+  readonly #log: RecordLog;
+  readonly #known = new Map<string, AgentIndex>();
+  // An index has one reader at a time.
+  readonly #turns = new Mutex();
+
+  constructor(log: RecordLog) {
+    this.#log = log;
+  }
+
+  /** The index of an agent, with all that its log has now. */
+  async open(agentId: string): Promise<AgentIndex> {
+    return this.#turns.runExclusive(async () => {
+      const known = this.#known.get(agentId);
+      this.#known.delete(agentId);
+      const index = known && (await readOn(this.#log, known)) ? known : await readIndex(this.#log, agentId);
+      this.#known.set(agentId, index);
+      for (const oldest of [...this.#known.keys()].slice(0, -most)) this.#known.delete(oldest);
+      return index;
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import type { Clock } from "../../internal/Clock.ts";
+import { pause } from "../../internal/pause.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+
+interface Following {
+  readonly clock: Clock;
+  readonly after: number;
+  readonly everyMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The appends of an agent after a position, and then those that come, until the signal aborts. */
+export async function* followRecords(
+  log: RecordLog,
+  agentId: string,
+  { clock, after, everyMs, signal }: Following,
+): AsyncGenerator<Entry> {
+  let position = after;
+  while (!signal?.aborted) {
+    for await (const entry of log.read(agentId, { after: position })) {
+      if (signal?.aborted) return;
+      position = entry.position;
+      yield entry;
+    }
+    await pause(clock, everyMs, signal);
+  }
+}

@@ -1,0 +1,85 @@
+import type { AgentRecord, PrunedRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { StoredAt } from "./StoredAt.ts";
+
+/** The fields of a record that contain values. */
+const valueFields: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = {
+  message: ["message"],
+  answer: ["message"],
+  storage: ["value"],
+  note: ["value"],
+  run: ["input"],
+  ended: ["output"],
+  intent: ["input"],
+  outcome: ["input", "output"],
+  checkpoint: ["input"],
+  rollback_step: ["outcome"],
+  settings: ["parameters"],
+  request: ["prompt", "schema"],
+  reply: ["answer"],
+};
+
+/** Fields that no view needs. */
+const leftOut: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = {
+  checkpoint: ["verification", "files"],
+  structure: ["structure", "renames"],
+  rollback_end: ["report"],
+};
+
+/**
+ * The records of an append without their values: {@link StoredAt} stands in the place of each. Snapshots are left out, since
+ * they restate what comes before them.
+ */
+export function leanEntry({ position, generation, checksum, records }: Entry): Entry {
+  const lean = (records as readonly AgentRecord[]).flatMap((record, at) =>
+    record.kind === "snapshot" ? [] : [leanRecord(record, position, at)],
+  );
+  return { position, generation, id: "", checksum, prev: "", records: lean };
+}
+
+function leanRecord(record: AgentRecord, position: number, at: number): AgentRecord {
+  if (record.kind === "pruned") return leanPruned(record);
+  const lean: Record<string, unknown> = { ...record };
+  for (const field of leftOut[record.kind] ?? []) delete lean[field];
+  for (const field of valueFields[record.kind] ?? [])
+    if (field in lean) lean[field] = new StoredAt(position, at, field);
+  Object.assign(lean, leanParts(record, position, at));
+  return lean as unknown as AgentRecord;
+}
+
+/** Values that are in lists or in objects of a record. */
+function leanParts(record: AgentRecord, position: number, at: number): object {
+  switch (record.kind) {
+    case "edit":
+      return {
+        insert: record.insert.map(({ number }, item) => ({
+          number,
+          message: new StoredAt(position, at, "insert", item),
+        })),
+      };
+    case "request":
+      return record.approval ? { approval: { ...record.approval, input: new StoredAt(position, at, "approval") } } : {};
+    case "rollback":
+      return record.participants
+        ? { participants: record.participants.map((planned) => ({ ...planned, steps: null })) }
+        : {};
+    default:
+      return {};
+  }
+}
+
+function leanPruned(record: PrunedRecord): PrunedRecord {
+  const restated = record.restated.map((kept) => {
+    const { records } = leanEntry({ ...kept, id: "", prev: "" });
+    return { ...kept, records: records as readonly AgentRecord[] };
+  });
+  return { ...record, gaps: [], blobs: [], restated };
+}
+
+/** The value that a {@link StoredAt} stands for, in the append that it names. `undefined`: it is not there. */
+export function valueIn(entry: Pick<Entry, "records">, { record, field, item }: StoredAt): unknown {
+  const content = (entry.records[record] as unknown as Readonly<Record<string, unknown>> | undefined)?.[field];
+  if (field === "insert")
+    return (content as readonly { readonly message: unknown }[] | undefined)?.[item ?? 0]?.message;
+  return field === "approval" ? (content as { readonly input?: unknown } | undefined)?.input : content;
+}

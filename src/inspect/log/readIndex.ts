@@ -1,0 +1,112 @@
+import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
+import { type NextNumbers, unknownKind, validateRecord } from "../../checkpoint/format/validateRecord.ts";
+import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
+import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
+import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
+import { Pace } from "../../internal/Pace.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
+import type { Damage } from "../view/AgentView.ts";
+import { AgentIndex } from "./AgentIndex.ts";
+import { leanEntry } from "./leanRecord.ts";
+
+/** Reads a log without its values, as far as it can be read: where it cannot, the index says so and ends. */
+export async function readIndex(log: RecordLog, agentId: string): Promise<AgentIndex> {
+  const index = new AgentIndex(agentId);
+  const read = await readLean(log, agentId, {});
+  for (const entry of liveEntries(read.entries)) if (!addSound(index, entry)) return index;
+  noteEnd(index, read);
+  return index;
+}
+
+/** Adds what was appended since an index was read. @returns whether it could: if not, read the log as if nothing was known. */
+export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
+  const { position, checksum } = index.end;
+  if (position === 0 || index.damage.length > 0) return false;
+  const read = await readLean(log, index.agentId, { after: position - 1 });
+  const [known, ...added] = read.entries;
+  if (known?.position !== position || known.checksum !== checksum || pruningIn(added)) return false;
+  for (const entry of added) if (!addSound(index, entry)) return true;
+  noteEnd(index, { ...read, entries: added });
+  return true;
+}
+
+interface LeanEntries {
+  readonly entries: readonly Entry[];
+  /** Why no more could be read. Absent: all was. */
+  readonly error?: unknown;
+}
+
+async function readLean(log: RecordLog, agentId: string, options: ReadOptions): Promise<LeanEntries> {
+  const entries: Entry[] = [];
+  const pace = new Pace();
+  try {
+    for await (const stored of log.read(agentId, options)) {
+      const entry = { ...stored, records: wholeRecords(stored.records) };
+      assertSound(entry);
+      entries.push(leanEntry(entry));
+      await pace.after(estimateBytes(entry.records));
+    }
+    return { entries };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return { entries, error };
+  }
+}
+
+/** Adds an entry to an index, unless it does not fit there: then it is damage. */
+function addSound(index: AgentIndex, entry: Entry): boolean {
+  try {
+    assertSound(entry, index.log.entries === 0 && entry.position > 1 ? undefined : index.log);
+    index.add(entry);
+    return true;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    index.damage.push(damageOf(index, error));
+    return false;
+  }
+}
+
+function noteEnd(index: AgentIndex, { entries, error }: LeanEntries): void {
+  const pruned = pruningIn(entries);
+  const at = pruned && entries.findLast(({ records }) => (records as readonly unknown[]).includes(pruned));
+  if (pruned && at) index.pruning = { position: at.position, upTo: pruned.upTo };
+  if (error !== undefined) index.damage.push(damageOf(index, error));
+}
+
+function assertSound(entry: Entry, next?: NextNumbers): void {
+  const unknown = unknownKind(entry);
+  if (unknown !== undefined) throw new UnsupportedRecordError(unknown, entry.position);
+  const defect = validateRecord(entry, next);
+  if (defect !== undefined) throw new UnreadableValueError(defect);
+}
+
+const damages = [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError, UnreadableValueError];
+
+/** Whether an error is about what is stored, and not about the storage. Records that do not fit together give other errors. */
+export function isDamage(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  return AgentPersistenceError.isInstance(error) && damages.some((kind) => error instanceof kind);
+}
+
+function damageOf({ log, end }: AgentIndex, error: unknown): Damage {
+  const { file, line } = error instanceof CorruptLogError ? error : {};
+  return withoutUndefined({
+    ...problemOf(error),
+    file,
+    line,
+    lastPosition: end.position,
+    lastCheckpointId: log.latest?.id,
+  });
+}
+
+/** What a reader is told of an error. */
+export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (AgentPersistenceError.isInstance(error)) return { code: error.code, message: error.message };
+  return { code: "unreadable_value", message: "the records of the log do not fit together" };
+}

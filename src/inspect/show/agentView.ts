@@ -1,0 +1,137 @@
+import { stateDataOf } from "../../checkpoint/state/stateDataOf.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentIndex, IndexedCall, Ownership } from "../log/AgentIndex.ts";
+import { shownValue } from "../value/shownValue.ts";
+import type { AgentStatus, AgentView, OwnershipView } from "../view/AgentView.ts";
+import type { CallView } from "../view/CallView.ts";
+import type { RequestView } from "../view/RequestView.ts";
+import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { callViews } from "./callView.ts";
+import { checkpointShower, isoTime, lineShower, usageView } from "./checkpointView.ts";
+import { reasonIn } from "./listedAgent.ts";
+import { openRequestIds, requestView } from "./requestView.ts";
+import { rollbackView } from "./rollbackView.ts";
+import { runView } from "./runView.ts";
+import type { Shown } from "./Source.ts";
+
+/** How many runs and owners are shown: the newest. */
+const newest = 20;
+
+export function agentView(shown: Shown): AgentView {
+  const { index, owner } = shown;
+  const { log, owners, damage, end } = index;
+  const open = openRollback(index);
+  return withoutUndefined({
+    agentId: index.agentId,
+    shape: index.shape,
+    ...statusView(shown),
+    ...originsOf(index),
+    head: log.latest && checkpointShower(log)(log.latest),
+    headIds: log.lines.openLanes.flatMap((lane) => log.latestOf(lane)?.id ?? []),
+    model: modelOf(index),
+    usage: usageView(log.run && log.usageOf(log.run.run)),
+    runs: [...index.runs.values()].slice(-newest).map((run) => runView(shown, run)),
+    requests: openRequests(shown),
+    inDoubt: callsInDoubt(shown),
+    openRollback: open && rollbackView(index, open),
+    owner,
+    ownerships: owners.slice(-newest).map(ownershipView),
+    counts: countsOf(index),
+    position: end.position,
+    damage,
+  }) as AgentView;
+}
+
+function statusView(shown: Shown) {
+  const { index, maxValueLength } = shown;
+  const { task, current, createdAt, retries, attempts } = index.log.statusState;
+  const data = statusData(shown);
+  return {
+    status: statusOf(index),
+    reason: index.damage[0]?.message ?? reasonIn(data),
+    statusData: data === undefined ? undefined : shownValue(data, maxValueLength),
+    createdAt: createdAt === undefined ? undefined : isoTime(createdAt),
+    updatedAt: current && isoTime(current.at),
+    task: task && { name: task.name, priority: task.priority ?? 0, retries, attempts },
+  };
+}
+
+/** Where an agent comes from, and where it went. */
+function originsOf({ log }: AgentIndex) {
+  const origin = log.origins.at(-1)?.record;
+  return {
+    forkOf: origin && { agentId: origin.agentId, position: origin.position },
+    movedTo: log.statusState.custody?.to,
+  };
+}
+
+/** What a log that can be read says; the rest of one that is damaged may say something else. */
+function statusOf({ log, damage }: AgentIndex): AgentStatus {
+  if (damage.length > 0) return "unreadable";
+  const { custody, current } = log.statusState;
+  if (custody && custody.state !== "here") return custody.state;
+  return current?.status ?? "unknown";
+}
+
+/** Without the output of a run: the last step has it. */
+function statusData({ index: { log, agentId } }: Shown): unknown {
+  if (!log.run || !log.statusState.current) return undefined;
+  const {
+    finalOutput: _output,
+    inputRequest: _input,
+    ...data
+  } = Object(stateDataOf(agentId, log.statusState)) as Readonly<Record<string, unknown>>;
+  return data;
+}
+
+function modelOf({ log }: AgentIndex): string | undefined {
+  const settings = log.laneRecords
+    .get(log.lines.mainLane)
+    ?.findLast(({ record }) => record.kind === "settings")?.record;
+  return settings?.kind === "settings" && settings.model !== "" ? settings.model : undefined;
+}
+
+function openRequests(shown: Shown): readonly RequestView[] {
+  const { index } = shown;
+  const lineOf = lineShower(index.log);
+  return [...openRequestIds(index.log)].flatMap((id) => {
+    const request = index.requests.get(id);
+    return request ? [requestView(shown, request, { line: lineOf(request.record.lane), isOpen: true })] : [];
+  });
+}
+
+/** Calls of this agent that began and may or may not have had their effect. */
+function callsInDoubt(shown: Shown): readonly CallView[] {
+  const { index } = shown;
+  const calls = [...index.calls.values()].filter((call) => mayBeInDoubt(index, call));
+  const views = callViews(shown, calls, lineShower(index.log));
+  return views.filter(({ state }) => state !== "running");
+}
+
+function mayBeInDoubt({ log }: AgentIndex, call: IndexedCall): boolean {
+  const { outcome } = call;
+  if (log.owners.has(call.call) || log.reverted.has(call.call)) return false;
+  const isUnsettled = !outcome || outcome.retry === true || outcome.unknown === true;
+  return isUnsettled && callFacts({ ...call, visit: [0, 0] }).effect !== "none";
+}
+
+function openRollback({ log, rollbacks }: AgentIndex) {
+  return log.rollback && rollbacks.findLast(({ record }) => record.target === log.rollback?.target);
+}
+
+function ownershipView({ generation, position, lastPosition, at, tookOver }: Ownership): OwnershipView {
+  const time = at === undefined ? {} : { at: isoTime(at) };
+  return { generation, position, lastPosition, ...time, tookOver };
+}
+
+function countsOf({ log, runs, calls, requests, rollbacks, owners }: AgentIndex): AgentView["counts"] {
+  return {
+    entries: log.entries,
+    checkpoints: log.checkpoints.size,
+    runs: runs.size,
+    calls: calls.size,
+    requests: requests.size,
+    rollbacks: rollbacks.length,
+    owners: owners.length,
+  };
+}

@@ -1,0 +1,157 @@
+import { RequestedCalls } from "../../checkpoint/data/RequestedCalls.ts";
+import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import type { AnswerRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentIndex, IndexedCall } from "../log/AgentIndex.ts";
+import { problemOf } from "../log/readIndex.ts";
+import { shownValue } from "../value/shownValue.ts";
+import type { CallState, CallUndo, CallView } from "../view/CallView.ts";
+import type { LineView } from "../view/LineView.ts";
+import type { ShownValue } from "../view/ShownValue.ts";
+import { recordsBefore } from "../place/laneRecords.ts";
+import type { Shown } from "./Source.ts";
+
+/** How many answers of a model before a call are looked at for its input: the one that asks for it is the last, or nearly. */
+const mostAnswers = 8;
+
+/** Shows the calls of one step, in the order in which they began. */
+export function callViews(
+  shown: Shown,
+  calls: readonly IndexedCall[],
+  lineOf: (lane: number) => LineView,
+): readonly CallView[] {
+  const sorted = calls.toSorted((a, b) => a.order - b.order);
+  const groups = groupsOf(sorted);
+  return sorted.map((call, at) => callView(shown, call, groups[at] ?? 0, lineOf(call.lane)));
+}
+
+function callView(shown: Shown, call: IndexedCall, group: number, line: LineView): CallView {
+  const { outcome, intent } = call;
+  const { tool, effect, node } = callFacts({ ...call, visit: [0, 0] });
+  const state = callState(shown, call, effect);
+  const { within } = intent ?? outcome ?? {};
+  const undo = callUndo(shown, call, state);
+  return withoutUndefined({
+    toolCallId: call.call,
+    tool,
+    node,
+    line,
+    lane: call.lane,
+    effect: effect as CallView["effect"],
+    state,
+    undo,
+    undoError: shown.index.log.left.get(call.call) ?? shown.index.undoErrors.get(call.call),
+    group,
+    position: call.position,
+    endPosition: call.end?.position,
+    input: inputOf(shown, call),
+    output: state === "succeeded" ? shown.show(outcome?.output) : undefined,
+    error: outcome?.error?.message,
+    settledBy: outcome?.settled,
+    within,
+    madeBy: shown.index.log.owners.get(call.call),
+  });
+}
+
+function callState({ index, owner }: Shown, { outcome, generation }: IndexedCall, effect: string): CallState {
+  if (outcome) return endOf(outcome);
+  const isLive = owner?.state === "alive" && owner.generation === generation && index.damage.length === 0;
+  if (isLive) return "running";
+  return effect === "none" ? "interrupted" : "in_doubt";
+}
+
+function endOf(outcome: OutcomeRecord): CallState {
+  if (outcome.suspended) return "waiting";
+  if (outcome.unstarted || outcome.retry) return "to_repeat";
+  if (outcome.error) return "failed";
+  if (outcome.moved) return "moved";
+  if (outcome.unknown) return "unknown";
+  return outcome.lost ? "lost" : "succeeded";
+}
+
+const withoutEffect: ReadonlySet<CallState> = new Set(["failed", "moved", "waiting", "to_repeat", "interrupted"]);
+
+function callUndo({ index }: Shown, call: IndexedCall, state: CallState): CallUndo {
+  const { log } = index;
+  if (log.reverted.has(call.call)) return "reverted";
+  if (log.inverting.has(call.call)) return "reverting";
+  if (log.left.has(call.call)) return "left";
+  if (index.undoErrors.has(call.call)) return "failed";
+  const { effect, inverse } = callFacts({ ...call, visit: [0, 0] });
+  if (withoutEffect.has(state) || (effect === "none" && !inverse)) return "no_effect";
+  if (inverse) return "possible";
+  return isTakenBackWithFiles(index, call.call) ? "with_files" : "irreversible";
+}
+
+/** Whether a call noted the files that it changed, and declares no other effect: that is what file tools do. */
+export function isTakenBackWithFiles({ calls, fileCalls }: AgentIndex, call: string): boolean {
+  const known = fileCalls.has(call) ? calls.get(call) : undefined;
+  if (!known) return false;
+  const { effect, inverse } = callFacts({ ...known, visit: [0, 0] });
+  return effect === "idempotent" && !inverse;
+}
+
+/** The calls that began among these records. */
+export function callsBegunIn({ calls }: AgentIndex, records: readonly OrderedRecord[]): readonly IndexedCall[] {
+  return records.flatMap(({ record, order }): readonly IndexedCall[] => {
+    const call = record.kind === "intent" || record.kind === "outcome" ? calls.get(record.call) : undefined;
+    return call?.order === order ? [call] : [];
+  });
+}
+
+/**
+ * Numbers of groups: calls that one answer asks for are one, and so are calls of which one began before the other ended.
+ *
+ * @param calls in the order in which they began.
+ */
+function groupsOf(calls: readonly IndexedCall[]): readonly number[] {
+  const groups: number[] = [];
+  let group = -1;
+  let until = -1;
+  let before = "";
+  for (const { intent, outcome, order, end } of calls) {
+    const facts = intent ?? outcome;
+    const asked = facts && facts.ordinal === undefined ? `${facts.visit.join(".")} ${facts.within ?? ""}` : "";
+    if (order > until && (asked === "" || asked !== before)) group++;
+    until = Math.max(until, end?.order ?? Infinity);
+    before = asked;
+    groups.push(group);
+  }
+  return groups;
+}
+
+function inputOf(shown: Shown, call: IndexedCall): ShownValue {
+  const own = call.intent ?? call.outcome;
+  if (own && "input" in own) return shown.show(own.input);
+  const answers = answersBefore(shown.index.log, call);
+  for (const { record } of answers) shown.show(record.message);
+  try {
+    const { values } = shown;
+    const loaded = answers.map(({ record, order }) => ({
+      record: { ...record, message: values.slot(record.message) },
+      order,
+    }));
+    const requested = new RequestedCalls(loaded.toReversed(), values.reader);
+    const { order, intent, outcome } = call;
+    const recorded = { call: call.call, visit: [0, 0] as const, order: call.end?.order ?? order };
+    const input = requested.inputOf({ ...recorded, ...(intent && { intent }), ...(outcome && { outcome }) });
+    return shownValue(input, shown.maxValueLength);
+  } catch (error) {
+    return { unreadable: problemOf(error) };
+  }
+}
+
+/** The newest answers before a call, newest first. */
+function answersBefore(
+  log: LogProjection,
+  { lane, order }: IndexedCall,
+): readonly { readonly record: AnswerRecord; readonly order: number }[] {
+  const found: { readonly record: AnswerRecord; readonly order: number }[] = [];
+  for (const placed of recordsBefore(log, lane, order)) {
+    if (placed.record.kind !== "answer") continue;
+    found.push({ record: placed.record, order: placed.order });
+    if (found.length >= mostAnswers) break;
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+import {
+  type FileChange,
+  fileNoteKey,
+  type FileState,
+  isSameFile,
+  mergeFileChanges,
+} from "../../checkpoint/data/FileChange.ts";
+import { placesBelow, placesUpTo } from "../../checkpoint/lines/lineage.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { AgentIndex } from "../log/AgentIndex.ts";
+import { firstAfter } from "../place/laneRecords.ts";
+import type { FileChangeView, NotedFileChange } from "../view/FileChangeView.ts";
+import { changesIn, fileChangeView, notedChanges, type PlacedNote } from "./changesView.ts";
+import type { Shown } from "./Source.ts";
+
+/** The notes about files of a log, oldest first. @param isThere which of them. Default: all. */
+function fileNotes(
+  { log }: AgentIndex,
+  isThere: (lane: number, order: number) => boolean = () => true,
+): readonly PlacedNote[] {
+  return log.notes.flatMap(({ record, order }) => {
+    if (record.key !== fileNoteKey || !isThere(record.lane, order)) return [];
+    const records = log.laneRecords.get(record.lane) ?? [];
+    return [{ record, order, position: records[firstAfter(records, order) - 1]?.position ?? 0 }];
+  });
+}
+
+/** The changes of files that an agent noted, oldest first; up to a checkpoint, those that lead there. */
+export function notedFiles(shown: Shown, upTo: CheckpointPoint | undefined): readonly NotedFileChange[] {
+  const { index } = shown;
+  return notedChanges(shown, fileNotes(index, upTo && placesUpTo(index.log, upTo)));
+}
+
+/** How the files at one checkpoint differ from those at another, as far as the agent changed them. */
+export function filesBetween(shown: Shown, from: CheckpointPoint, to: CheckpointPoint): readonly FileChangeView[] {
+  const { index } = shown;
+  const upTo = (point: CheckpointPoint) => changesOf(shown, fileNotes(index, placesUpTo(index.log, point)));
+  const before = upTo(from);
+  const after = upTo(to);
+  const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  return viewsOf(paths.map((path) => changeOf(path, stateIn(path, before, after), stateIn(path, after, before))));
+}
+
+/** How a rollback to a checkpoint changes the files that the agent changed since. */
+export function filesReverted(shown: Shown, target: CheckpointPoint): readonly FileChangeView[] {
+  const { index } = shown;
+  const { log } = index;
+  const reverted = new Set([...log.revertedNotes].map(({ order }) => order));
+  const isBelow = placesBelow(log, target);
+  const below = fileNotes(index, (lane, order) => isBelow(lane, order) && !reverted.has(order));
+  const changes = [...changesOf(shown, below).values()];
+  const sorted = changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return viewsOf(sorted.map(({ path, before, after }) => changeOf(path, after, before)));
+}
+
+type Changes = ReadonlyMap<string, FileChange>;
+
+function changesOf(shown: Shown, notes: readonly PlacedNote[]): Changes {
+  return mergeFileChanges(notes.flatMap(({ record }) => changesIn(shown, record)));
+}
+
+/** What a file is after some changes. If they are not about it, it is as it was before those that are. */
+function stateIn(path: string, changes: Changes, others: Changes): FileState | undefined {
+  const change = changes.get(path);
+  return change ? change.after : others.get(path)?.before;
+}
+
+function changeOf(path: string, before: FileState | undefined, after: FileState | undefined): FileChange {
+  return { path, ...(before && { before }), ...(after && { after }) };
+}
+
+function viewsOf(changes: readonly FileChange[]): readonly FileChangeView[] {
+  return changes.filter(({ before, after }) => !isSameFile(before, after)).map(fileChangeView);
+}

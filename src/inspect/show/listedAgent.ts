@@ -1,0 +1,65 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { AgentSummary } from "../../storage/RecordLog.ts";
+import { unreadable } from "../../storage/unreadableSummary.ts";
+import type { AgentStatus, ListedAgent } from "../view/AgentView.ts";
+import type { Problem } from "../view/ShownValue.ts";
+
+const statuses: ReadonlySet<string> = new Set<AgentStatus>([
+  "queued",
+  "in_progress",
+  "paused",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+  "moving",
+  "moved",
+  "copied",
+  "unreadable",
+]);
+
+/** Lists show the shape of a log that is no agent's as its status. */
+const shapes: ReadonlySet<string> = new Set(["thread", "session"]);
+
+/** A status as a storage lists it. */
+function agentStatus(status: string): AgentStatus {
+  return statuses.has(status) ? (status as AgentStatus) : "unknown";
+}
+
+export function listedAgent(summary: AgentSummary): ListedAgent {
+  const { agentId, order, requestIds, runId, taskName, priority, dueAt, checkpoints, data } = summary;
+  const isUnreadable = summary.status === unreadable;
+  return withoutUndefined({
+    agentId,
+    shape: shapes.has(summary.status) ? summary.status : "agent",
+    status: agentStatus(summary.status),
+    reason: isUnreadable ? undefined : reasonIn(data),
+    problem: isUnreadable ? problemIn(data) : undefined,
+    createdAt: isUnreadable ? undefined : summary.createdAt,
+    updatedAt: isUnreadable ? undefined : summary.updatedAt,
+    dueAt,
+    runId,
+    taskName,
+    priority,
+    requestIds,
+    checkpoints,
+    cursor: order,
+  });
+}
+
+/** What the data of a status says in words. It comes from a log: it may be anything. */
+export function reasonIn(data: unknown): string | undefined {
+  const { pauseReason, errorType, errorMessage, promptShownToUser, reason } = Object(data) as Readonly<
+    Record<string, unknown>
+  >;
+  if (typeof errorMessage === "string")
+    return typeof errorType === "string" ? `${errorType}: ${errorMessage}` : errorMessage;
+  return [pauseReason, promptShownToUser, reason].find((text) => typeof text === "string" && text !== "") as
+    | string
+    | undefined;
+}
+
+function problemIn(data: unknown): Problem {
+  const { code, message } = Object(data) as Readonly<Record<string, unknown>>;
+  return { code: String(code), message: String(message) };
+}

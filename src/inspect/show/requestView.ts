@@ -1,0 +1,53 @@
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
+import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { IndexedRequest } from "../log/AgentIndex.ts";
+import type { LineView } from "../view/LineView.ts";
+import type { RequestView } from "../view/RequestView.ts";
+import { isoTime } from "./checkpointView.ts";
+import type { Shown } from "./Source.ts";
+
+/** The ids of the requests that an agent waits for. */
+export function openRequestIds(log: LogProjection): ReadonlySet<string> {
+  const state = foldTo(log);
+  return new Set(state ? openRequests(log, state).map(({ record }) => record.request) : []);
+}
+
+export function requestView(
+  shown: Shown,
+  { record, reply, position }: IndexedRequest,
+  { line, isOpen }: { readonly line: LineView; readonly isOpen: boolean },
+): RequestView {
+  const { approval, at, expiresAt } = record;
+  const { show } = shown;
+  return withoutUndefined({
+    requestId: record.request,
+    kind: approval ? ("approval" as const) : ("input" as const),
+    state: stateOf(reply, isOpen),
+    node: record.node,
+    line,
+    lane: record.lane,
+    waitingFor: record.waitingFor,
+    prompt: show(record.prompt),
+    schema: show(record.schema),
+    call: approval && { toolCallId: approval.call, tool: approval.tool, input: show(approval.input) },
+    digest: approval && (record.question ?? ""),
+    askedAt: at === undefined ? undefined : isoTime(at),
+    expiresAt: expiresAt === undefined ? undefined : isoTime(expiresAt),
+    answeredAt: reply && isoTime(reply.at),
+    answer: reply && "answer" in reply ? show(reply.answer) : undefined,
+    rejection: reply?.rejected,
+    by: reply?.by,
+    problems: record.problems,
+    position,
+  });
+}
+
+function stateOf(reply: IndexedRequest["reply"], isOpen: boolean): RequestView["state"] {
+  if (reply) {
+    if (reply.expired) return "expired";
+    return reply.rejected === undefined ? "answered" : "rejected";
+  }
+  return isOpen ? "open" : "left";
+}

@@ -1,0 +1,36 @@
+import type { AgentIndex, PlacedRecord } from "../log/AgentIndex.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { RollbackView } from "../view/RollbackView.ts";
+import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { headBefore } from "../place/headBefore.ts";
+
+export function rollbackView(index: AgentIndex, rollback: PlacedRecord<"rollback">): RollbackView {
+  const { log, rollbackEnds, stepsDone } = index;
+  const { target, calls } = rollback.record;
+  const end = rollbackEnds.get(rollback);
+  const isOpen = end === undefined && log.rollback?.target === target;
+  return withoutUndefined({
+    targetId: log.checkpoints.get(target)?.id,
+    fromId: headBefore(index, rollback.order)?.id,
+    state: isOpen ? ("open" as const) : ("done" as const),
+    checkpointId: end === undefined ? undefined : log.checkpoints.get(end)?.id,
+    calls: calls.map((call) => ({ toolCallId: call, tool: toolOf(index, call), ...undone(index, call, isOpen) })),
+    participants: [...(stepsDone.get(rollback) ?? [])].map(([key, done]) => ({ key, ...done })),
+  });
+}
+
+function toolOf({ calls }: AgentIndex, call: string): string {
+  const known = calls.get(call);
+  return known ? callFacts({ ...known, visit: [0, 0] }).tool : "";
+}
+
+type Undone = Pick<RollbackView["calls"][number], "state" | "error">;
+
+function undone({ log, undoErrors }: AgentIndex, call: string, isOpen: boolean): Undone {
+  const error = log.left.get(call) ?? undoErrors.get(call);
+  if (log.reverted.has(call)) return { state: "reverted" };
+  if (log.inverting.has(call)) return { state: "in_doubt" };
+  if (log.left.has(call) || (error === undefined && !isOpen))
+    return withoutUndefined({ state: "left" as const, error });
+  return error === undefined ? { state: "pending" } : { state: "failed", error };
+}

@@ -1,0 +1,190 @@
+import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { EventRecord, Ownership, PlacedRecord } from "../log/AgentIndex.ts";
+import type { AnswerView, StepView, VisitStep } from "../view/StepView.ts";
+import type { LineView } from "../view/LineView.ts";
+import type { RequestView } from "../view/RequestView.ts";
+import { callsBegunIn, callViews } from "./callView.ts";
+import { changesView, fileNotesIn, notedChanges } from "./changesView.ts";
+import { checkpointShower, isoTime, lineShower, type ShowCheckpoint, usageView } from "./checkpointView.ts";
+import { headBefore } from "../place/headBefore.ts";
+import { recordsBetween } from "../place/laneRecords.ts";
+import { openRequestIds, requestView } from "./requestView.ts";
+import { rollbackView } from "./rollbackView.ts";
+import { runView } from "./runView.ts";
+import type { Shown } from "./Source.ts";
+import { type StepEvent, type UnendedVisit, workKinds } from "../place/stepEvents.ts";
+
+/** What steps have in common, computed once for a page of them. */
+interface StepContext extends Shown {
+  readonly checkpoint: ShowCheckpoint;
+  readonly lineOf: (lane: number) => LineView;
+  readonly openRequests: ReadonlySet<string>;
+}
+
+type BaseStep = Pick<StepView, "order" | "position" | "generation" | "at">;
+
+/** Shows steps. */
+export function stepViews(shown: Shown, events: readonly StepEvent[]): readonly StepView[] {
+  const { log } = shown.index;
+  const context = {
+    ...shown,
+    checkpoint: checkpointShower(log),
+    lineOf: lineShower(log),
+    openRequests: openRequestIds(log),
+  };
+  return events.map((event) => stepView(context, event));
+}
+
+function stepView(context: StepContext, event: StepEvent): StepView {
+  if ("unended" in event) return unendedVisit(context, event);
+  if ("owner" in event) return ownerStep(event.owner, event.before);
+  const placed: EventRecord = event;
+  const { record } = placed;
+  switch (record.kind) {
+    case "checkpoint":
+      return checkpointStep(context, placed as PlacedRecord<"checkpoint">);
+    case "rollback":
+      return {
+        kind: "rollback",
+        ...baseOf(placed),
+        rollback: rollbackView(context.index, placed as PlacedRecord<"rollback">),
+      };
+    case "run":
+      return { kind: "run", ...baseOf(placed), run: runView(context, placed as PlacedRecord<"run">) };
+    case "status":
+      return statusStep(placed as PlacedRecord<"status">);
+    default:
+      return logStep(placed as PlacedRecord<"origin" | "custody" | "pruned">);
+  }
+}
+
+function baseOf({ record, order, position, generation }: EventRecord): BaseStep {
+  return { order, position, generation, ...("at" in record && { at: isoTime(record.at) }) };
+}
+
+function ownerStep({ order, position, generation, at, tookOver }: Ownership, before: number): StepView {
+  const time = at === undefined ? {} : { at: isoTime(at) };
+  return { kind: "owner", order, position, generation, ...time, before, tookOver };
+}
+
+function statusStep(placed: PlacedRecord<"status">): StepView {
+  const { run: runId, status, reason, error } = placed.record;
+  return withoutUndefined({ kind: "status" as const, ...baseOf(placed), runId, status, reason, error }) as StepView;
+}
+
+function logStep(placed: PlacedRecord<"origin" | "custody" | "pruned">): StepView {
+  const { record } = placed;
+  const base = { kind: "log", ...baseOf(placed) } as const;
+  if (record.kind === "origin") return { ...base, what: "forked", agentId: record.agentId };
+  if (record.kind === "pruned") return { ...base, what: "pruned" };
+  return { ...base, what: record.state, ...(record.to && { agentId: record.to.agentId }) };
+}
+
+function checkpointStep(context: StepContext, placed: PlacedRecord<"checkpoint">): StepView {
+  const { log } = context.index;
+  const { record, order } = placed;
+  const point = log.checkpoints.get(record.version);
+  // A pruning leaves the records of a checkpoint, or none of it.
+  if (!point) throw new RangeError(`checkpoint ${record.version} is not in the log`);
+  const { lane } = record;
+  const parent = log.checkpoints.get(point.parent ?? -1);
+  const from = parent?.record.lane === lane ? parent : undefined;
+  const records = recordsBetween(log, lane, from?.order ?? -1, order);
+  const base = { ...baseOf(placed), lane, line: context.lineOf(lane), checkpoint: context.checkpoint(point) };
+  const changes = changesView(context, records);
+  if (record.move !== undefined) {
+    const left = headBefore(context.index, order, lane);
+    return withoutUndefined({
+      kind: "move" as const,
+      ...base,
+      move: record.move,
+      leftId: left?.id,
+      changes,
+      standing: record.standing ?? [],
+    }) as StepView;
+  }
+  const output = context.show(record.input);
+  const isBegin = !from && !records.some((each) => workKinds.has(each.record.kind));
+  if (isBegin) return { kind: "begin", ...base, runId: point.runId, output, changes };
+  return { ...base, ...visitOf(context, records, from), runId: point.runId, state: "ended", output };
+}
+
+/** What a visit recorded, whether it has ended or not. */
+function visitOf(context: StepContext, records: readonly OrderedRecord[], from: CheckpointPoint | undefined) {
+  const { index, lineOf } = context;
+  const first = new Set(records.map(({ order }) => order));
+  const nodes = records.flatMap(({ record }) =>
+    "node" in record && record.kind !== "checkpoint" ? [record.node] : [],
+  );
+  return withoutUndefined({
+    kind: "visit" as const,
+    node: from?.record.node ?? nodes[0] ?? "",
+    startedAt: from && isoTime(from.record.at),
+    fromId: from?.id,
+    answers: records.flatMap((placed) => answerView(context, placed)),
+    calls: callViews(context, callsBegunIn(index, records), lineOf),
+    requests: requestsOf(context, first, records),
+    files: notedChanges(context, fileNotesIn(records)),
+    changes: changesView(context, records),
+  });
+}
+
+/** The requests that were first made among these records. */
+function requestsOf(
+  context: StepContext,
+  orders: ReadonlySet<number>,
+  records: readonly OrderedRecord[],
+): readonly RequestView[] {
+  const ids = new Set(records.flatMap(({ record }) => (record.kind === "request" ? [record.request] : [])));
+  return [...ids].flatMap((id) => {
+    const request = context.index.requests.get(id);
+    if (!request || !orders.has(request.order)) return [];
+    const { lane } = request.record;
+    return [requestView(context, request, { line: context.lineOf(lane), isOpen: context.openRequests.has(id) })];
+  });
+}
+
+function answerView({ show }: Shown, { record, position }: OrderedRecord): readonly AnswerView[] {
+  if (record.kind !== "answer") return [];
+  const { message, finish, usage, within, failed = [] } = record;
+  const answer = {
+    position,
+    message: show(message),
+    finish,
+    usage: usageView(usage),
+    within,
+    failures: failed.map(({ error: { name, message: text, code } }) => withoutUndefined({ name, message: text, code })),
+  };
+  return [withoutUndefined(answer) as AnswerView];
+}
+
+function unendedVisit(context: StepContext, { unended: lane, order }: UnendedVisit): StepView {
+  const { log } = context.index;
+  const from = log.latestOf(lane);
+  const records = recordsBetween(log, lane, from?.order ?? -1, Infinity);
+  const last = records.at(-1);
+  const visit = visitOf(context, records, from);
+  return {
+    ...visit,
+    order,
+    position: last?.position ?? from?.position ?? 0,
+    generation: context.index.owners.findLast(({ position }) => position <= (last?.position ?? 0))?.generation ?? 0,
+    runId: log.lanes.get(lane)?.runId ?? "",
+    lane,
+    line: context.lineOf(lane),
+    state: unendedState(context, lane, visit),
+  };
+}
+
+function unendedState(
+  { index: { log }, owner }: StepContext,
+  lane: number,
+  { requests, calls }: Pick<VisitStep, "requests" | "calls">,
+): VisitStep["state"] {
+  if (!log.lines.isOpen(lane)) return "cut";
+  if (requests.some(({ state }) => state === "open")) return "waiting";
+  const isRunning = owner?.state === "alive" && log.statusState.current?.status === "in_progress";
+  return isRunning || calls.some(({ state }) => state === "running") ? "running" : "cut";
+}
