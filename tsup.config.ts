@@ -15,6 +15,7 @@ export default defineConfig({
     "src/coding.ts",
     "src/inspect.ts",
     "src/ai-sdk.ts",
+    "src/openai-agents.ts",
     "src/testing.ts",
   ],
   format: "esm",

@@ -11,6 +11,7 @@ export const floors: readonly (readonly string[])[] = [
     "errors/model",
     "errors/request",
     "errors/run",
+    "errors/session",
     "errors/storage",
     "errors/task",
     "errors/testing",
@@ -80,10 +81,10 @@ export const floors: readonly (readonly string[])[] = [
   ["testing/powerLoss", "testing/support"],
   ["testing/log", "testing/provider"],
   ["testing"],
-  ["integrations/ai-sdk"],
+  ["integrations/ai-sdk", "integrations/openai-agents/session"],
   ["integrations/hosted"],
   ["integrations/ai-sdk-agents/model"],
-  ["integrations/ai-sdk-agents"],
+  ["integrations/ai-sdk-agents", "integrations/openai-agents"],
 ];
 
 /**
@@ -126,6 +127,7 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   ],
   coding: ["persistence", "task", "workspace", "storage", "agent"],
   testing: ["persistence", "task", "workspace", "coding"],
+  "integrations/openai-agents": ["task", "workspace", "coding", "testing"],
   "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
 };
 

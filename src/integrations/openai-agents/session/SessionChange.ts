@@ -1,0 +1,64 @@
+import type { AgentInputItem, SessionHistoryMutation } from "@openai/agents-core";
+import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
+import type { SessionRecord, SpliceRecord } from "./sessionRecords.ts";
+import type { SessionState } from "./SessionState.ts";
+
+/** What can be done to a session. */
+export type SessionChange =
+  | { readonly type: "add"; readonly items: readonly AgentInputItem[] }
+  /** Replaces the last items. */
+  | { readonly type: "suffix"; readonly drop: number; readonly items: readonly AgentInputItem[] }
+  | { readonly type: "replace"; readonly items: readonly AgentInputItem[] }
+  | { readonly type: "pop" }
+  | { readonly type: "clear" };
+
+type Encode = (item: AgentInputItem) => StoredValue;
+
+/** The records of a change; none if it changes nothing. */
+export function recordsOf(state: SessionState, change: SessionChange, encode: Encode): SessionRecord[] {
+  const { length } = state.items;
+  switch (change.type) {
+    case "add":
+      return splice(length, 0, change.items.map(encode));
+    case "suffix":
+      return splice(length - change.drop, change.drop, change.items.map(encode));
+    case "replace":
+      return splice(0, length, change.items.map(encode));
+    case "pop":
+      return length === 0 ? [] : splice(length - 1, 1, []);
+    case "clear":
+      return [{ kind: "clear", next: state.next }];
+  }
+}
+
+/**
+ * The records that replace function calls: the first call of an id becomes the replacement, further ones go.
+ *
+ * @param items of the session, in order.
+ */
+export function mutationRecords(
+  items: readonly AgentInputItem[],
+  mutations: readonly SessionHistoryMutation[],
+  encode: Encode,
+): SessionRecord[] {
+  const records: SessionRecord[] = [];
+  const current = [...items];
+  for (const { callId, replacement } of mutations) {
+    const isCall = (item: AgentInputItem) => item.type === "function_call" && item.callId === callId;
+    const first = current.findIndex(isCall);
+    if (first < 0) continue;
+    for (let at = current.length - 1; at > first; at--) {
+      if (!isCall(current[at] as AgentInputItem)) continue;
+      records.push(...splice(at, 1, []));
+      current.splice(at, 1);
+    }
+    records.push(...splice(first, 1, [encode(replacement)]));
+    current[first] = replacement;
+  }
+  return records;
+}
+
+function splice(at: number, drop: number, items: readonly StoredValue[]): SpliceRecord[] {
+  if (drop === 0 && items.length === 0) return [];
+  return [{ kind: "splice", at, ...(drop > 0 && { drop }), ...(items.length > 0 && { items }) }];
+}

@@ -1,0 +1,95 @@
+import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
+import type { ClearRecord, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
+
+/** One item of a session, as it is stored. Its number is its own for good. */
+export interface SessionItem {
+  readonly number: number;
+  readonly value: StoredValue;
+}
+
+/** The numbers of items that follow each other: the first and the last. */
+export type NumberRange = readonly [first: number, last: number];
+
+/** The items of a session, in order, and the transactions that were applied. */
+export class SessionState {
+  #items: SessionItem[] = [];
+  #next = 0;
+  readonly #transactions = new Map<string, string>();
+  readonly #progress = new Map<string, number>();
+
+  get items(): readonly SessionItem[] {
+    return this.#items;
+  }
+
+  /** The digest of the transaction that was applied under an id; `undefined`: none was. */
+  digestOf(operation: string): string | undefined {
+    return this.#transactions.get(operation);
+  }
+
+  /** The number of the next item. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** How much of its changes a durable run has made. */
+  progressOf(run: string): number {
+    return this.#progress.get(run) ?? 0;
+  }
+
+  /** @throws RangeError if the record does not fit. */
+  add(record: SessionRecord): void {
+    switch (record.kind) {
+      case "splice":
+        return this.#splice(record);
+      case "clear":
+        return this.#clear(record);
+      case "transaction":
+        this.#transactions.set(record.operation, record.digest);
+        return;
+      case "progress":
+        this.#progress.set(record.run, record.done);
+    }
+  }
+
+  *restate(): Iterable<SessionRecord> {
+    let at = 0;
+    for (const [first, last] of rangesOf(this.#items)) {
+      const end = at + last - first + 1;
+      yield { kind: "splice", at, first, items: this.#items.slice(at, end).map(({ value }) => value) };
+      at = end;
+    }
+    const last = this.#items.at(-1)?.number ?? -1;
+    if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
+    for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
+    for (const [run, done] of this.#progress) yield { kind: "progress", run, done };
+  }
+
+  #splice({ at, drop = 0, items = [], first = this.#next }: SpliceRecord): void {
+    const { length } = this.#items;
+    if (at + drop > length) throw new RangeError(`items ${at} to ${at + drop} of ${length} are changed`);
+    if (first + items.length > Number.MAX_SAFE_INTEGER) throw new RangeError(`item ${first} has no number after it`);
+    const added = items.map((value, index) => ({ number: first + index, value }));
+    if (at === length) for (const item of added) this.#items.push(item);
+    else this.#items = [...this.#items.slice(0, at), ...added, ...this.#items.slice(at + drop)];
+    // A replaced item is newer than those after it: what restates a session does not go by number.
+    this.#next = Math.max(this.#next, first + added.length);
+  }
+
+  #clear({ next }: ClearRecord): void {
+    if (next < this.#next) throw new RangeError(`item ${next} is next, but ${this.#next} was`);
+    this.#items = [];
+    this.#next = next;
+    this.#transactions.clear();
+  }
+}
+
+/** The numbers of items as ranges, in the order of the items. */
+export function rangesOf(items: readonly SessionItem[]): NumberRange[] {
+  const ranges: [number, number][] = [];
+  for (const { number } of items) {
+    const open = ranges.at(-1);
+    if (open && open[1] + 1 === number) open[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges;
+}

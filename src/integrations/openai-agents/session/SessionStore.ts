@@ -1,0 +1,173 @@
+import type { AgentInputItem, SessionHistoryMutation, SessionHistoryTransaction } from "@openai/agents-core";
+import { canonicalText } from "../../../checkpoint/values/isSameValue.ts";
+import { SessionConflictError } from "../../../errors/session/SessionConflictError.ts";
+import { Mutex } from "../../../internal/Mutex.ts";
+import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
+import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
+import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
+import type { LogStorage } from "../../../storage/LogStorage.ts";
+import { mutationRecords, recordsOf, type SessionChange } from "./SessionChange.ts";
+import type { SessionRecord } from "./sessionRecords.ts";
+import { sessionShape } from "./sessionShape.ts";
+import { type NumberRange, rangesOf, type SessionItem, type SessionState } from "./SessionState.ts";
+
+type SessionLog = ShapedLog<SessionRecord, SessionState>;
+
+/** Where a change stands among those of a durable run. */
+export interface RunPart {
+  /** The run, and the tool call in it that uses the session. */
+  readonly run: string;
+  /** What came before, counted as `done` of a {@link ProgressRecord}. */
+  readonly before: number;
+}
+
+/** Items as a durable run read them. */
+export interface ReadItems {
+  readonly items: readonly AgentInputItem[];
+  /** Their numbers, by which a resumed run finds them again. */
+  readonly numbers: readonly NumberRange[];
+}
+
+/** One session in a storage. Changes are made one after another, and are durable when they resolve. */
+export class SessionStore {
+  readonly #storage: LogStorage;
+  readonly #sessionId: string;
+  readonly #logs: KeptLogs<SessionRecord, SessionState>;
+  readonly #changes = new Mutex();
+  readonly #reads = new Mutex();
+  #view: ShapeView<SessionRecord, SessionState> | undefined;
+
+  constructor(storage: LogStorage, sessionId: string) {
+    this.#storage = storage;
+    this.#sessionId = sessionId;
+    this.#logs = new KeptLogs(sessionShape, { storage });
+  }
+
+  /** The items, in order. Owns nothing. @param limit only so many, the last ones. Absent: all. */
+  async items(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
+    return this.#read(({ items }) => (limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : []));
+  }
+
+  /** All items, and their numbers. */
+  async numberedItems(): Promise<ReadItems> {
+    let numbers: readonly NumberRange[] = [];
+    const items = await this.#read((state) => {
+      numbers = rangesOf(state.items);
+      return state.items;
+    });
+    return { items, numbers };
+  }
+
+  /** The items that had these numbers, as far as the session still has them. */
+  async itemsOf(numbers: readonly NumberRange[]): Promise<AgentInputItem[]> {
+    return this.#read(({ items }) => {
+      const known = new Map(items.map((item) => [item.number, item]));
+      return numbers.flatMap(([first, last]) =>
+        Array.from({ length: last - first + 1 }, (_, index) => known.get(first + index) ?? []).flat(),
+      );
+    });
+  }
+
+  async change(change: SessionChange): Promise<void> {
+    await this.#write(async (log) => append(log, change));
+  }
+
+  /** Makes what a durable run has not yet made of a change. */
+  async changeOnce(change: SessionChange, { run, before }: RunPart): Promise<void> {
+    await this.#write(async (log) => {
+      const made = log.state.progressOf(run) - before;
+      const size = change.type === "add" ? change.items.length : 1;
+      if (made >= size) return;
+      const rest = change.type === "add" ? { ...change, items: change.items.slice(Math.max(made, 0)) } : change;
+      append(log, rest, { kind: "progress", run, done: before + size });
+    });
+  }
+
+  /** Removes the last item. @returns it; `undefined`: there was none. */
+  async pop(): Promise<AgentInputItem | undefined> {
+    let popped: AgentInputItem | undefined;
+    await this.#write(async (log) => {
+      [popped] = await decoded(log, log.state.items.slice(-1));
+      append(log, { type: "pop" });
+    });
+    return popped;
+  }
+
+  /** Replaces function calls. */
+  async mutate(mutations: readonly SessionHistoryMutation[]): Promise<void> {
+    if (mutations.length === 0) return;
+    await this.#write(async (log) => {
+      const items = await decoded(log, log.state.items);
+      log.append(mutationRecords(items, mutations, encoderOf(log)), { last: true });
+    });
+  }
+
+  /** Applies a transaction, once. @throws SessionConflictError; nothing was changed then. */
+  async transact(operation: string, transaction: SessionHistoryTransaction): Promise<void> {
+    const sha256 = await this.#storage.sha256();
+    const digest = sha256.base64url(canonicalText(transaction) ?? "");
+    await this.#write(async (log) => {
+      const applied = log.state.digestOf(operation);
+      if (applied === digest) return;
+      if (applied !== undefined) throw new SessionConflictError(this.#sessionId, operation, "operation_reused");
+      append(log, await this.#changeOf(log, operation, transaction), { kind: "transaction", operation, digest });
+    });
+  }
+
+  /** Removes what the session does not show any more. */
+  async prune(): Promise<{ readonly bytes: number }> {
+    return this.#changes.runExclusive(() => this.#logs.use(this.#sessionId, (log) => log.prune()));
+  }
+
+  async close(): Promise<void> {
+    await this.#changes.runExclusive(() => this.#logs[Symbol.asyncDispose]());
+  }
+
+  async #changeOf(log: SessionLog, operation: string, transaction: SessionHistoryTransaction): Promise<SessionChange> {
+    if (transaction.type === "append_items") return { type: "add", items: transaction.items };
+    const { expectedSuffix, replacement: items } = transaction;
+    const { length: drop } = expectedSuffix;
+    const { items: stored } = log.state;
+    const suffix = drop > stored.length ? undefined : await decoded(log, stored.slice(stored.length - drop));
+    if (suffix === undefined || canonicalText(suffix) !== canonicalText(expectedSuffix))
+      throw new SessionConflictError(this.#sessionId, operation, "suffix_differs");
+    return { type: "suffix", drop, items };
+  }
+
+  async #write(change: (log: SessionLog) => Promise<void>): Promise<void> {
+    await this.#changes.runExclusive(() =>
+      this.#logs.use(this.#sessionId, async (log) => {
+        await change(log);
+        await log.durable();
+      }),
+    );
+  }
+
+  async #read(choose: (state: SessionState) => readonly SessionItem[]): Promise<AgentInputItem[]> {
+    return this.#reads.runExclusive(async () => {
+      const { log } = this.#storage;
+      this.#view = await readShape(sessionShape, { log, id: this.#sessionId }, this.#view).catch((error: unknown) => {
+        this.#view = undefined;
+        throw error;
+      });
+      return decoded(this.#view, choose(this.#view.state));
+    });
+  }
+}
+
+/** Queues a change, with what else its append says. A value is encoded and appended in one turn. */
+function append(log: SessionLog, change: SessionChange, ...more: readonly SessionRecord[]): void {
+  log.append([...recordsOf(log.state, change, encoderOf(log)), ...more], { last: true });
+}
+
+function encoderOf(log: SessionLog): Parameters<typeof recordsOf>[2] {
+  return (item) => log.value(item, "an item of the session");
+}
+
+/** Copies: who gets them may change them. What a session holds was an item when it was added. */
+async function decoded(
+  from: { read(values: readonly SessionItem["value"][]): Promise<unknown[]> },
+  items: readonly SessionItem[],
+): Promise<AgentInputItem[]> {
+  return structuredClone(await from.read(items.map(({ value }) => value))) as AgentInputItem[];
+}

@@ -1,0 +1,18 @@
+import { count, listOf, optional, text } from "../../../checkpoint/format/fieldTests.ts";
+import type { LogShape } from "../../../journal/shape/LogShape.ts";
+import type { SessionRecord } from "./sessionRecords.ts";
+import { SessionState } from "./SessionState.ts";
+
+/** A log that is a session. */
+export const sessionShape: LogShape<SessionRecord, SessionState> = {
+  name: "session",
+  version: 1,
+  records: {
+    splice: { at: count, drop: optional(count), items: optional(listOf(() => true)), first: optional(count) },
+    transaction: { operation: text, digest: text },
+    progress: { run: text, done: count },
+    clear: { next: count },
+  },
+  values: (record) => (record.kind === "splice" ? (record.items ?? []) : []),
+  begin: () => new SessionState(),
+};

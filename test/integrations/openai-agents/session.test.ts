@@ -1,0 +1,189 @@
+import { rm } from "node:fs/promises";
+import { type AgentInputItem, MemorySession, type Session, type SessionHistoryTransaction } from "@openai/agents-core";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FilePersistenceStorageProvider } from "../../../src/file.ts";
+import { InMemoryPersistenceStorageProvider, InvalidInputError, NotSerializableError } from "../../../src/index.ts";
+import { PersistenceSession, SessionConflictError } from "../../../src/openai-agents.ts";
+import { LogPersistenceStorageProvider } from "../../../src/storage.ts";
+import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+
+const says = (text: string): AgentInputItem => ({ role: "user", content: text });
+const call = (callId: string, name = "f"): AgentInputItem & { type: "function_call" } => ({
+  type: "function_call",
+  callId,
+  name,
+  arguments: "{}",
+});
+
+/** A change as both kinds of session can make it. */
+type Step = (session: PersistenceSession | MemorySession) => Promise<unknown>;
+
+const items = fc.array(
+  fc.oneof(
+    fc.string().map(says),
+    fc.constantFrom("a", "b", "c").map((id) => call(id)),
+    fc.uint8Array({ maxLength: 3 }).map((data): AgentInputItem => ({
+      role: "user",
+      content: [{ type: "input_image", image: "data:", providerData: { data } }],
+    })),
+  ),
+  { maxLength: 4 },
+);
+const operationId = fc.constantFrom("x", "y", "z");
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  items.map(
+    (added): Step =>
+      (session) =>
+        session.addItems(added),
+  ),
+  fc.constant<Step>((session) => session.popItem()),
+  { weight: 1, arbitrary: fc.constant<Step>((session) => session.clearSession()) },
+  fc.integer({ min: -1, max: 6 }).map(
+    (limit): Step =>
+      (session) =>
+        session.getItems(limit),
+  ),
+  fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.string()), { maxLength: 2 }).map((replaced): Step => {
+    const mutations = replaced.map(([callId, name]) => {
+      return { type: "replace_function_call" as const, callId, replacement: call(callId, name) };
+    });
+    return (session) => session.applyHistoryMutations({ mutations });
+  }),
+  fc.tuple(operationId, items).map(([id, added]): Step => {
+    return (session) =>
+      session.applyHistoryTransaction({ operationId: id, transaction: { type: "append_items", items: added } });
+  }),
+  fc.tuple(operationId, fc.nat(3), fc.boolean(), items).map(([id, length, isRight, replacement]): Step => {
+    return async (session) => {
+      const stored = await session.getItems();
+      const expectedSuffix = isRight ? stored.slice(Math.max(stored.length - length, 0)) : [says("other")];
+      await session.applyHistoryTransaction({
+        operationId: id,
+        transaction: { type: "replace_suffix", expectedSuffix, replacement },
+      });
+    };
+  }),
+);
+
+/** What a step returns, or that it was refused. */
+async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
+  try {
+    return { returned: await work };
+  } catch {
+    return "refused";
+  }
+}
+
+async function compare(steps: readonly Step[], open: () => PersistenceSession): Promise<void> {
+  const theirs = new MemorySession();
+  let ours = open();
+  for (const [index, change] of steps.entries()) {
+    expect(await outcomeOf(change(ours))).toEqual(await outcomeOf(change(theirs)));
+    if (index % 5 === 4) {
+      await ours[Symbol.asyncDispose]();
+      ours = open();
+    }
+    if (index % 7 === 6) await ours.prune();
+  }
+  expect(await ours.getItems()).toEqual(await theirs.getItems());
+  await ours[Symbol.asyncDispose]();
+  expect(await open().getItems()).toEqual(await theirs.getItems());
+}
+
+const runs = process.env["SOAK"] === undefined ? 30 : 2_000;
+
+describe("a PersistenceSession", () => {
+  it("does what a MemorySession does, whatever is done to it, also when it is opened again or pruned", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const { log } = new InMemoryPersistenceStorageProvider();
+        const storage = new LogPersistenceStorageProvider(log, { inlineThresholdBytes: 30 });
+        await compare(steps, () => new PersistenceSession({ storage, sessionId: "talk" }));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  it("is kept in files, and what was removed is gone from them after a pruning", async () => {
+    const directory = await temporaryDirectory();
+    const open = () => {
+      const storage = new FilePersistenceStorageProvider({ directory });
+      return new PersistenceSession({ storage, sessionId: "talk" });
+    };
+    {
+      await using session = open();
+      await session.addItems([says("x".repeat(50_000)), says("kept")]);
+      await session.applyHistoryTransaction({
+        operationId: "o",
+        transaction: { type: "replace_suffix", expectedSuffix: [says("kept")], replacement: [] },
+      });
+      await session.clearSession();
+      await session.addItems([says("new")]);
+    }
+    await using session = open();
+    expect(await session.getItems()).toEqual([says("new")]);
+    expect((await session.prune()).bytes).toBeGreaterThan(1_000);
+    expect(await open().getItems()).toEqual([says("new")]);
+    await rm(directory, { recursive: true });
+  });
+
+  it("takes items as they are when they are given, and gives copies", async () => {
+    const session: Session = new PersistenceSession({
+      storage: new InMemoryPersistenceStorageProvider(),
+      sessionId: "talk",
+    });
+    const added = [says("first")];
+    const adding = session.addItems(added);
+    Object.assign(added[0] as object, { content: "changed" });
+    added.push(says("second"));
+    await adding;
+    const [read] = await session.getItems();
+    Object.assign(read as object, { content: "changed" });
+    expect(await session.getItems()).toEqual([says("first")]);
+  });
+
+  it("shares nothing with a session of another name", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await using one = new PersistenceSession({ storage, sessionId: "one" });
+    await using other = new PersistenceSession({ storage, sessionId: "one/other" });
+    await Promise.all([one.addItems([says("one")]), other.addItems([says("other")])]);
+    expect(await one.getItems()).toEqual([says("one")]);
+    expect(await other.getItems()).toEqual([says("other")]);
+  });
+
+  it("goes from one owner to another as they use it, without a wait for the first to end", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await using one = new PersistenceSession({ storage, sessionId: "talk" });
+    await using other = new PersistenceSession({ storage, sessionId: "talk" });
+    for (const [index, session] of [one, other, one, other].entries()) await session.addItems([says(`${index}`)]);
+    expect(await one.getItems()).toEqual(["0", "1", "2", "3"].map(says));
+    expect(await other.popItem()).toEqual(says("3"));
+  });
+
+  it("refuses what is wrong before anything changes", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await using session = new PersistenceSession({ storage, sessionId: "talk" });
+    await session.addItems([says("kept")]);
+    const transaction: SessionHistoryTransaction = { type: "append_items", items: [says("new")] };
+    await session.applyHistoryTransaction({ operationId: "o", transaction });
+    const refused: [() => Promise<unknown>, new (...facts: never[]) => Error][] = [
+      [() => session.addItems("text" as never), InvalidInputError],
+      [() => session.addItems([{ role: "user", content: (() => {}) as never }]), NotSerializableError],
+      [() => session.applyHistoryTransaction({ operationId: " ", transaction }), InvalidInputError],
+      [
+        () => session.applyHistoryTransaction({ operationId: "p", transaction: { type: "drop" } as never }),
+        InvalidInputError,
+      ],
+      [
+        () => session.applyHistoryTransaction({ operationId: "o", transaction: { ...transaction, items: [] } }),
+        SessionConflictError,
+      ],
+    ];
+    for (const [attempt, error] of refused) await expect(attempt()).rejects.toThrow(error);
+    expect(await session.getItems()).toEqual([says("kept"), says("new")]);
+    expect(() => new PersistenceSession({ storage: {} as never, sessionId: "talk" })).toThrow(InvalidInputError);
+    expect(() => new PersistenceSession({ storage, sessionId: "" })).toThrow(InvalidInputError);
+  });
+});
