@@ -17,6 +17,7 @@ export default defineConfig({
     "src/ai-sdk.ts",
     "src/openai-agents.ts",
     "src/testing.ts",
+    "src/cli.ts",
   ],
   format: "esm",
   target: "node20",

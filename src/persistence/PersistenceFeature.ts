@@ -6,6 +6,7 @@ import { NotSupportedError } from "../errors/storage/NotSupportedError.ts";
 import { listSummaries } from "../storage/listSummaries.ts";
 import { readHead } from "../storage/readHead.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
@@ -78,6 +79,11 @@ export class PersistenceFeature {
   /** The agent id of runs that are not given another. */
   get agentId(): string {
     return this.#setup.agentId;
+  }
+
+  /** The storage that Persistence was installed with. Without one, a storage that keeps nothing. */
+  get storage(): PersistenceStorageProvider {
+    return this.#setup.storageKey;
   }
 
   /** What takes part in recoveries by default: that of the configured participants. */

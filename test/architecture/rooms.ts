@@ -85,6 +85,13 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/hosted"],
   ["integrations/ai-sdk-agents/model"],
   ["integrations/ai-sdk-agents", "integrations/openai-agents"],
+  ["cli/terminal", "cli/failure"],
+  ["cli/storage", "cli/ids"],
+  ["cli/session"],
+  ["cli/agent", "cli/show"],
+  ["cli/reading"],
+  ["cli/writing"],
+  ["cli"],
 ];
 
 /**
@@ -138,4 +145,14 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
 export const enteredByFaces: readonly string[] = ["persistence", "task", "workspace", "testing"];
 
 /** Rooms that are built like a user's own code: besides rooms on lower floors they import the entries in `src`. */
-export const builtOnEntries: readonly string[] = ["coding", "integrations/hosted", "integrations/ai-sdk-agents"];
+export const builtOnEntries: readonly string[] = [
+  "coding",
+  "integrations/hosted",
+  "integrations/ai-sdk-agents",
+  "cli/ids",
+  "cli/storage",
+  "cli/agent",
+  "cli/show",
+  "cli/reading",
+  "cli/writing",
+];

@@ -17,6 +17,7 @@ import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
@@ -70,8 +71,8 @@ function retentionOf(
 }
 
 function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup, "storage" | "storageKey"> {
-  const storage = logStorageOf(given ?? new NoPersistenceStorageProvider());
-  return { storage, storageKey: given ?? storage };
+  const provider = given ?? new NoPersistenceStorageProvider();
+  return { storage: logStorageOf(provider), storageKey: provider };
 }
 
 /** The listener of a caller hears of what it calls. */
@@ -88,7 +89,7 @@ export class PersistenceSetup {
   readonly storage: LogStorage;
   readonly log: RecordLog;
   /** The storage as it was given: agents that share it have the same. */
-  readonly storageKey: object;
+  readonly storageKey: PersistenceStorageProvider;
   readonly automatic: boolean;
   readonly triggers: readonly CheckpointTrigger[];
   readonly environment: Environment | undefined;

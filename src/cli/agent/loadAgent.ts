@@ -1,0 +1,78 @@
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type AIAgent, persistence, type PersistenceFeature } from "../../index.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import type { CommandIo } from "../terminal/CommandIo.ts";
+
+/** An agent of the user's code, with its persistence. */
+export interface LoadedAgent {
+  readonly agent: AIAgent<never, unknown>;
+  readonly feature: PersistenceFeature;
+}
+
+interface Library {
+  readonly persistence: typeof persistence;
+}
+
+/**
+ * Loads the agent that `--agent <module>#<export>` names. The export is an agent, or a function that returns one; without a
+ * name it is the default export. What the module prints goes to standard error.
+ *
+ * @throws CommandFailure when there is no such module, export or agent.
+ */
+export async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
+  const at = given.lastIndexOf("#");
+  const [name, exported] = at < 0 ? [given, "default"] : [given.slice(0, at), given.slice(at + 1)];
+  const path = resolve(io.cwd, name);
+  io.divertOutput();
+  const module = await load(path);
+  const found = module[exported];
+  if (found === undefined)
+    throw new CommandFailure("usage", `${path} has no export "${exported}". It has ${Object.keys(module).join(", ")}.`);
+  const agent: unknown = typeof found === "function" ? await (found as () => unknown)() : found;
+  return featureOf(agent, path, exported);
+}
+
+async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[mc]?tsx?$/.test(path))
+      throw new CommandFailure("usage", noLoader(path));
+    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(path))
+      throw new CommandFailure("notFound", `There is no module ${path}.`);
+    throw error;
+  }
+}
+
+function noLoader(path: string): string {
+  return (
+    `Node ${process.versions.node} cannot load the TypeScript of ${path}. Use Node 22.18 or newer; or install a loader and ` +
+    `name it: NODE_OPTIONS="--import tsx" agent-persistence …; or give the compiled module.`
+  );
+}
+
+/** The module may use another copy of this library than the one that runs now: its agents are only known to that copy. */
+async function featureOf(agent: unknown, path: string, exported: string): Promise<LoadedAgent> {
+  for (const library of [{ persistence }, await libraryOf(path)]) {
+    try {
+      const feature = library?.persistence(agent as AIAgent<never, unknown>);
+      if (feature) return { agent: agent as AIAgent<never, unknown>, feature };
+    } catch (error) {
+      if (!AgentPersistenceError.isInstance(error)) throw error;
+    }
+  }
+  throw new CommandFailure("usage", `The export "${exported}" of ${path} is not an agent with Persistence installed.`);
+}
+
+async function libraryOf(path: string): Promise<Library | undefined> {
+  try {
+    const own = createRequire(path).resolve("agent-persistence");
+    return (await import(pathToFileURL(own).href)) as Library;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import { Command } from "commander";
+import type { ExitReason } from "./failure/CommandFailure.ts";
+import type { Lazily } from "./Lazily.ts";
+import { readingCommands } from "./readingCommands.ts";
+import { Session, type WritingOptions } from "./session/Session.ts";
+import type { CommandIo } from "./terminal/CommandIo.ts";
+import { visibleLines } from "./terminal/visibleText.ts";
+import { writingCommands } from "./writingCommands.ts";
+
+const where = `
+The agents are at an address: file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database> or dynamodb:<table>.
+Without --storage, it is that in AGENT_PERSISTENCE_STORAGE, else the nearest folder .agent-persistence.
+Ids may be shortened to what is unambiguous.`;
+
+/** The parser with all commands. What a command does is loaded when it is called. */
+export function commandLine(io: CommandIo, onEnd: (reason: ExitReason) => void): Command {
+  const lazily: Lazily =
+    (load) =>
+    async (...given) => {
+      const options = (given.at(-1) as Command).optsWithGlobals();
+      await using session = new Session(io, options as WritingOptions);
+      const action = await load();
+      const ended = await action(session, options as never, ...(given.slice(0, -2) as never[]));
+      if (ended) onEnd(ended);
+    };
+  const program = new Command("agent-persistence")
+    .description("Looks at durable agents, and steers them.")
+    .version(io.version, "-v, --version", "print the version")
+    .helpOption("-h, --help", "print what a command does")
+    .addHelpText("after", where)
+    .showHelpAfterError("(agent-persistence --help lists the commands and their options)")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.out.write(text),
+      writeErr: (text) => void io.err.write(visibleLines(text)),
+      getOutHelpWidth: () => io.out.columns ?? 100,
+      getErrHelpWidth: () => io.err.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
+  readingCommands(program, lazily);
+  writingCommands(program, lazily);
+  return program;
+}

@@ -1,0 +1,7 @@
+import { CommandFailure } from "../failure/CommandFailure.ts";
+
+/** @throws CommandFailure for an agent that is not there. */
+export function assertFound<Found>(found: Found | undefined, agentId: string): Found {
+  if (found !== undefined) return found;
+  throw new CommandFailure("notFound", `There is no agent ${JSON.stringify(agentId)}.`);
+}

@@ -1,0 +1,43 @@
+import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from "../../inspect.ts";
+import type { CommonOptions, Session } from "../session/Session.ts";
+import { type Part, painted } from "../terminal/painted.ts";
+import { statusOf } from "../show/statusOf.ts";
+
+/** What `list` takes. */
+export interface ListCommandOptions extends CommonOptions {
+  readonly status?: readonly string[] | undefined;
+  readonly limit: number;
+  readonly after?: string | undefined;
+}
+
+const head = ["AGENT", "STATUS", "UPDATED", "CHECKPOINTS", "TASK", "WHY"];
+
+/** `list`: the agents of a storage. */
+export async function list(session: Session, options: ListCommandOptions): Promise<void> {
+  const { output } = session;
+  const { limit } = options;
+  const rows: (readonly Part[])[] = [];
+  let found = 0;
+  for await (const agent of inspect(await session.storage()).agents(filterOf(options))) {
+    if (++found > limit && limit > 0) break;
+    if (output.json) await output.item(agent);
+    else rows.push(rowOf(session, agent));
+  }
+  if (rows.length > 0) await output.table(head, rows);
+  if (found === 0) await output.note("There are no such agents.");
+  if (found > limit && limit > 0) await output.note(`There are more than ${limit}: --limit shows others.`);
+}
+
+/** One more than is shown tells that there are more. */
+function filterOf({ status, limit, after }: ListCommandOptions): Parameters<AgentInspector["agents"]>[0] {
+  return {
+    ...(status && { status: status as AgentStatus[] }),
+    ...(after !== undefined && { after }),
+    ...(limit > 0 && { limit: limit + 1 }),
+  };
+}
+
+function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
+  const { agentId, status, updatedAt, checkpoints = "–", taskName = "", reason = agent.problem?.message ?? "" } = agent;
+  return [painted("bold", agentId), statusOf(status), output.ago(updatedAt), String(checkpoints), taskName, reason];
+}

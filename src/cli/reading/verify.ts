@@ -1,0 +1,50 @@
+import { inspect } from "../../inspect.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { ExitReason } from "../failure/CommandFailure.ts";
+import type { CommonOptions, Session } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+import { withProgress } from "../terminal/withProgress.ts";
+import { type VerifiedAgent, verifyAgent } from "./verifyAgent.ts";
+
+/** `verify [agent...]`: reads everything, and names what is damaged. */
+export async function verify(
+  session: Session,
+  _options: CommonOptions,
+  given: readonly string[],
+): Promise<ExitReason | void> {
+  const { output } = session;
+  const storage = await session.storage();
+  const view = inspect(storage);
+  const ids: string[] = [];
+  for (const each of given) ids.push(await findAgent(storage, each));
+  if (given.length === 0) for await (const { agentId } of view.agents()) ids.push(agentId);
+  let damaged = 0;
+  const found: VerifiedAgent[] = [];
+  await withProgress(
+    output,
+    "Verifying",
+    async (tell) => {
+      for (const [at, agentId] of ids.entries()) {
+        tell(`${at + 1} of ${ids.length}`, at);
+        const verified = await verifyAgent(storage.log, view, agentId);
+        if (verified.damage.length > 0) damaged++;
+        if (output.json) await output.item(verified);
+        else if (verified.damage.length > 0) found.push(verified);
+      }
+    },
+    ids.length,
+  );
+  for (const each of found) await show(session, each);
+  if (!output.json)
+    await output.line(
+      damaged === 0
+        ? painted("green", `${ids.length} agents are intact.`)
+        : painted("red", `${damaged} of ${ids.length} agents are damaged.`),
+    );
+  return damaged > 0 ? "damaged" : undefined;
+}
+
+async function show({ output }: Session, { agentId, damage }: VerifiedAgent): Promise<void> {
+  await output.line(painted("bold", agentId));
+  for (const { code, message } of damage) await output.line("  ", painted("red", code), ` ${message}`);
+}

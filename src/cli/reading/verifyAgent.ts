@@ -1,0 +1,56 @@
+import type { AgentInspector, Problem } from "../../inspect.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { addAllBlobs } from "../../checkpoint/records/blobReferences.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { blobsAtOnce } from "../../storage/BlobStore.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+
+/** What was found of one agent. */
+export interface VerifiedAgent {
+  readonly agentId: string;
+  /** Empty: all of it can be read. */
+  readonly damage: readonly Problem[];
+  /** How many large values were read. */
+  readonly blobs: number;
+}
+
+/** Reads the log of an agent, and every large value that it refers to. */
+export async function verifyAgent(log: RecordLog, view: AgentInspector, agentId: string): Promise<VerifiedAgent> {
+  const damage = new Map<string, Problem>();
+  const add = ({ code, message }: Problem): unknown => damage.set(`${code} ${message}`, { code, message });
+  await orDamage(add, async () => (await view.agent(agentId))?.damage.forEach(add));
+  const blobs = new Map<string, number>();
+  await orDamage(add, () => addNeeded(log, agentId, blobs));
+  await forEachAtOnce([...blobs.keys()], blobsAtOnce, (reference) =>
+    orDamage(add, async () => {
+      if ((await log.blobs.get(agentId, reference)) === undefined)
+        add({ code: "unreadable_value", message: `the value ${reference} is missing` });
+    }),
+  );
+  return { agentId, damage: [...damage.values()], blobs: blobs.size };
+}
+
+/** What is before a pruning counts only as the pruning restates it. */
+async function addNeeded(log: RecordLog, agentId: string, blobs: Map<string, number>): Promise<void> {
+  for await (const { records } of log.read(agentId)) {
+    for (const record of records as readonly AgentRecord[]) {
+      if (record.kind === "pruned") blobs.clear();
+      for (const each of restatedBy(record)) addAllBlobs(each, blobs);
+    }
+  }
+}
+
+/** The records that a pruning writes anew; of any other record itself. */
+function restatedBy(record: AgentRecord): readonly AgentRecord[] {
+  return record.kind === "pruned" ? record.restated.flatMap(({ records }) => records) : [record];
+}
+
+async function orDamage(add: (problem: Problem) => unknown, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!AgentPersistenceError.isInstance(error)) throw error;
+    add(error);
+  }
+}

@@ -1,0 +1,29 @@
+import type { MessageView } from "../../inspect.ts";
+import { plain } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortValue.ts";
+import { shown } from "./shown.ts";
+
+const longest = 4_000;
+
+/** A message as a person reads it. What it holds comes from a log, so it may be anything. */
+export function messageText({ message }: Pick<MessageView, "message">): {
+  readonly role: string;
+  readonly text: string;
+} {
+  const { role, content } = Object("value" in message ? message.value : {}) as Readonly<Record<string, unknown>>;
+  if (typeof role !== "string") return { role: "message", text: plain(shown(message)) };
+  return { role: role.slice(0, 100), text: contentText(content) };
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === "string") return shortValue(content, longest);
+  return Array.isArray(content) ? content.map((part) => partText(part)).join("\n") : shortValue(content, longest);
+}
+
+function partText(part: unknown): string {
+  const { type, text, toolName, input, output } = Object(part) as Readonly<Record<string, unknown>>;
+  if (type === "text" && typeof text === "string") return shortValue(text, longest);
+  if (type === "tool-call") return `→ ${shortValue(toolName, 100)} ${shortValue(input, longest)}`;
+  if (type === "tool-result") return `← ${shortValue(toolName, 100)} ${shortValue(output, longest)}`;
+  return shortValue(part, longest);
+}

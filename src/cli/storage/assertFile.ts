@@ -1,0 +1,8 @@
+import { stat } from "node:fs/promises";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+
+/** @throws CommandFailure when there is no such file. */
+export async function assertFile(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() !== true) throw new CommandFailure("notFound", `There is no file ${path}.`);
+}

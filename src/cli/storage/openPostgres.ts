@@ -1,0 +1,32 @@
+import { type PostgresClient, PostgresPersistenceStorageProvider } from "../../postgres.ts";
+import { loadDriver } from "./loadDriver.ts";
+import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
+import type { StorageAddress } from "./storageAddress.ts";
+
+interface Pool extends PostgresClient {
+  on(event: "error", listener: () => void): unknown;
+  end(): Promise<void>;
+}
+
+interface Driver {
+  readonly default: { readonly Pool: new (options: object) => Pool };
+}
+
+/** Opens a Postgres database with the package `pg` of the user's project. Its tables are made only by `make`. */
+export async function openPostgres(
+  { connection, schema }: Extract<StorageAddress, { kind: "postgres" }>,
+  { cwd, purpose }: OpenOptions,
+): Promise<OpenedStorage> {
+  const { default: pg } = await loadDriver<Driver>(cwd, "pg", "Postgres");
+  const client = new pg.Pool({ connectionString: connection, max: 3, connectionTimeoutMillis: 10_000 });
+  // A connection that breaks fails the next statement, which says so.
+  client.on("error", () => {});
+  const migrate = purpose === "make";
+  const storage = new PostgresPersistenceStorageProvider({ client, migrate, ...(schema !== undefined && { schema }) });
+  const { host, pathname } = new URL(connection);
+  const close = async (): Promise<void> => {
+    await storage.log.close();
+    await client.end();
+  };
+  return { storage, name: `postgres://${host}${pathname}`, close };
+}

@@ -1,0 +1,23 @@
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { isFolder } from "./findAddress.ts";
+import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
+import type { StorageAddress } from "./storageAddress.ts";
+
+/** Opens the storage at an address; clients of databases are those of the user's project. @throws CommandFailure */
+export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
+  if (address.kind === "file") return openFiles(address, options);
+  if (address.kind === "sqlite") return (await import("./openSqlite.ts")).openSqlite(address, options);
+  if (address.kind === "postgres") return (await import("./openPostgres.ts")).openPostgres(address, options);
+  return (await import("./openDynamodb.ts")).openDynamodb(address, options);
+}
+
+async function openFiles(
+  { folder }: Extract<StorageAddress, { kind: "file" }>,
+  { purpose }: OpenOptions,
+): Promise<OpenedStorage> {
+  if (purpose !== "make" && !(await isFolder(folder)))
+    throw new CommandFailure("notFound", `There is no folder ${folder}.`);
+  const { FilePersistenceStorageProvider } = await import("../../file.ts");
+  const storage = new FilePersistenceStorageProvider({ directory: folder });
+  return { storage, name: `file:${folder}`, close: () => storage.log.close() };
+}

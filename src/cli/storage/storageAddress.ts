@@ -1,0 +1,51 @@
+import { resolve } from "node:path";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+
+/** Where the agents of a storage are. */
+export type StorageAddress =
+  | { readonly kind: "file"; readonly folder: string }
+  | { readonly kind: "sqlite"; readonly file: string }
+  | { readonly kind: "postgres"; readonly connection: string; readonly schema?: string }
+  | { readonly kind: "dynamodb"; readonly table: string; readonly region?: string; readonly endpoint?: string };
+
+const forms =
+  "expected file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database>?schema=<schema> or " +
+  "dynamodb:<table>?region=<region>";
+
+/** Reads an address. @param cwd what a relative path begins at. @throws CommandFailure */
+export function storageAddress(text: string, cwd: string): StorageAddress {
+  const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
+  if (rest === "") throw invalid(text, forms);
+  if (scheme === "file") return { kind: "file", folder: resolve(cwd, pathOf(rest)) };
+  if (scheme === "sqlite") return { kind: "sqlite", file: resolve(cwd, pathOf(rest)) };
+  if (scheme === "postgres" || scheme === "postgresql") return postgresAddress(text);
+  if (scheme === "dynamodb") return dynamodbAddress(text, rest);
+  throw invalid(text, forms);
+}
+
+/** `//` begins an absolute path, as in a URL. */
+function pathOf(rest: string): string {
+  return rest.startsWith("//") ? decodeURIComponent(rest.slice(2)) : rest;
+}
+
+function postgresAddress(text: string): StorageAddress {
+  if (!URL.canParse(text)) throw invalid("postgres:…", "expected a connection string such as postgres://user@host/db");
+  const url = new URL(text);
+  const schema = url.searchParams.get("schema");
+  // The driver would send it to the server as a setting.
+  url.searchParams.delete("schema");
+  return { kind: "postgres", connection: url.href, ...(schema !== null && { schema }) };
+}
+
+function dynamodbAddress(text: string, rest: string): StorageAddress {
+  const [table = "", query = ""] = rest.split("?", 2);
+  const options = new URLSearchParams(query);
+  const unknown = [...options.keys()].find((name) => name !== "region" && name !== "endpoint");
+  if (table === "" || unknown !== undefined)
+    throw invalid(text, "expected dynamodb:<table>?region=<region>&endpoint=<url>");
+  return { kind: "dynamodb", table, ...Object.fromEntries(options) };
+}
+
+function invalid(text: string, expected: string): CommandFailure {
+  return new CommandFailure("usage", `"${text}" is not the address of a storage: ${expected}`);
+}

@@ -1,0 +1,93 @@
+import { createColors } from "picocolors";
+import type { CommandIo, TextSink } from "./CommandIo.ts";
+import { jsonText } from "./jsonText.ts";
+import { type Part, plain } from "./painted.ts";
+import { relativeTime } from "./relativeTime.ts";
+import type { Cell } from "./textTable.ts";
+import { visibleLines, visibleText } from "./visibleText.ts";
+
+/** How a command answers. */
+export interface OutputOptions {
+  /** For programs. */
+  readonly json?: boolean | undefined;
+  /** False: none. Absent: where the terminal and the environment allow it. */
+  readonly color?: boolean | undefined;
+}
+
+/** Writes the answer of a command, for people or for programs. No text reaches a terminal with its control characters. */
+export class Output {
+  /** Whether programs read it. */
+  readonly json: boolean;
+  readonly io: CommandIo;
+  readonly #colored: { readonly out: boolean; readonly err: boolean };
+
+  constructor(io: CommandIo, { json = false, color }: OutputOptions) {
+    this.io = io;
+    this.json = json;
+    const colored = (sink: TextSink) => color !== false && mayColor(io, sink);
+    this.#colored = { out: colored(io.out), err: colored(io.err) };
+  }
+
+  /** Whether the answer is in color. */
+  get isColored(): boolean {
+    return this.#colored.out;
+  }
+
+  /** The one document of a command, for programs. */
+  async document(value: unknown): Promise<void> {
+    await this.io.out.write(`${jsonText(value, 2)}\n`);
+  }
+
+  /** One of many documents, each on its line, for programs. */
+  async item(value: unknown): Promise<void> {
+    await this.io.out.write(`${jsonText(value)}\n`);
+  }
+
+  /** A line for people. */
+  async line(...parts: readonly Part[]): Promise<void> {
+    await this.io.out.write(`${this.#written(parts, this.#colored.out)}\n`);
+  }
+
+  /** A text of several lines for people, such as that of a message. */
+  async text(text: string, indent = ""): Promise<void> {
+    const lines = visibleLines(text).split("\n");
+    await this.io.out.write(lines.map((line) => `${indent}${line}\n`).join(""));
+  }
+
+  /** Aligned rows for people. */
+  async table(head: readonly string[], rows: readonly (readonly (Part | readonly Part[])[])[]): Promise<void> {
+    const { textTable } = await import("./textTable.ts");
+    const cell = (parts: Part | readonly Part[]): Cell => ({
+      text: visibleText(plain(parts)),
+      written: this.#written([parts].flat() as readonly Part[], this.#colored.out),
+    });
+    const titles = head.map((title) => cell({ text: title, paint: "dim" }));
+    const table = textTable(
+      titles,
+      rows.map((row) => row.map(cell)),
+      this.io.out.columns,
+    );
+    await this.io.out.write(`${table}\n`);
+  }
+
+  /** A line for people beside the answer, on standard error. Programs get none. */
+  async note(...parts: readonly Part[]): Promise<void> {
+    if (!this.json) await this.io.err.write(`${this.#written(parts, this.#colored.err)}\n`);
+  }
+
+  /** A time for people. @param time ISO 8601. */
+  ago(time: string | undefined): string {
+    return time === undefined ? "–" : relativeTime(time, this.io.now());
+  }
+
+  #written(parts: readonly Part[], isColored: boolean): string {
+    const colors = createColors(isColored);
+    return parts
+      .map((part) => (typeof part === "string" ? visibleText(part) : colors[part.paint](visibleText(part.text))))
+      .join("");
+  }
+}
+
+function mayColor({ env }: CommandIo, { isTerminal }: TextSink): boolean {
+  return isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}

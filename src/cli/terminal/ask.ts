@@ -1,0 +1,10 @@
+import type { Readable, Writable } from "node:stream";
+import { confirm } from "@clack/prompts";
+
+/** Asks a question; no answer is a no. */
+export async function ask(
+  question: string,
+  on: { readonly input: Readable; readonly output: Writable },
+): Promise<boolean> {
+  return (await confirm({ message: question, initialValue: false, ...on })) === true;
+}

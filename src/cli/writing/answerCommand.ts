@@ -1,0 +1,77 @@
+import type { AgentRequest } from "../../index.ts";
+import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { shortened } from "../ids/shortened.ts";
+import type { Session } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortValue.ts";
+import { jsonGiven } from "./jsonGiven.ts";
+
+/** What `answer` takes. */
+export interface AnswerCommandOptions extends AgentOptions {
+  readonly approve?: boolean | undefined;
+  readonly reject?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+/** `answer [request] [answer]`: answers an open request; without a request it lists them. */
+export async function answer(
+  session: Session,
+  options: AnswerCommandOptions,
+  given?: string,
+  text?: string,
+): Promise<void> {
+  const { output } = session;
+  const { feature } = await storedAgents(session, options, given === undefined ? "read" : "write");
+  const open: AgentRequest[] = [];
+  for await (const request of feature.listRequests()) open.push(request);
+  if (given === undefined) return list(session, open);
+  const reply = replyOf(options, text);
+  const requestId = await shortened(
+    "open request",
+    given,
+    open.map((each) => each.requestId),
+  );
+  const request = open.find((each) => each.requestId === requestId);
+  if (!request) throw new CommandFailure("notFound", `There is no open request "${given}".`);
+  await session.confirm(
+    [painted("bold", request.agentId), ` asks: ${asked(request)}`],
+    ["rejected" in reply ? `It is rejected: ${reply.rejected}` : `The answer is ${shortValue(reply.answer, 300)}.`],
+  );
+  const { by } = options;
+  if ("rejected" in reply) await feature.reject(requestId, reply.rejected, { by });
+  else await feature.answer(requestId, reply.answer, { by, ...("digest" in request && { digest: request.digest }) });
+  if (output.json) await output.document({ agentId: request.agentId, requestId, ...reply });
+  else await output.line("Answered. The agent goes on when it is resumed, or when a worker takes it.");
+}
+
+type Reply = { readonly answer: unknown } | { readonly rejected: string };
+
+function replyOf({ approve, reject }: AnswerCommandOptions, text: string | undefined): Reply {
+  const given: Reply[] = [
+    ...(text === undefined ? [] : [{ answer: jsonGiven(text, "The answer") }]),
+    ...(approve ? [{ answer: { approved: true } }] : []),
+    ...(reject === undefined ? [] : [{ rejected: reject }]),
+  ];
+  const [reply, ...others] = given;
+  if (reply !== undefined && others.length === 0) return reply;
+  throw new CommandFailure("usage", "Give one of an answer as JSON, --approve, --reject <reason>.");
+}
+
+async function list({ output }: Session, open: readonly AgentRequest[]): Promise<void> {
+  if (output.json) return output.document(open);
+  if (open.length === 0) return output.note("No agent asks anything.");
+  const rows = open.map((each) => [
+    each.requestId,
+    each.agentId,
+    each.waitingFor,
+    output.ago(each.askedAt),
+    asked(each),
+  ]);
+  await output.table(["REQUEST", "AGENT", "WAITS FOR", "ASKED", "WHAT"], rows);
+}
+
+function asked(request: AgentRequest): string {
+  if (request.kind === "input") return shortValue(request.prompt, 500);
+  return `${request.prompt} (${request.toolName} ${shortValue(request.input, 300)})`;
+}

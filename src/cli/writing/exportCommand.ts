@@ -1,0 +1,55 @@
+import { createWriteStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { exportAgent } from "../../index.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { Session, WritingOptions } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+import { bytesText } from "../terminal/bytesText.ts";
+import { withProgress } from "../terminal/withProgress.ts";
+
+/** What `export` takes. */
+export interface ExportCommandOptions extends WritingOptions {
+  readonly out?: string | undefined;
+  readonly move?: boolean | undefined;
+  readonly gzip?: boolean | undefined;
+  readonly checkpoint?: string | undefined;
+}
+
+/** `export <agent>`: writes an agent to a file. */
+export async function exportCommand(session: Session, options: ExportCommandOptions, given: string): Promise<void> {
+  const { output, io } = session;
+  const { out, move = false, gzip = false, checkpoint } = options;
+  if (out === undefined) throw new CommandFailure("usage", "Say which file to write: --out <file>");
+  const storage = await session.storage(move ? "write" : "read");
+  const agentId = await findAgent(storage, given);
+  const file = resolve(io.cwd, out);
+  if (await stat(file).catch(() => undefined)) throw new CommandFailure("usage", `There is a file ${file} already.`);
+  if (move)
+    await session.confirm(
+      ["The agent ", painted("bold", agentId), " is marked as moving, and runs here no more."],
+      [
+        "Import the file elsewhere, then call move finish here with the receipt of the import; move cancel takes it back.",
+      ],
+    );
+  const archive = exportAgent(storage, agentId, {
+    move,
+    gzip,
+    ...(checkpoint !== undefined && { fromCheckpoint: checkpoint }),
+  });
+  let bytes = 0;
+  await withProgress(output, `Exporting ${agentId}`, async (tell) => {
+    const counted = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const part of archive) {
+        bytes += part.length;
+        tell(bytesText(bytes));
+        yield part;
+      }
+    };
+    await pipeline(counted(), createWriteStream(file, { flags: "wx", mode: 0o600 }));
+  });
+  if (output.json) await output.document({ agentId, file, bytes, move });
+  else await output.line("Exported ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);
+}

@@ -1,0 +1,28 @@
+import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { Session } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+
+/** What `fork` takes. */
+export interface ForkCommandOptions extends AgentOptions {
+  readonly checkpoint?: string | undefined;
+}
+
+/** `fork <agent> <new agent>`: makes an independent copy. */
+export async function fork(session: Session, options: ForkCommandOptions, given: string, newId: string): Promise<void> {
+  const { output } = session;
+  const { checkpoint: checkpointId } = options;
+  const { feature, storage } = await storedAgents(session, options, "write");
+  const agentId = await findAgent(storage, given);
+  const upTo = checkpointId === undefined ? "" : ` up to checkpoint ${checkpointId}`;
+  await session.confirm([
+    "The agent ",
+    painted("bold", newId),
+    " gets the history of ",
+    painted("bold", agentId),
+    `${upTo}.`,
+  ]);
+  await feature.agent(agentId).fork(newId, { checkpointId });
+  if (output.json) await output.document({ agentId: newId, forkOf: agentId });
+  else await output.line("Forked ", painted("bold", agentId), " as ", painted("bold", newId), ".");
+}

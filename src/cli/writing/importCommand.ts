@@ -1,0 +1,48 @@
+import { createReadStream } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { importAgent } from "../../index.ts";
+import { assertFile } from "../storage/assertFile.ts";
+import type { Session, WritingOptions } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+import { bytesText } from "../terminal/bytesText.ts";
+import { withProgress } from "../terminal/withProgress.ts";
+
+/** What `import` takes. */
+export interface ImportCommandOptions extends WritingOptions {
+  readonly as?: string | undefined;
+  readonly receipt?: string | undefined;
+}
+
+/** `import <file>`: makes an agent of a file that `export` wrote. */
+export async function importCommand(
+  session: Session,
+  { as: agentId, receipt: receiptFile }: ImportCommandOptions,
+  given: string,
+): Promise<void> {
+  const { output, io } = session;
+  const file = resolve(io.cwd, given);
+  await assertFile(file);
+  const { storage, name } = await session.open("make");
+  await session.confirm([
+    `The agent in ${file} is imported into ${name}`,
+    ...(agentId === undefined ? [] : [" as ", painted("bold", agentId)]),
+    ".",
+  ]);
+  let bytes = 0;
+  const report = await withProgress(output, `Importing ${file}`, (tell) => {
+    const counted = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const part of createReadStream(file) as AsyncIterable<Uint8Array>) {
+        bytes += part.length;
+        tell(bytesText(bytes));
+        yield part;
+      }
+    };
+    return importAgent(storage, counted(), agentId === undefined ? {} : { agentId });
+  });
+  if (receiptFile !== undefined) await writeFile(resolve(io.cwd, receiptFile), JSON.stringify(report.receipt));
+  if (output.json) return output.document(report);
+  await output.line("Imported ", painted("bold", report.agentId), ` with ${report.checkpoints} checkpoints.`);
+  if (report.receipt.move !== undefined && receiptFile === undefined)
+    await output.note("It was moved: call import again with --receipt <file>, then move finish where it came from.");
+}

@@ -1,0 +1,11 @@
+import { CommandFailure } from "../failure/CommandFailure.ts";
+
+/** A value that was given as JSON. @param what it is, as a message calls it. @throws CommandFailure */
+export function jsonGiven(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const hint = "Text is JSON in quotes, such as '\"yes\"'";
+    throw new CommandFailure("usage", `${what} is not JSON: ${(error as Error).message}. ${hint}.`, { cause: error });
+  }
+}

@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { cancelMove, finishMove, type MoveReceipt } from "../../index.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import { assertFile } from "../storage/assertFile.ts";
+import type { Session, WritingOptions } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+
+/** `move finish <agent> <receipt>`: the agent has arrived elsewhere. */
+export async function moveFinish(
+  session: Session,
+  _options: WritingOptions,
+  given: string,
+  file: string,
+): Promise<void> {
+  const { output, io } = session;
+  const storage = await session.storage("write");
+  const agentId = await findAgent(storage, given);
+  const receipt = await receiptIn(resolve(io.cwd, file));
+  await session.confirm(["The agent ", painted("bold", agentId), " is marked as moved. It runs here no more."]);
+  await finishMove(storage, agentId, receipt);
+  if (output.json) await output.document({ agentId, status: "moved" });
+  else await output.line(painted("bold", agentId), " is moved.");
+}
+
+/** `move cancel <agent>`: the agent has not arrived, and runs here again. */
+export async function moveCancel(session: Session, _options: WritingOptions, given: string): Promise<void> {
+  const { output } = session;
+  const storage = await session.storage("write");
+  const agentId = await findAgent(storage, given);
+  await session.confirm(
+    ["The agent ", painted("bold", agentId), " runs here again."],
+    ["If it has arrived elsewhere, both run: make sure that it has not."],
+  );
+  await cancelMove(storage, agentId);
+  if (output.json) await output.document({ agentId, status: "here" });
+  else await output.line(painted("bold", agentId), " runs here again.");
+}
+
+async function receiptIn(path: string): Promise<MoveReceipt> {
+  await assertFile(path);
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as MoveReceipt;
+  } catch (error) {
+    throw new CommandFailure("usage", `${path} is not a receipt: ${(error as Error).message}`, { cause: error });
+  }
+}

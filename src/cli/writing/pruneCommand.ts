@@ -1,0 +1,59 @@
+import type { PruneReport } from "../../index.ts";
+import type { ExitReason } from "../failure/CommandFailure.ts";
+import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { Session } from "../session/Session.ts";
+import { bytesText } from "../terminal/bytesText.ts";
+import { painted } from "../terminal/painted.ts";
+import { withProgress } from "../terminal/withProgress.ts";
+
+/** What `prune` takes. */
+export interface PruneCommandOptions extends AgentOptions {
+  readonly dryRun?: boolean | undefined;
+}
+
+const why = "What is kept depends on the retention and the inverses of your agent.";
+
+/** `prune [agent]`: deletes what the retention policy does not keep. */
+export async function prune(
+  session: Session,
+  options: PruneCommandOptions,
+  given?: string,
+): Promise<ExitReason | void> {
+  const { output } = session;
+  const { feature, storage } = await requireAgent(session, options, why);
+  const agentId = given === undefined ? undefined : await findAgent(storage, given);
+  const foreseen = await withProgress(output, "Looking at what to prune", () =>
+    feature.prune({ agentId, dryRun: true }),
+  );
+  if (options.dryRun) return show(session, foreseen, "would be deleted");
+  if (foreseen.pruned.length > 0) {
+    if (!output.json) await showAgents(session, foreseen);
+    await session.confirm([`${bytesText(foreseen.bytes)} of ${foreseen.pruned.length} agents are deleted, for good.`]);
+  }
+  const report = await withProgress(output, "Pruning", () => feature.prune({ agentId }));
+  return show(session, report, "deleted");
+}
+
+async function show(session: Session, report: PruneReport, what: string): Promise<ExitReason | void> {
+  const { output } = session;
+  if (output.json) await output.document(report);
+  else {
+    await showAgents(session, report);
+    await output.line(`${bytesText(report.bytes)} of ${report.pruned.length} agents ${what}.`);
+  }
+  return report.failed.length > 0 ? "failed" : undefined;
+}
+
+async function showAgents({ output }: Session, { pruned, busy, failed }: PruneReport): Promise<void> {
+  const rows = [
+    ...pruned.map(({ agentId, dropped, checkpointIds, bytes }) => [
+      agentId,
+      dropped ? painted("red", "the whole agent") : `${checkpointIds.length} checkpoints`,
+      bytesText(bytes),
+    ]),
+    ...busy.map((agentId) => [agentId, painted("yellow", "in use, so skipped"), ""]),
+    ...failed.map(({ agentId, error }) => [agentId, painted("red", String((error as Error).message)), ""]),
+  ];
+  if (rows.length > 0) await output.table(["AGENT", "WHAT", "SIZE"], rows);
+}

@@ -1,0 +1,33 @@
+import type { RunResult } from "../../index.ts";
+import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { Session } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortValue.ts";
+import { statusOf } from "../show/statusOf.ts";
+
+/** What `resume` takes. */
+export interface ResumeCommandOptions extends AgentOptions {
+  readonly checkpoint?: string | undefined;
+  readonly takeOver?: boolean | undefined;
+}
+
+/** `resume <agent>`: runs an agent to its end, or until it waits. */
+export async function resume(session: Session, options: ResumeCommandOptions, given: string): Promise<void> {
+  const { output, io } = session;
+  const { agent, storage } = await requireAgent(session, options, "Resuming runs the code of your agent.");
+  const agentId = await findAgent(storage, given);
+  const { checkpoint: checkpointId, takeOver = false } = options;
+  const where = checkpointId === undefined ? "" : `, on a branch that begins at checkpoint ${checkpointId}`;
+  await session.confirm(["The agent ", painted("bold", agentId), ` goes on in this process${where}.`]);
+  const result = await agent.resume({ agentId, checkpointId, takeOver, signal: io.stopSignal() });
+  if (output.json) return output.document({ agentId, ...result });
+  await show(session, agentId, result);
+}
+
+async function show({ output }: Session, agentId: string, result: RunResult<unknown>): Promise<void> {
+  await output.line(painted("bold", agentId), " is ", statusOf(result.status), ".");
+  if (result.status === "completed") return output.text(shortValue(result.output, 100_000));
+  if (result.status === "paused") return output.text(result.reason);
+  for (const { requestId, prompt } of result.requests) await output.line(`${requestId}  ${shortValue(prompt, 500)}`);
+}

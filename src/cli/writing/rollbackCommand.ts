@@ -1,0 +1,90 @@
+import type { RollbackReport } from "../../index.ts";
+import { inspect, type RollbackPreview } from "../../inspect.ts";
+import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
+import type { ExitReason } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import { findCheckpoint } from "../ids/findCheckpoint.ts";
+import { fileLines } from "../show/fileLines.ts";
+import { shown } from "../show/shown.ts";
+import type { Session } from "../session/Session.ts";
+import type { Output } from "../terminal/Output.ts";
+import { type Paint, painted } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortValue.ts";
+
+/** What `rollback` takes. */
+export interface RollbackCommandOptions extends AgentOptions {
+  readonly preview?: boolean | undefined;
+  readonly leave?: boolean | undefined;
+}
+
+/** `rollback <agent> <checkpoint>`: shows what is taken back, asks, and takes it back. */
+export async function rollback(
+  session: Session,
+  options: RollbackCommandOptions,
+  given: string,
+  checkpoint: string,
+): Promise<ExitReason | void> {
+  const { output } = session;
+  const loaded = options.preview
+    ? undefined
+    : await requireAgent(session, options, "A rollback runs the inverses of your agent's tools.");
+  const storage = loaded?.storage ?? (await session.storage());
+  const agentId = await findAgent(storage, given);
+  const view = inspect(storage);
+  const preview = await view.previewRollback(agentId, await findCheckpoint(view, agentId, checkpoint));
+  if (!loaded) return output.json ? output.document(preview) : showPreview(output, preview);
+  if (!output.json) await showPreview(output, preview);
+  const { checkpointId } = preview.target;
+  await session.confirm([
+    "The agent ",
+    painted("bold", agentId),
+    ` goes back to checkpoint ${checkpointId}, and is paused there.`,
+  ]);
+  const onFailure = options.leave ? "leave" : "stop";
+  const report = await loaded.feature.agent(agentId).rollbackToCheckpoint(checkpointId, { onFailure });
+  if (output.json) await output.document(report);
+  else await showReport(output, report);
+  return report.failed.length > 0 ? "failed" : undefined;
+}
+
+const lists = [
+  ["revert", "Taken back, in this order", "green"],
+  ["reverted", "Taken back already", "dim"],
+  ["irreversible", "Stays: it has no inverse", "red"],
+  ["inDoubt", "In doubt: settle it first", "magenta"],
+  ["skipped", "Passed over", "dim"],
+] as const satisfies readonly (readonly [keyof RollbackPreview, string, Paint])[];
+
+async function showPreview(output: Output, preview: RollbackPreview): Promise<void> {
+  const { target, leaves, reopens, openRollbackTo } = preview;
+  await output.line(
+    "Rollback to ",
+    painted("cyan", target.checkpointId),
+    `, node ${target.node}, ${output.ago(target.at)}`,
+  );
+  if (openRollbackTo !== undefined)
+    await output.line(painted("yellow", `An open rollback to ${openRollbackTo} is finished first.`));
+  for (const [name, title, paint] of lists) {
+    const calls = preview[name];
+    if (calls.length === 0) continue;
+    await output.line();
+    await output.line(painted(paint, title));
+    await output.table(
+      ["CALL", "TOOL", "INPUT"],
+      calls.map((call) => [call.toolCallId, call.tool, shown(call.input, 300)]),
+    );
+  }
+  await fileLines(output, "Files, unless somebody else changed them", preview.files);
+  await output.line();
+  await output.line(`It leaves ${leaves.length} checkpoints and opens ${reopens.length} ended runs again.`);
+}
+
+async function showReport(
+  output: Output,
+  { checkpointId, reverted, failed, irreversible }: RollbackReport,
+): Promise<void> {
+  const counts = `${reverted.length} calls taken back, ${irreversible.length} stay, ${failed.length} failed.`;
+  await output.line("Rolled back to ", painted("cyan", checkpointId), `: ${counts}`);
+  for (const { toolName, toolCallId, error } of failed)
+    await output.line(painted("red", `${toolName} ${toolCallId}: ${shortValue((error as Error).message, 500)}`));
+}

@@ -1,0 +1,49 @@
+import { FilePersistenceStorageProvider, FileRecordLog, type SalvageReport } from "../../file.ts";
+import { resolve } from "node:path";
+import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { Session, WritingOptions } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+
+/** What `salvage` takes. */
+export interface SalvageCommandOptions extends WritingOptions {
+  readonly to?: string | undefined;
+}
+
+/** `salvage <agent> --to <folder>`: copies what is intact of a damaged agent. */
+export async function salvage(
+  session: Session,
+  { to }: SalvageCommandOptions,
+  given: string,
+): Promise<ExitReason | void> {
+  const { output, io } = session;
+  if (to === undefined) throw new CommandFailure("usage", "Say which folder to copy into: --to <folder>");
+  const storage = await session.storage();
+  const { log } = storage;
+  if (!(log instanceof FileRecordLog))
+    throw new CommandFailure("usage", "Only agents in files can be salvaged: --storage file:<folder>");
+  const agentId = await findAgent(storage, given);
+  const folder = resolve(io.cwd, to);
+  await session.confirm([
+    "What is intact of ",
+    painted("bold", agentId),
+    ` is copied into ${folder}. The agent itself stays as it is.`,
+  ]);
+  const target = new FilePersistenceStorageProvider({ directory: folder });
+  const { log: into } = session.keep({ storage: target, name: folder, close: () => target.log.close() }).storage;
+  const report = await log.salvage(agentId, into as FileRecordLog);
+  if (output.json) await output.document(report);
+  else await show(session, report);
+  return report.appends === 0 ? "damaged" : undefined;
+}
+
+async function show({ output }: Session, report: SalvageReport): Promise<void> {
+  const { agentId, appends, lastPosition, lastCheckpointId = "none", unreachable, lostBlobs } = report;
+  if (appends === 0)
+    return output.line("Nothing of ", painted("bold", agentId), " is intact, and nothing was written.");
+  await output.line("Copied ", painted("bold", agentId), ` up to position ${lastPosition}: ${appends} appends.`);
+  await output.line(`Last checkpoint: ${lastCheckpointId}`);
+  if (unreachable.length > 0)
+    await output.line(painted("yellow", `Left out behind the damage: ${unreachable.length} appends.`));
+  for (const blob of lostBlobs) await output.line(painted("red", `Lost value: ${blob}`));
+}

@@ -1,0 +1,81 @@
+import type { ToolCallInDoubt, ToolCallSettlement } from "../../index.ts";
+import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import { shortened } from "../ids/shortened.ts";
+import type { Session } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortValue.ts";
+import { jsonGiven } from "./jsonGiven.ts";
+
+/** What `settle` takes. */
+export interface SettleCommandOptions extends AgentOptions {
+  readonly output?: string | undefined;
+  readonly error?: string | undefined;
+  readonly retry?: boolean | undefined;
+  readonly unknown?: boolean | undefined;
+}
+
+/** `settle <agent> [call]`: decides about a call in doubt; without a call it lists them. */
+export async function settle(
+  session: Session,
+  options: SettleCommandOptions,
+  given: string,
+  call?: string,
+): Promise<void> {
+  const { output } = session;
+  const { feature, storage } = await storedAgents(session, options, call === undefined ? "read" : "write");
+  const agentId = await findAgent(storage, given);
+  const durable = feature.agent(agentId);
+  const inDoubt = await durable.getToolCallsInDoubt();
+  if (call === undefined) return list(session, inDoubt);
+  const settlement = settlementOf(options);
+  const toolCallId = await shortened(
+    "call in doubt",
+    call,
+    inDoubt.map((each) => each.toolCallId),
+  );
+  const { toolName = "", input } = inDoubt.find((each) => each.toolCallId === toolCallId) ?? {};
+  await session.confirm(
+    ["The call ", painted("bold", toolName), ` ${shortValue(input, 300)} of `, painted("bold", agentId)],
+    [`is settled for good: ${meaning(settlement)}`],
+  );
+  await durable.settleToolCall(toolCallId, settlement);
+  if (output.json) await output.document({ agentId, toolCallId, settlement });
+  else await output.line("Settled ", painted("bold", toolCallId), ".");
+}
+
+function settlementOf({ output, error, retry, unknown }: SettleCommandOptions): ToolCallSettlement {
+  const given: ToolCallSettlement[] = [
+    ...(output === undefined ? [] : [{ output: jsonGiven(output, "The output") }]),
+    ...(error === undefined ? [] : [{ error }]),
+    ...(retry ? (["retry"] as const) : []),
+    ...(unknown ? (["unknown"] as const) : []),
+  ];
+  const [settlement, ...others] = given;
+  if (settlement !== undefined && others.length === 0) return settlement;
+  throw new CommandFailure(
+    "usage",
+    "Say what happened, with one of --output <json>, --error <message>, --retry, --unknown.",
+  );
+}
+
+function meaning(settlement: ToolCallSettlement): string {
+  if (settlement === "retry") return "it is made again";
+  if (settlement === "unknown") return "the run goes on without knowing what it did";
+  if ("error" in settlement) return `it failed without effect: ${settlement.error}`;
+  return `it succeeded with ${shortValue(settlement.output, 300)}`;
+}
+
+async function list({ output }: Session, inDoubt: readonly ToolCallInDoubt[]): Promise<void> {
+  if (output.json) return output.document(inDoubt);
+  if (inDoubt.length === 0) return output.note("No call is in doubt.");
+  const rows = inDoubt.map(({ toolCallId, toolName, nodeId, effect, input, reverts }) => [
+    toolCallId,
+    reverts === undefined ? toolName : `inverse of ${toolName}`,
+    nodeId,
+    effect,
+    shortValue(input, 300),
+  ]);
+  await output.table(["CALL", "TOOL", "NODE", "EFFECT", "INPUT"], rows);
+}

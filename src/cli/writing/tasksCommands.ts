@@ -1,0 +1,72 @@
+import { type Task, TaskManager, TaskStatus } from "../../task.ts";
+import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import { statusOf } from "../show/statusOf.ts";
+import type { Session } from "../session/Session.ts";
+import { type Part, painted } from "../terminal/painted.ts";
+
+/** What `tasks list` takes. */
+export interface TaskListOptions extends AgentOptions {
+  readonly status?: string | undefined;
+  readonly limit: number;
+}
+
+/** What the commands take that change a task. */
+export interface TaskChangeOptions extends AgentOptions {
+  readonly reason?: string | undefined;
+}
+
+/** `tasks list`: the tasks of a storage, by priority. */
+export async function listTasks(session: Session, options: TaskListOptions): Promise<void> {
+  const { output } = session;
+  const { storage } = await storedAgents(session, options, "read");
+  const status = options.status === undefined ? undefined : statusNamed(options.status);
+  const rows: (readonly Part[])[] = [];
+  for await (const task of new TaskManager({ storage }).list({ status, limit: options.limit })) {
+    if (output.json) await output.item(task);
+    else
+      rows.push([task.taskId, statusOf(task.status), task.taskName, String(task.priority), output.ago(task.updatedAt)]);
+  }
+  if (output.json) return;
+  if (rows.length === 0) return output.note("There are no tasks.");
+  await output.table(["TASK", "STATUS", "NAME", "PRIORITY", "UPDATED"], rows);
+}
+
+type Change = (tasks: TaskManager, taskId: string, reason: string | undefined) => Promise<Task>;
+
+const changes = {
+  pause: {
+    says: "is paused; a run of it is stopped",
+    run: (tasks, taskId, reason) => tasks.pause(taskId, reason ?? "paused on the command line"),
+  },
+  resume: { says: "goes on; a worker continues it", run: (tasks, taskId) => tasks.resume(taskId) },
+  cancel: {
+    says: "is canceled for good; a run of it is stopped, and its effects remain",
+    run: (tasks, taskId, reason) => tasks.cancel(taskId, reason),
+  },
+  retry: { says: "is queued again", run: (tasks, taskId) => tasks.retry(taskId) },
+} satisfies Readonly<Record<string, { readonly says: string; readonly run: Change }>>;
+
+/** `tasks pause|resume|cancel|retry <task>`. */
+export function changeTask(name: keyof typeof changes) {
+  return async (session: Session, options: TaskChangeOptions, given: string): Promise<void> => {
+    const { output } = session;
+    const { storage } = await storedAgents(session, options, "write");
+    const taskId = await findAgent(storage, given);
+    const { says, run }: { readonly says: string; readonly run: Change } = changes[name];
+    await session.confirm(["The task ", painted("bold", taskId), ` ${says}.`]);
+    const task = await run(new TaskManager({ storage }), taskId, options.reason);
+    if (output.json) await output.document(task);
+    else await output.line(painted("bold", taskId), " is ", statusOf(task.status), ".");
+  };
+}
+
+function statusNamed(name: string): TaskStatus {
+  const status = Object.values(TaskStatus).find((each) => each === name);
+  if (status) return status;
+  throw new CommandFailure(
+    "usage",
+    `"${name}" is no status of a task: expected ${Object.values(TaskStatus).join(", ")}`,
+  );
+}

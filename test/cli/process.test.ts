@@ -1,0 +1,78 @@
+import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { persistence } from "agent-persistence";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildPackage, type BuiltPackage } from "../package/builtPackage.ts";
+import { repository } from "../package/compile.ts";
+import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
+import { deskOn } from "./support/desk/desk.mjs";
+
+describe("the command line as a process", () => {
+  let built: BuiltPackage;
+  let storage: FilePersistenceStorageProvider;
+  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): CommandProcess =>
+    new CommandProcess(`${built.root}${built.bin}`, args, built.app, env);
+  const command = (...args: readonly string[]): Promise<Ended> => start(args).ended();
+
+  beforeAll(async () => {
+    built = buildPackage({ declarations: false });
+    cpSync(`${repository}test/cli/support/desk/desk.mjs`, `${built.app}desk.mjs`);
+    process.env["DESK_JOURNAL"] = join(built.app, "desk.txt");
+    storage = new FilePersistenceStorageProvider({ directory: join(built.app, ".agent-persistence") });
+    await deskOn(storage).run("an order", { agentId: "order-1" });
+  });
+  afterAll(async () => {
+    await storage.log.close();
+    rmSync(built.app, { recursive: true, force: true });
+  });
+
+  it("writes data and nothing else on standard output, whatever the agent's code prints", async () => {
+    const [asked] = JSON.parse((await command("answer", "--json")).out) as { requestId: string }[];
+    const answered = await command("answer", asked?.requestId ?? "", "--approve", "--yes", "--json");
+    expect(answered).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(answered.out)).toMatchObject({ agentId: "order-1", answer: { approved: true } });
+    const refused = await command("resume", "order-1", "--agent", "desk.mjs#desk");
+    expect(refused).toMatchObject({ code: 4, out: "" });
+    const resumed = await command("resume", "order-1", "--agent", "desk.mjs#desk", "--yes", "--json");
+    expect(JSON.parse(resumed.out)).toMatchObject({ status: "completed", output: "All is done." });
+    expect(resumed).toMatchObject({ code: 0, err: "refunded 700\n" });
+  });
+
+  it("takes agents of another copy of the library", async () => {
+    const other = join(built.app, "other");
+    mkdirSync(join(other, "node_modules/agent-persistence"), { recursive: true });
+    for (const name of ["dist", "package.json"])
+      cpSync(`${built.root}${name}`, join(other, "node_modules/agent-persistence", name), { recursive: true });
+    for (const name of readdirSync(`${built.app}node_modules`))
+      if (name !== "agent-persistence")
+        symlinkSync(`${built.app}node_modules/${name}`, join(other, "node_modules", name));
+    cpSync(`${built.app}desk.mjs`, join(other, "desk.mjs"));
+    await deskOn(storage).run("an order", { agentId: "order-2" });
+    const asked = await command("answer", "--json", "--agent", "other/desk.mjs#desk");
+    expect(JSON.parse(asked.out)).toMatchObject([{ agentId: "order-2" }]);
+  });
+
+  it("follows a log while an agent writes, and ends when it is stopped", async () => {
+    const following = start(["log", "order-2", "--follow", "--json", "--kind", "reply", "checkpoint"]);
+    await following.shows('"checkpoint"');
+    const durable = persistence(deskOn(storage)).agent("order-2");
+    for (const { requestId } of await durable.getRequests()) await durable.reject(requestId, "no");
+    await following.shows('"reply"');
+    await deskOn(storage).resume({ agentId: "order-2" });
+    await following.shows('"status":"completed"');
+    following.child.kill("SIGINT");
+    const { code, out, err } = await following.ended();
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    for (const line of out.trimEnd().split("\n")) expect(JSON.parse(line)).toMatchObject({ records: [{}] });
+  });
+
+  it("ends quietly when its reader has enough, and colors nothing without a terminal", async () => {
+    const cut = start(["log", "order-2"], { FORCE_COLOR: "1" });
+    await cut.shows("run");
+    cut.child.stdout?.destroy();
+    expect(await cut.ended()).toMatchObject({ code: 0, err: "" });
+    expect(cut.out).not.toContain("\x1b");
+  });
+});

@@ -1,0 +1,176 @@
+import { AIAgent, Persistence, persistence } from "agent-persistence";
+import { scriptedModel } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { textWidth } from "../../../src/cli/terminal/textWidth.ts";
+import { Desk, deskModule } from "../support/Desk.ts";
+import { deskOn } from "../support/desk/desk.mjs";
+import { documentOf, itemsOf } from "../support/TestTerminal.ts";
+
+/** An agent that was rolled back to where its first calls were asked for. */
+async function rolledBack(desk: Desk): Promise<void> {
+  await desk.completes("order-1");
+  await persistence(deskOn(desk.storage)).agent("order-1").rollbackToCheckpoint("1-2");
+}
+
+describe("commands that read", () => {
+  it("list agents with status and reason, as a table and as documents", async () => {
+    await using desk = await Desk.open();
+    expect(await desk.command(["list"])).toMatchObject({ code: 2 });
+    await desk.completes("order-1");
+    await desk.waits("order-2");
+    const listed = await desk.command(["list"]);
+    expect(listed).toMatchObject({ code: 0, err: "" });
+    expect(listed.out).toMatch(
+      /^AGENT {4}STATUS {5}UPDATED .*WHY\norder-1 {2}completed .*\norder-2 {2}waiting .*Refund 700 cents\?\n$/,
+    );
+    const documents = itemsOf<{ agentId: string; cursor: string }>(await desk.command(["list", "--json"]));
+    expect(documents.map(({ agentId }) => agentId)).toEqual(["order-1", "order-2"]);
+    const behind = await desk.command(["list", "--json", "--after", documents[0]?.cursor ?? ""]);
+    expect(itemsOf(behind)).toEqual(documents.slice(1));
+    const one = await desk.command(["list", "--limit", "1"]);
+    expect(one).toMatchObject({ code: 0, err: "There are more than 1: --limit shows others.\n" });
+    expect((await desk.command(["list", "--status", "waiting", "failed"])).out).not.toContain("order-1");
+    expect(await desk.command(["list", "--limit", "-1"])).toMatchObject({ code: 2, out: "" });
+  });
+
+  it("show an agent: what it waits for, and calls in doubt", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    await desk.crashes("crashed");
+    const waiting = await desk.command(["show", "order-1"]);
+    expect(waiting.out).toMatch(/status +waiting {2}Refund 700 cents\?.*It asks\n.*human_approval/s);
+    expect((await desk.command(["show", "c"])).out).toMatch(/Calls in doubt\n.*book +in_doubt .*write +in_doubt/s);
+    expect(documentOf(await desk.command(["show", "crashed", "--json"]))).toMatchObject({
+      agentId: "crashed",
+      inDoubt: [{ tool: "book" }, { tool: "write" }],
+    });
+    expect(await desk.command(["show", "nobody"])).toMatchObject({ code: 3, out: "" });
+  });
+
+  it("show a checkpoint with its messages, by the beginning of its id or by its name", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await persistence(deskOn(desk.storage)).agent("order-1").nameCheckpoint("1-3", "booked");
+    const shown = await desk.command(["show", "order", "booked"]);
+    expect(shown.out).toMatch(
+      /checkpoint +1-3 {2}"booked".*user\n {2}the order order-1\nassistant\n {2}I book and write/s,
+    );
+    expect(shown.out).toMatch(
+      /Tool calls since its parent\n.*book +succeeded +possible.*write +succeeded +irreversible/s,
+    );
+    expect((await desk.command(["show", "order-1", "3-6", "--messages", "1"])).out).toMatch(/the last 1 of \d+/);
+    expect(await desk.command(["show", "order-1", "1-"])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('may be the checkpoint "1-1", "1-2"'),
+    });
+    expect(await desk.command(["show", "order-1", "9"])).toMatchObject({ code: 3 });
+  });
+
+  it("draw the tree with the line that a rollback left, and the head", async () => {
+    await using desk = await Desk.open();
+    await rolledBack(desk);
+    const { out } = await desk.command(["tree", "order-1"]);
+    const graph = out.split("\n").map((line) => line.trimEnd());
+    expect(graph.slice(1, 4)).toEqual([expect.stringMatching(/^● +1-1/), expect.stringMatching(/^● +1-2/), "├─╮"]);
+    expect(out).toMatch(/^ {2}● +4-7 +callTools {2}← head +rollback/m);
+    expect((await desk.command(["tree", "order-1", "--last", "2"])).err).toBe(
+      "The newest 2 of 7: --last shows others.\n",
+    );
+    expect(documentOf(await desk.command(["tree", "order-1", "--last", "0", "--json"]))).toMatchObject({ total: 7 });
+  });
+
+  it("show records, all or some of them", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const entries = itemsOf<{ position: number }>(await desk.command(["log", "order-1", "--json"]));
+    expect(entries.map(({ position }) => position)).toEqual(entries.map((_, at) => at + 1));
+    const some = itemsOf<{ records: { kind: string }[] }>(
+      await desk.command(["log", "order-1", "--json", "--after", "1", "--limit", "3", "--kind", "intent"]),
+    );
+    expect(some.flatMap(({ records }) => records.map(({ kind }) => kind))).toEqual(["intent", "intent"]);
+    expect((await desk.command(["log", "order-1"])).out).toMatch(/^ {5}1 {2}run .*\n[^]* {5}3 {2}intent/);
+    const stop = new AbortController();
+    const onOut = () => stop.abort();
+    const followed = await desk.command(["log", "order-1", "--follow", "--json"], { onOut, stop: stop.signal });
+    expect(followed.code).toBe(0);
+    expect(itemsOf(followed)).toEqual(entries);
+  });
+
+  it("show what differs between checkpoints, and what a rollback would take back", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const differs = await desk.command(["diff", "order-1", "1-2"]);
+    expect(differs.out).toMatch(/^- 1-2 .*\n\+ 3-6 .*\n[^]*Messages \(2 in both\)\n\+ tool\n[^]*\+ {3}All is done\.\n/);
+    expect(documentOf(await desk.command(["diff", "order-1", "1-1", "1-3", "--json"]))).toMatchObject({
+      messages: { removed: [], added: [{}, {}] },
+    });
+    const preview = await desk.command(["rollback", "order-1", "1-2", "--preview"]);
+    expect(preview.out).toMatch(/Taken back, in this order\n.*\n.*book.*Stays: it has no inverse\n.*refund.*write/s);
+    expect(documentOf(await desk.command(["rollback", "order-1", "1-2", "--preview", "--json"]))).toMatchObject({
+      revert: [{ tool: "book" }],
+      irreversible: [{ tool: "refund" }, { tool: "write" }],
+    });
+    const rolled = await desk.command([
+      "rollback",
+      "order-1",
+      "1-2",
+      "--agent",
+      `${deskModule}#desk`,
+      "--yes",
+      "--json",
+    ]);
+    expect(documentOf(rolled)).toMatchObject({ checkpointId: "1-2", reverted: [{ toolName: "book" }] });
+    expect((await desk.done()).at(-1)).toBe("freed blue");
+  });
+
+  it("color only on a terminal, and not where NO_COLOR or --no-color says so", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const colored = async (args: readonly string[], env = {}, columns?: number) =>
+      (await desk.command(args, { env, ...(columns !== undefined && { columns }) })).out.includes("\x1b[");
+    expect(await colored(["list"], {}, 100)).toBe(true);
+    expect(await colored(["list"])).toBe(false);
+    expect(await colored(["list"], { NO_COLOR: "1" }, 100)).toBe(false);
+    expect(await colored(["list"], { TERM: "dumb" }, 100)).toBe(false);
+    expect(await colored(["list", "--no-color"], {}, 100)).toBe(false);
+    expect(await colored(["list", "--json"], {}, 100)).toBe(false);
+  });
+});
+
+describe("hostile ids and payloads", () => {
+  const evil = "\x1b[31m\u202eevil\x07\n</script>\u{e0041}";
+  const obeyed = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
+
+  it("reach no terminal with their control characters, in any command, and fit a narrow one", async () => {
+    await using desk = await Desk.open();
+    const promptExecutor = scriptedModel([`${evil} ${"x".repeat(5_000_000)}`]);
+    const agent = new AIAgent({ promptExecutor, llmModel: evil, systemPrompt: evil });
+    await agent.install(Persistence, { storage: desk.storage }).run(evil, { agentId: evil, runId: `${evil}-run` });
+    await persistence(agent).agent(evil).nameCheckpoint("1-2", evil);
+    const commands = [
+      ["list"],
+      ["show", evil],
+      ["show", evil, evil],
+      ["tree", evil],
+      ["log", evil],
+      ["diff", evil, "1-1"],
+      ["verify"],
+      ["rollback", evil, "1-1", "--preview"],
+      ["fork", evil, `${evil}2`, "--yes"],
+      ["show", `${evil}nobody`],
+      [evil],
+    ];
+    for (const args of commands) {
+      const { out, err } = await desk.command([...args, "--no-color"], { columns: 50 });
+      for (const text of [out, err]) expect(text).not.toMatch(obeyed);
+      const widest = Math.max(...out.split("\n").map((line) => textWidth(line)));
+      if (["list", "tree"].includes(args[0] ?? "")) expect(widest).toBeLessThanOrEqual(50);
+      expect(out.length).toBeLessThan(300_000);
+    }
+    for (const args of [["list"], ["tree", evil], ["log", evil], ["show", `${evil}nobody`]]) {
+      const { out, err } = await desk.command([...args, "--json"]);
+      for (const text of [out, err]) expect(text).not.toMatch(obeyed);
+    }
+    expect(itemsOf(await desk.command(["list", "--json"]))).toMatchObject([{ agentId: evil }, { agentId: `${evil}2` }]);
+  });
+});

@@ -1,0 +1,85 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { PersistenceStorageProvider } from "agent-persistence";
+import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
+import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
+import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
+import { describe, expect, it } from "vitest";
+import { dynamoDBEndpoint, localDynamoDB, newTable } from "../../storage/dynamodb/localDynamoDB.ts";
+import { databaseUrl, newSchema, pool } from "../../storage/postgres/database.ts";
+import { libsql } from "../../storage/sqlite/libsql.ts";
+import { Desk } from "../support/Desk.ts";
+import { deskOn } from "../support/desk/desk.mjs";
+import { itemsOf } from "../support/TestTerminal.ts";
+
+interface Database {
+  readonly name: string;
+  open(folder: string): Promise<{ readonly address: string; readonly storage: PersistenceStorageProvider }>;
+}
+
+const databases: readonly Database[] = [
+  {
+    name: "SQLite",
+    open: async (folder) => ({
+      address: "sqlite:agents.db",
+      storage: new SqlitePersistenceStorageProvider({ database: libsql(join(folder, "agents.db")) }),
+    }),
+  },
+  {
+    name: "Postgres",
+    async open() {
+      const [url, schema] = [new URL(await databaseUrl()), newSchema()];
+      url.searchParams.set("schema", schema);
+      return {
+        address: url.href,
+        storage: new PostgresPersistenceStorageProvider({ client: await pool(), schema }),
+      };
+    },
+  },
+  {
+    name: "DynamoDB",
+    async open() {
+      Object.assign(process.env, { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" });
+      const [endpoint, tableName] = [await dynamoDBEndpoint(), await newTable()];
+      return {
+        address: `dynamodb:${tableName}?region=us-east-1&endpoint=${endpoint}`,
+        storage: new DynamoDBPersistenceStorageProvider({ client: await localDynamoDB(), tableName }),
+      };
+    },
+  },
+];
+
+describe("commands on other storages", () => {
+  it.each(databases)("$name: list, verify, fork and export work there", async (database) => {
+    await using desk = await Desk.open();
+    const { address, storage } = await database.open(desk.folder);
+    await deskOn(storage).run("an order", { agentId: "order-1" });
+    const there = { env: { AGENT_PERSISTENCE_STORAGE: address } };
+    expect(await desk.command(["fork", "order-1", "order-2", "--yes"], there)).toMatchObject({ code: 0 });
+    const listed = await desk.command(["list", "--json"], there);
+    expect(itemsOf(listed)).toMatchObject([
+      { agentId: "order-1", status: "waiting" },
+      { agentId: "order-2", status: "waiting" },
+    ]);
+    expect(await desk.command(["verify"], there)).toMatchObject({ code: 0, out: "2 agents are intact.\n" });
+    expect(await desk.command(["export", "order-1", "--out", "copy"], there)).toMatchObject({ code: 0 });
+    expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"], there)).toMatchObject({ code: 2 });
+  });
+
+  it("a database of something else stays as it is, and import makes a new one", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    await desk.command(["export", "order-1", "-o", "copy"]);
+    const other = libsql(join(desk.folder, "other.db"));
+    other.exec("CREATE TABLE mine (id INTEGER)");
+    const before = await readFile(join(desk.folder, "other.db"));
+    const there = ["--storage", "sqlite:other.db"];
+    for (const args of [["list"], ["verify"], ["fork", "a", "b", "--yes"]])
+      expect(await desk.command([...args, ...there])).toMatchObject({ code: 3 });
+    expect(await readFile(join(desk.folder, "other.db"))).toEqual(before);
+    expect(await desk.command(["import", "copy", "--storage", "sqlite:new.db", "--yes"])).toMatchObject({ code: 0 });
+    expect(itemsOf(await desk.command(["list", "--json", "--storage", "sqlite:new.db"]))).toHaveLength(1);
+    await writeFile(join(desk.folder, "text.db"), "no database");
+    expect(await desk.command(["list", "--storage", "sqlite:text.db"])).toMatchObject({ code: 1 });
+  });
+});

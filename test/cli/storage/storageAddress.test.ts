@@ -1,0 +1,67 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { storageAddress } from "../../../src/cli/storage/storageAddress.ts";
+import { run } from "../support/TestTerminal.ts";
+
+describe("the address of a storage", () => {
+  it.each([
+    ["file:agents", { kind: "file", folder: "/work/agents" }],
+    ["file:///var/agents%20x", { kind: "file", folder: "/var/agents x" }],
+    ["sqlite:agents.db", { kind: "sqlite", file: "/work/agents.db" }],
+    ["dynamodb:agents", { kind: "dynamodb", table: "agents" }],
+    [
+      "dynamodb:agents?region=eu-west-1&endpoint=http://localhost:8000",
+      { kind: "dynamodb", table: "agents", region: "eu-west-1", endpoint: "http://localhost:8000" },
+    ],
+    ["postgres://me@host/db", { kind: "postgres", connection: "postgres://me@host/db" }],
+    [
+      "postgresql://me@host/db?schema=mine&sslmode=require",
+      { kind: "postgres", connection: "postgresql://me@host/db?sslmode=require", schema: "mine" },
+    ],
+  ])("is read: %s", (text, address) => {
+    expect(storageAddress(text, "/work")).toEqual(address);
+  });
+
+  it.each([
+    "",
+    "agents",
+    "file:",
+    "mysql://host/db",
+    "dynamodb:agents?colour=red",
+    "postgres://[",
+    "dynamodb:?region=x",
+  ])("is refused with what would be right: %j", (text) => {
+    expect(() => storageAddress(text, "/work")).toThrow(/is not the address of a storage: expected /);
+  });
+});
+
+describe("where a command looks", () => {
+  it("asks the option, then the environment, then the folders above; and says what is missing", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "agent-persistence-cli-"));
+    try {
+      const inner = join(folder, "a", "b");
+      await mkdir(inner, { recursive: true });
+      const list = (args: readonly string[], env: Record<string, string> = {}) =>
+        run(["answer", ...args], { cwd: inner, env });
+      expect(await list([])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("There is no folder .agent-persistence"),
+      });
+      await mkdir(join(folder, ".agent-persistence"));
+      expect(await list([])).toMatchObject({ code: 0, err: "No agent asks anything.\n" });
+      const wrong = { AGENT_PERSISTENCE_STORAGE: "file:nowhere" };
+      expect(await list([], wrong)).toMatchObject({ code: 3, err: expect.stringContaining(join(inner, "nowhere")) });
+      expect(await list(["--storage", "file:../../.agent-persistence"], wrong)).toMatchObject({ code: 0 });
+      await writeFile(join(inner, "other.db"), "");
+      expect(await list(["--storage", "sqlite:none.db"])).toMatchObject({ code: 3 });
+      expect(await list(["--storage", "sqlite:other.db"])).toMatchObject({
+        code: 3,
+        err: expect.stringContaining("has no agents"),
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

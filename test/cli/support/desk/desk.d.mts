@@ -1,0 +1,4 @@
+import type { AIAgent, PersistenceStorageProvider } from "agent-persistence";
+
+/** Books a room, writes a letter, and refunds what a person approves. */
+export function deskOn(storage: PersistenceStorageProvider): AIAgent<string, string>;

@@ -1,0 +1,55 @@
+import { appendFileSync } from "node:fs";
+import { AIAgent, Persistence, RollbackToolRegistry, tool } from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { scriptedModel } from "agent-persistence/testing";
+import { z } from "zod";
+
+/** Says what it did on standard output, as tools of users do, and keeps it where a test can look. */
+function did(what) {
+  console.log(what);
+  appendFileSync(process.env["DESK_JOURNAL"] ?? "desk.txt", `${what}\n`);
+}
+
+const call = (toolName, input) => ({ toolName, input });
+
+/** Books a room, writes a letter, and refunds what a person approves. */
+export function deskOn(storage) {
+  const book = tool({
+    name: "book",
+    description: "Books a room.",
+    inputSchema: z.object({ room: z.string() }),
+    execute: ({ room }) => did(`booked ${room}`) ?? { room },
+  });
+  const write = tool({
+    name: "write",
+    description: "Writes a letter.",
+    inputSchema: z.object({ to: z.string() }),
+    effect: "irreversible",
+    execute: ({ to }) => did(`wrote ${to}`),
+  });
+  const refund = tool({
+    name: "refund",
+    description: "Refunds money.",
+    inputSchema: z.object({ cents: z.int() }),
+    needsApproval: ({ cents }) => ({ prompt: `Refund ${cents} cents?` }),
+    execute: ({ cents }) => did(`refunded ${cents}`),
+  });
+  const promptExecutor = scriptedModel([
+    { text: "I book and write.", toolCalls: [call("book", { room: "blue" }), call("write", { to: "Alex" })] },
+    { toolCalls: [call("refund", { cents: 700 })] },
+    "All is done.",
+  ]);
+  const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(book, ({ room }) => did(`freed ${room}`));
+  return new AIAgent({ promptExecutor, llmModel: "scripted", tools: [book, write, refund] }).install(Persistence, {
+    storage,
+    rollbackToolRegistry,
+    retention: { completedDays: 0 },
+  });
+}
+
+/** What `--agent desk.mjs#desk` loads. */
+export const desk = () => deskOn(new FilePersistenceStorageProvider({ directory: process.env["DESK_FOLDER"] }));
+
+export const notAnAgent = { name: "nobody" };
+export const bare = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none" });
+export default desk;

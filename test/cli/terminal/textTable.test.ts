@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bytesText } from "../../../src/cli/terminal/bytesText.ts";
+import { relativeTime } from "../../../src/cli/terminal/relativeTime.ts";
+import { shortValue } from "../../../src/cli/terminal/shortValue.ts";
+import { textTable } from "../../../src/cli/terminal/textTable.ts";
+import { textWidth } from "../../../src/cli/terminal/textWidth.ts";
+
+const cells = (...texts: string[]) => texts.map((text) => ({ text, written: text }));
+
+describe("a table", () => {
+  it("is aligned, also with characters that take two columns", () => {
+    expect(textTable(cells("ID", "NAME"), [cells("1", "世界"), cells("22", "b")])).toBe("ID  NAME\n1   世界\n22  b");
+  });
+
+  it("is as narrow as the terminal, and cuts the widest column", () => {
+    const rows = [cells("agent-with-a-long-name", "waiting", "a very long reason ".repeat(20))];
+    const lines = textTable(cells("AGENT", "STATUS", "WHY"), rows, 60).split("\n");
+    expect(lines.map((line) => textWidth(line)).filter((width) => width > 60)).toEqual([]);
+    expect(lines[1]).toMatch(/^agent-with-a-long-name {2}waiting {2}a very.*…$/);
+  });
+
+  it("has the width that is asked for, whatever is in it", () => {
+    const row = fc.array(fc.string({ maxLength: 40 }), { minLength: 3, maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 5 }), fc.integer({ min: 40, max: 120 }), (rows, columns) => {
+        const shown = rows.map((each) => cells(...each.map((text) => text.replace(/\s/g, "."))));
+        for (const line of textTable(cells("A", "B", "C"), shown, columns).split("\n"))
+          expect(textWidth(line)).toBeLessThanOrEqual(columns);
+      }),
+    );
+  });
+});
+
+describe("what people read", () => {
+  it.each([
+    ["2026-01-01T00:00:00.000Z", "now"],
+    ["2025-12-31T23:59:15.000Z", "45 sec. ago"],
+    ["2025-12-31T22:00:00.000Z", "2 hr. ago"],
+    ["2026-01-02T00:00:00.000Z", "tomorrow"],
+    ["2025-03-01T00:00:00.000Z", "2025-03-01"],
+    ["no time", "no time"],
+  ])("says of %s: %s", (time, said) => {
+    expect(relativeTime(time, Date.parse("2026-01-01T00:00:00.000Z"))).toBe(said);
+  });
+
+  it("says sizes in the unit that fits", () => {
+    expect([0, 999, 1_200, 5_000_000].map(bytesText)).toEqual(["0 bytes", "999 bytes", "1.2 KB", "5.0 MB"]);
+  });
+
+  it("cuts a long value, and shows one that no JSON can hold", () => {
+    expect(shortValue("x".repeat(5_000_000), 10)).toBe("xxxxxxxxxx… (5,000,000 characters)");
+    const deep: unknown[] = [];
+    let inner = deep;
+    for (let level = 0; level < 100_000; level++) inner.push((inner = []));
+    expect(shortValue(deep)).toMatch(/^\(cannot be shown: /);
+    expect(shortValue(undefined)).toBe("–");
+  });
+});
