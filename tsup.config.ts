@@ -16,6 +16,7 @@ export default defineConfig({
     "src/inspect.ts",
     "src/ai-sdk.ts",
     "src/openai-agents.ts",
+    "src/langgraph.ts",
     "src/testing.ts",
     "src/cli.ts",
   ],

@@ -15,6 +15,7 @@ export const floors: readonly (readonly string[])[] = [
     "errors/storage",
     "errors/task",
     "errors/testing",
+    "errors/thread",
     "errors/toolCall",
     "errors/workspace",
   ],
@@ -92,6 +93,12 @@ export const floors: readonly (readonly string[])[] = [
   ["cli/reading"],
   ["cli/writing"],
   ["cli"],
+  ["integrations/langgraph/values"],
+  ["integrations/langgraph/thread"],
+  ["integrations/langgraph/write"],
+  ["integrations/langgraph/read"],
+  ["integrations/langgraph/saver"],
+  ["integrations/langgraph"],
 ];
 
 /**

@@ -1,0 +1,292 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { type ReadableThread, ThreadReader } from "./read/ThreadReader.ts";
+import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
+import { listedPuts } from "./read/listedPuts.ts";
+import { appendCopied, copiedRecords } from "./saver/copiedRecords.ts";
+import { appendImported, importedTuples } from "./saver/importedTuples.ts";
+import { checkpointsUntil, lastCheckpoints, plannedForget } from "./saver/plannedForget.ts";
+import { SeenCheckpoints } from "./saver/SeenCheckpoints.ts";
+import { type OwnedThread, StoredThreads, type ThreadSummary } from "./saver/StoredThreads.ts";
+import {
+  checkedOptions,
+  checkedPruning,
+  type PersistenceSaverOptions,
+  type ThreadPruneOptions,
+} from "./saver/saverOptions.ts";
+import { checkedThreadId, invalid, requiredThread, threadConfig } from "./saver/threadConfig.ts";
+import type { StoredPut } from "./thread/Checkpoints.ts";
+import type { ThreadState } from "./thread/ThreadState.ts";
+import { GraphSerializer } from "./values/GraphSerializer.ts";
+import { captureCheckpoint, captureWrites } from "./write/captureCheckpoint.ts";
+import { ValueCapture } from "./write/CapturedValue.ts";
+import {
+  type CheckpointPlace,
+  checkpointRecords,
+  type WrittenRecords,
+  writeRecords,
+} from "./write/checkpointRecords.ts";
+import type { StoreValue } from "./write/ItemWriter.ts";
+import { KnownItems } from "./write/KnownItems.ts";
+import { coderOf, type ValueCoder } from "./write/ValueCoder.ts";
+import { WriteOrder } from "./write/WriteOrder.ts";
+
+/** Which thread to copy, and up to where. */
+export type ThreadSource = string | RunnableConfig;
+
+/**
+ * A checkpointer of LangGraph over any storage of this library with a log. A thread is a log: a checkpoint is stored as what
+ * changed since its parent, a message once, and one process at a time goes on with a thread.
+ */
+export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDisposable {
+  readonly #threads: StoredThreads;
+  readonly #coder: ValueCoder;
+  readonly #known: KnownItems | undefined;
+  readonly #seen = new SeenCheckpoints();
+  readonly #order = new WriteOrder();
+
+  /** @throws InvalidInputError for options that are wrong; NotSupportedError for a storage without a log. */
+  constructor(options: PersistenceSaverOptions) {
+    const { storage, serde = new GraphSerializer(), compare } = checkedOptions(options);
+    super(serde);
+    this.#threads = new StoredThreads(storage);
+    this.#coder = coderOf(serde);
+    this.#known = compare === "deep" ? undefined : new KnownItems();
+  }
+
+  /** The checkpoint that the config names, or the one that was stored last; `undefined` when there is none. */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { threadId, namespace = "", checkpointId } = threadConfig(config);
+    if (threadId === undefined) return undefined;
+    const reader = await this.#reader(threadId);
+    const put = this.#find(reader.thread, { namespace, id: checkpointId });
+    return put && this.#tuple(reader, put);
+  }
+
+  /** The checkpoints of a thread, the last stored first; without a `thread_id`, those of all threads. */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { namespace, ...wanted } = threadConfig(config);
+    const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;
+    const { limit = Infinity, before, filter = {} } = options;
+    let left = limit;
+    for await (const threadId of this.#threadIds(wanted.threadId)) {
+      const reader = await this.#reader(threadId);
+      const range = { namespace, checkpointId, before: before && threadConfig(before).checkpointId };
+      for (const put of listedPuts(reader.thread.state, range)) {
+        if (left <= 0) return;
+        if (!fits(await reader.metadata(put), filter)) continue;
+        left--;
+        yield await this.#tuple(reader, put);
+      }
+    }
+  }
+
+  /**
+   * Stores a checkpoint as a child of the one that the config names. Durable when it resolves.
+   *
+   * @throws NotSerializableError when a value could not be restored. ThreadChangedError when the thread was deleted, or went
+   * on in another process. AgentBusyError while another process has the thread. Nothing was stored then.
+   */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const given = threadConfig(config);
+    const threadId = requiredThread(given, "a checkpoint");
+    const place = { namespace: given.namespace ?? "", id: given.checkpointId };
+    const capture = new ValueCapture(threadId, this.#coder, this.#known);
+    const captured = captureCheckpoint(capture, checkpoint, metadata, newVersions);
+    await this.#write(capture, place, (thread) => {
+      const { source } = captured;
+      if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
+      const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
+      return { written, stored: () => this.#seen.stored(threadId, thread.state, place.namespace, captured.id) };
+    });
+    return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: captured.id } };
+  }
+
+  /** Stores the writes of a task after a checkpoint. Durable when it resolves. @throws as {@link put}. */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath: string = "",
+  ): Promise<void> {
+    const given = threadConfig(config);
+    const threadId = requiredThread(given, "writes");
+    if (given.checkpointId === undefined) throw invalid("checkpoint_id", "the checkpoint that the task follows");
+    const place = { namespace: given.namespace ?? "", id: given.checkpointId };
+    const capture = new ValueCapture(threadId, this.#coder, this.#known);
+    const captured = captureWrites(capture, writes, taskId);
+    const task = { id: taskId, path: taskPath };
+    await this.#write(capture, place, (thread) => ({
+      written: writeRecords(thread.state, storeIn(thread), place, task, captured),
+    }));
+  }
+
+  /** Deletes a thread. A graph that is still running on it can store nothing more. @throws AgentBusyError */
+  override async deleteThread(threadId: string): Promise<void> {
+    const id = checkedThreadId(threadId);
+    this.#seen.deleted(id);
+    const { state } = await this.#threads.view(id);
+    if (state.namespaces.size > 0) await this.#threads.use(id, (thread) => thread.drop());
+  }
+
+  /** What the ancestors of a checkpoint say of delta channels. */
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const { threadId, namespace = "", checkpointId } = threadConfig(options.config);
+    const nothing = Object.fromEntries(options.channels.map((channel) => [channel, { writes: [] }]));
+    if (threadId === undefined || options.channels.length === 0) return nothing;
+    const reader = await this.#reader(threadId);
+    const put = this.#find(reader.thread, { namespace, id: checkpointId });
+    return put ? reader.deltaHistory(put, options.channels) : nothing;
+  }
+
+  /**
+   * Holds a thread for this process while the work goes on, such as one `graph.invoke`: no other process goes on with it
+   * meanwhile.
+   *
+   * @throws AgentBusyError while another process has the thread.
+   */
+  async withThread<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
+    await using _held = await this.#threads.hold(checkedThreadId(threadId));
+    return await work();
+  }
+
+  /**
+   * Removes old checkpoints of a thread, also their bytes. What stays keeps its values; delta channels can still be replayed.
+   *
+   * @returns by how many bytes the thread shrank.
+   * @throws AgentBusyError; InvalidInputError.
+   */
+  async prune(threadId: string, options: ThreadPruneOptions): Promise<{ readonly bytes: number }> {
+    const { keep } = checkedPruning(options);
+    return this.#threads.use(checkedThreadId(threadId), async (thread) => {
+      const forget = plannedForget(thread.state, lastCheckpoints(thread.state, keep));
+      if (!forget) return { bytes: 0 };
+      thread.append([forget]);
+      await thread.durable();
+      return thread.prune();
+    });
+  }
+
+  /**
+   * Copies a thread, or what it was when one of its checkpoints was stored. The copy goes on by itself.
+   *
+   * @param source the id of a thread, or a config with its `thread_id` and, to copy up to there, a `checkpoint_id`.
+   * @returns the config of the copy.
+   * @throws AlreadyExistsError (`thread_exists`) when there is a thread of the new id; CheckpointNotFoundError.
+   */
+  async copyThread(source: ThreadSource, threadId: string): Promise<{ configurable: { thread_id: string } }> {
+    const from = threadConfig(typeof source === "string" ? { configurable: { thread_id: source } } : source);
+    const { thread } = await this.#reader(requiredThread(from, "the thread to copy"));
+    const until = this.#find(thread, { namespace: from.namespace ?? "", id: from.checkpointId });
+    if (!until) throw new CheckpointNotFoundError(thread.id, from.checkpointId, shownIds(thread.state, from.namespace));
+    const records = await copiedRecords(thread);
+    await this.#create(threadId, (copy) => {
+      appendCopied(copy, records);
+      const last = from.checkpointId === undefined ? undefined : copy.state.puts.get(until.number);
+      const forget = last && plannedForget(copy.state, checkpointsUntil(copy.state, last));
+      if (forget) copy.append([forget]);
+    });
+    return { configurable: { thread_id: threadId } };
+  }
+
+  /**
+   * Takes a thread over from another checkpointer of LangGraph, with all its checkpoints.
+   *
+   * @param as the id of the thread here. Default: the same.
+   * @throws AlreadyExistsError (`thread_exists`) when there is a thread of that id; NotSerializableError.
+   */
+  async importThread(saver: BaseCheckpointSaver, threadId: string, as: string = threadId): Promise<void> {
+    const capture = new ValueCapture(checkedThreadId(as), this.#coder, undefined);
+    const tuples = await importedTuples(capture, saver, checkedThreadId(threadId));
+    await capture.settled;
+    await this.#create(as, (thread) => appendImported(thread, tuples));
+  }
+
+  /** The threads of the storage, the last changed first. */
+  async *threads(options: { readonly limit?: number } = {}): AsyncGenerator<ThreadSummary> {
+    yield* this.#threads.list(options);
+  }
+
+  /** Gives back all threads. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#threads[Symbol.asyncDispose]();
+  }
+
+  async #write(
+    capture: ValueCapture,
+    place: CheckpointPlace,
+    make: (thread: OwnedThread) => { readonly written: WrittenRecords; readonly stored?: () => void },
+  ): Promise<void> {
+    await this.#order.write(capture.thread, capture.settled, () =>
+      this.#threads.use(capture.thread, async (thread) => {
+        this.#seen.assertThere(thread.id, thread.state, place);
+        const { written, stored } = make(thread);
+        if (written.records.length > 0) thread.append(written.records);
+        if (this.#known) written.writer.remember(thread.id, this.#known);
+        stored?.();
+        await thread.durable();
+      }),
+    );
+  }
+
+  /** All or nothing: what is appended in one turn is one append. */
+  async #create(threadId: string, append: (thread: OwnedThread) => void): Promise<void> {
+    await this.#threads.use(checkedThreadId(threadId), async (thread) => {
+      if (thread.state.namespaces.size > 0) throw new AlreadyExistsError("thread_exists", threadId);
+      append(thread);
+      await thread.durable();
+    });
+  }
+
+  async #reader(threadId: string): Promise<ThreadReader> {
+    const thread = await this.#threads.view(threadId);
+    if (thread.state.namespaces.size === 0) this.#seen.empty(threadId);
+    return new ThreadReader(thread, this.#coder, this.#known);
+  }
+
+  #find({ state }: ReadableThread, { namespace, id }: CheckpointPlace): StoredPut | undefined {
+    return id === undefined ? state.latest(namespace) : state.put(namespace, id);
+  }
+
+  async #tuple(reader: ThreadReader, put: StoredPut): Promise<CheckpointTuple> {
+    this.#seen.read(reader.thread.id, reader.thread.state, put);
+    return reader.tuple(put);
+  }
+
+  async *#threadIds(threadId: string | undefined): AsyncGenerator<string> {
+    if (threadId !== undefined) yield threadId;
+    else for await (const { threadId: each } of this.#threads.list()) yield each;
+  }
+}
+
+function fits(metadata: CheckpointMetadata, filter: Readonly<Record<string, unknown>>): boolean {
+  const fields = metadata as unknown as Readonly<Record<string, unknown>>;
+  return Object.entries(filter).every(([key, value]) => fields[key] === value || isSameValue(fields[key], value));
+}
+
+function shownIds({ namespaces }: ThreadState, namespace = ""): readonly string[] {
+  return (namespaces.get(namespace)?.stored ?? []).flatMap(({ id, put }) => (put?.hidden ? [] : [id]));
+}
+
+function storeIn(thread: OwnedThread): StoreValue {
+  return (json) => thread.value(json, "a value of a graph");
+}

@@ -1,0 +1,53 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { z } from "zod";
+import { NotSupportedError } from "../../../errors/storage/NotSupportedError.ts";
+import { checkSchema } from "../../../internal/options/checkSchema.ts";
+import { integerFrom, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../../internal/options/strictOptions.ts";
+import { type LogStorage, offersLog } from "../../../storage/LogStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
+
+/** Options of a `PersistenceSaver`. */
+export interface PersistenceSaverOptions {
+  /** Where threads are stored: any storage with a log, such as `new FilePersistenceStorageProvider()`. */
+  readonly storage: PersistenceStorageProvider<never> & LogStorage;
+  /**
+   * Makes values storable. Default: one that restores what it stores, and refuses the rest. Data of another serializer
+   * cannot be read with this one.
+   */
+  readonly serde?: SerializerProtocol | undefined;
+  /**
+   * How an unchanged item of a list or a map is told: `fields` compares its own fields with those that it had, `deep` its
+   * whole content. `fields` misses a change deeper within an object that the graph made in place. Default: `fields`.
+   */
+  readonly compare?: "fields" | "deep" | undefined;
+}
+
+/** How many checkpoints a pruning keeps. */
+export interface ThreadPruneOptions {
+  /** The last checkpoints of the root graph that stay, with what its subgraphs stored since. At least 1. */
+  readonly keep: number;
+}
+
+const schema = strictOptions({
+  storage: providerSchema,
+  serde: objectWithMethods<SerializerProtocol>("dumpsTyped", "loadsTyped").optional(),
+  compare: z.enum(["fields", "deep"]).optional(),
+});
+
+/** @throws InvalidInputError; NotSupportedError for a storage that keeps no log. */
+export function checkedOptions(options: PersistenceSaverOptions): PersistenceSaverOptions {
+  checkSchema(schema, options, "options of a PersistenceSaver");
+  const { storage } = options;
+  if (!offersLog(storage) || storage.log.capabilities.keeps !== undefined)
+    throw new NotSupportedError("PersistenceSaver", "a storage with a log");
+  return options;
+}
+
+const pruneSchema = strictOptions({ keep: integerFrom(1) });
+
+/** @throws InvalidInputError */
+export function checkedPruning(options: ThreadPruneOptions): ThreadPruneOptions {
+  checkSchema(pruneSchema, options, "options of prune");
+  return options;
+}

@@ -1,0 +1,48 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { getCheckpointId } from "@langchain/langgraph-checkpoint";
+import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
+
+/** The parts of a config of LangGraph that a saver uses. */
+export interface ThreadConfig {
+  /** `undefined`: the config names none. */
+  readonly threadId: string | undefined;
+  /** `undefined`: the config names none, which means the root graph, or any in a list. */
+  readonly namespace: string | undefined;
+  /** `undefined`: the latest. */
+  readonly checkpointId: string | undefined;
+}
+
+/** @throws InvalidInputError when a part is no text. */
+export function threadConfig(config: RunnableConfig): ThreadConfig {
+  const configurable: Readonly<Record<string, unknown>> = config.configurable ?? {};
+  return {
+    threadId: textIn(configurable, "thread_id"),
+    namespace: textIn(configurable, "checkpoint_ns"),
+    checkpointId: textIn({ checkpoint_id: getCheckpointId(config) }, "checkpoint_id") || undefined,
+  };
+}
+
+/** @throws InvalidInputError when the config names no thread. */
+export function requiredThread({ threadId }: ThreadConfig, what: string): string {
+  if (threadId !== undefined) return threadId;
+  throw invalid("thread_id", `a thread to store ${what} in, such as { configurable: { thread_id: "order-7" } }`);
+}
+
+/** @throws InvalidInputError when it is no id. */
+export function checkedThreadId(threadId: unknown): string {
+  return textIn({ thread_id: threadId }, "thread_id") ?? "";
+}
+
+export function invalid(key: string, expected: string): InvalidInputError {
+  return new InvalidInputError("config of a graph", [
+    { path: `configurable.${key}`, expected: `expected ${expected}` },
+  ]);
+}
+
+function textIn(configurable: Readonly<Record<string, unknown>>, key: string): string | undefined {
+  const value = configurable[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw invalid(key, `a string, received ${typeof value}`);
+  if (key === "thread_id" && value === "") throw invalid(key, "a string that is not empty");
+  return value;
+}

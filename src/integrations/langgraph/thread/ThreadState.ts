@@ -1,0 +1,199 @@
+import type { ShapeState } from "../../../journal/shape/LogShape.ts";
+import type { CheckpointEntry, Namespace, StoredPut } from "./Checkpoints.ts";
+import { changedFields, fieldsOf } from "./fieldsChange.ts";
+import { changedValue, type FindItem } from "./changedValue.ts";
+import type { ForgetRecord, GraphRecord, ItemsRecord, PutRecord, WritesRecord } from "./GraphRecord.ts";
+import type { GraphValue } from "./GraphValue.ts";
+import type { Item } from "./Item.ts";
+import { restated } from "./restated.ts";
+import { usedItems } from "./usedItems.ts";
+import { writesBefore } from "./writesOf.ts";
+
+/** What the records of a thread come to: its checkpoints, with the writes of their tasks. */
+export class ThreadState implements ShapeState<GraphRecord> {
+  readonly items = new Map<number, Item>();
+  readonly puts = new Map<number, StoredPut>();
+  readonly namespaces = new Map<string, Namespace>();
+  nextItem = 0;
+  nextPut = 0;
+  #order = 0;
+
+  /** @throws RangeError when the record does not fit to those before. */
+  add(record: GraphRecord): void {
+    if (record.kind === "items") this.#addItems(record);
+    else if (record.kind === "put") this.#addPut(record);
+    else if (record.kind === "writes") this.#addWrites(record);
+    else this.#forget(record);
+  }
+
+  entry(namespace: string, id: string): CheckpointEntry | undefined {
+    return this.namespaces.get(namespace)?.entries.get(id);
+  }
+
+  restate(): Iterable<GraphRecord> {
+    return restated(this);
+  }
+
+  /** The last put of an id; `undefined` when there is none, or it was pruned. */
+  put(namespace: string, id: string): StoredPut | undefined {
+    const put = this.entry(namespace, id)?.put;
+    return put?.hidden ? undefined : put;
+  }
+
+  /** The checkpoint of a namespace that was stored last. */
+  latest(namespace: string): StoredPut | undefined {
+    const stored = this.namespaces.get(namespace)?.stored ?? [];
+    return stored.findLast(({ put }) => put && !put.hidden)?.put;
+  }
+
+  readonly find: FindItem = (number) => {
+    const item = this.items.get(number);
+    if (!item) throw new RangeError(`there is no item ${number}`);
+    return item;
+  };
+
+  #addItems({ items, first = this.nextItem }: ItemsRecord): void {
+    for (const [at, stored] of items.entries()) this.items.set(first + at, { number: first + at, stored });
+    this.nextItem = Math.max(this.nextItem, first + items.length);
+  }
+
+  #addPut(record: PutRecord): void {
+    const namespace = this.#namespace(record.ns ?? "");
+    const entry = entryOf(namespace, record.ns ?? "", record.id);
+    const parent = this.#parentOf(record, namespace);
+    const number = record.n ?? this.nextPut;
+    if (this.puts.has(number)) throw new RangeError(`there are two puts ${number}`);
+    const put: StoredPut = {
+      number,
+      order: this.#order++,
+      entry,
+      parent,
+      parentId: record.parent ?? parent?.entry.id,
+      ts: record.ts,
+      version: record.v ?? 4,
+      ...fieldsAfter(parent, record),
+      values: this.#valuesOf(record, parent),
+      hidden: record.hidden ?? false,
+    };
+    this.puts.set(number, put);
+    this.nextPut = Math.max(this.nextPut, number + 1);
+    this.#place(namespace, put);
+  }
+
+  #place(namespace: Namespace, put: StoredPut): void {
+    const { entry, parentId } = put;
+    if (!entry.put) namespace.stored.push(entry);
+    entry.put = put;
+    namespace.last = put;
+    if (parentId === undefined) return;
+    entryOf(namespace, entry.namespace, parentId).children.push(put.order);
+  }
+
+  #parentOf({ from }: PutRecord, namespace: Namespace): StoredPut | undefined {
+    if (from === null) return undefined;
+    if (from === undefined) return namespace.last;
+    const parent = this.puts.get(from);
+    if (!parent) throw new RangeError(`there is no put ${from}`);
+    return parent;
+  }
+
+  #valuesOf({ set = {}, unset = [] }: PutRecord, parent: StoredPut | undefined): ReadonlyMap<string, GraphValue> {
+    const values = new Map(parent?.values);
+    for (const channel of unset) values.delete(channel);
+    for (const [channel, value] of Object.entries(set))
+      values.set(channel, changedValue(parent?.values.get(channel), value, this.find));
+    return values;
+  }
+
+  #addWrites({ of, ns, task, path = "", w }: WritesRecord): void {
+    const order = this.#order++;
+    const entry = this.#writtenEntry(of, ns ?? "");
+    for (const [at, [channel, value, index = at]] of w.entries())
+      entry.writes.push({ order, task, path, index, channel, value: changedValue(undefined, value, this.find) });
+  }
+
+  #writtenEntry(of: number | string, ns: string): CheckpointEntry {
+    if (typeof of === "string") return entryOf(this.#namespace(ns), ns, of);
+    const put = this.puts.get(of);
+    if (!put) throw new RangeError(`there is no put ${of}`);
+    return put.entry;
+  }
+
+  #forget({ drop, hide }: ForgetRecord): void {
+    for (const number of drop) this.#drop(this.#known(number));
+    for (const [number, channels] of hide) this.#hide(this.#known(number), new Set(channels));
+    for (const put of this.puts.values()) if (put.parent && !this.puts.has(put.parent.number)) put.parent = undefined;
+    for (const namespace of this.namespaces.values()) namespace.last = this.#lastIn(namespace);
+    this.#dropUnusedItems();
+  }
+
+  #known(number: number): StoredPut {
+    const put = this.puts.get(number);
+    if (!put) throw new RangeError(`there is no put ${number}`);
+    return put;
+  }
+
+  #drop(put: StoredPut): void {
+    this.puts.delete(put.number);
+    const { entry } = put;
+    const namespace = this.namespaces.get(entry.namespace);
+    if (!namespace || entry.put !== put) return;
+    namespace.stored.splice(namespace.stored.indexOf(entry), 1);
+    namespace.entries.delete(entry.id);
+    if (namespace.stored.length === 0) this.namespaces.delete(entry.namespace);
+  }
+
+  #hide(put: StoredPut, channels: ReadonlySet<string>): void {
+    put.hidden = true;
+    put.values = new Map([...put.values].filter(([channel]) => channels.has(channel)));
+    const { entry } = put;
+    const counted = this.#childrenOf(entry).flatMap((child) => writesBefore(entry, child));
+    entry.writes = [...new Set(counted)].filter(({ channel }) => channels.has(channel));
+  }
+
+  #childrenOf(entry: CheckpointEntry): readonly StoredPut[] {
+    return [...this.puts.values()].filter(
+      (put) => put.parentId === entry.id && put.entry.namespace === entry.namespace,
+    );
+  }
+
+  #lastIn(namespace: Namespace): StoredPut | undefined {
+    const puts = [...this.puts.values()].filter(({ entry }) => namespace.entries.get(entry.id) === entry);
+    return puts.reduce<StoredPut | undefined>((last, put) => (last && last.order > put.order ? last : put), undefined);
+  }
+
+  #dropUnusedItems(): void {
+    const used = new Set(usedItems(this));
+    for (const [number, item] of this.items) if (!used.has(item)) this.items.delete(number);
+  }
+
+  #namespace(name: string): Namespace {
+    let namespace = this.namespaces.get(name);
+    if (!namespace) {
+      namespace = { entries: new Map(), stored: [], last: undefined };
+      this.namespaces.set(name, namespace);
+    }
+    return namespace;
+  }
+}
+
+function entryOf({ entries }: Namespace, namespace: string, id: string): CheckpointEntry {
+  let entry = entries.get(id);
+  if (!entry) {
+    entry = { namespace, id, put: undefined, writes: [], children: [] };
+    entries.set(id, entry);
+  }
+  return entry;
+}
+
+function fieldsAfter(
+  parent: StoredPut | undefined,
+  record: PutRecord,
+): Pick<StoredPut, "meta" | "versions" | "seen" | "more"> {
+  return {
+    meta: changedFields(parent?.meta, record.meta),
+    versions: changedFields(parent?.versions, record.versions),
+    seen: changedFields(parent?.seen, record.seen),
+    more: fieldsOf(record.more ?? {}),
+  };
+}

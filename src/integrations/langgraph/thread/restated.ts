@@ -1,0 +1,76 @@
+import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
+import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite } from "./Checkpoints.ts";
+import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord } from "./GraphRecord.ts";
+import type { Item } from "./Item.ts";
+import { putRecord } from "./putRecord.ts";
+import { usedItems } from "./usedItems.ts";
+import { valueChange } from "./valueChange.ts";
+
+/** The fewest records that make the state of a thread from nothing. Numbers stay. */
+export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
+  yield* itemRecords(usedItems(state));
+  const written: (StoredPut | WriteGroup)[] = [...state.puts.values(), ...writeGroups(state)];
+  const last = new Map<string, StoredPut>();
+  for (const each of written.sort((a, b) => a.order - b.order)) {
+    if (!("number" in each)) {
+      yield writesRecord(each);
+      continue;
+    }
+    yield restatedPut(each, state.puts, last.get(each.entry.namespace));
+    last.set(each.entry.namespace, each);
+  }
+}
+
+function* itemRecords(items: readonly Item[]): Generator<ItemsRecord> {
+  let run: { first: number; items: StoredValue[] } | undefined;
+  for (const { number = 0, stored } of items) {
+    if (run && run.first + run.items.length === number) {
+      run.items.push(stored);
+      continue;
+    }
+    if (run) yield { kind: "items", ...run };
+    run = { first: number, items: [stored] };
+  }
+  if (run) yield { kind: "items", ...run };
+}
+
+function restatedPut(put: StoredPut, kept: ReadonlyMap<number, StoredPut>, last: StoredPut | undefined): PutRecord {
+  const { entry, number, hidden } = put;
+  const parent = put.parent && kept.has(put.parent.number) ? put.parent : undefined;
+  const record = putRecord({ ...put, namespace: entry.namespace, id: entry.id }, parent, last);
+  return { ...record, n: number, ...(hidden && { hidden }) };
+}
+
+interface WriteGroup {
+  readonly order: number;
+  readonly entry: CheckpointEntry;
+  readonly writes: readonly [StoredWrite, ...StoredWrite[]];
+}
+
+function writeGroups({ namespaces }: StoredCheckpoints): readonly WriteGroup[] {
+  const entries = [...namespaces.values()].flatMap((namespace) => [...namespace.entries.values()]);
+  return entries.flatMap((entry) => groupsIn(entry));
+}
+
+function groupsIn(entry: CheckpointEntry): readonly WriteGroup[] {
+  const groups = new Map<number, [StoredWrite, ...StoredWrite[]]>();
+  for (const write of entry.writes) {
+    const group = groups.get(write.order);
+    if (group) group.push(write);
+    else groups.set(write.order, [write]);
+  }
+  return [...groups].map(([order, writes]) => ({ order, entry, writes }));
+}
+
+function writesRecord({ order, entry, writes }: WriteGroup): WritesRecord {
+  const [{ task, path }] = writes;
+  const isPut = entry.put !== undefined && entry.put.order < order;
+  return {
+    kind: "writes",
+    of: isPut && entry.put ? entry.put.number : entry.id,
+    ...(!isPut && entry.namespace !== "" && { ns: entry.namespace }),
+    task,
+    ...(path !== "" && { path }),
+    w: writes.map(({ channel, value, index }) => [channel, valueChange(undefined, value), index]),
+  };
+}

@@ -1,0 +1,80 @@
+import {
+  count,
+  type FieldTest,
+  like,
+  listOf,
+  mapOf,
+  object,
+  optional,
+  pair,
+  text,
+  whole,
+} from "../../../checkpoint/format/fieldTests.ts";
+import type { LogShape } from "../../../journal/shape/LogShape.ts";
+import type { GraphRecord } from "./GraphRecord.ts";
+import { ThreadState } from "./ThreadState.ts";
+
+const change = optional(like({ s: optional(object), d: optional(listOf(text)) }));
+const item = either(count, inline);
+const segment = either(item, pair, like({ r: pair }));
+const entry: FieldTest = (value) => isTuple(value, text, item);
+
+/** The log of a thread of LangGraph. */
+export const threadShape: LogShape<GraphRecord, ThreadState> = {
+  name: "thread",
+  version: 1,
+  records: {
+    items: { items: Array.isArray, first: optional(count) },
+    put: {
+      id: text,
+      ns: optional(text),
+      n: optional(count),
+      from: (from) => from === null || optional(count)(from),
+      parent: optional(text),
+      ts: text,
+      v: optional(whole),
+      meta: change,
+      versions: change,
+      seen: change,
+      more: optional(object),
+      set: optional(mapOf(graphValue)),
+      unset: optional(listOf(text)),
+      hidden: optional((hidden) => hidden === true),
+    },
+    writes: {
+      of: either(count, text),
+      ns: optional(text),
+      task: text,
+      path: optional(text),
+      w: listOf((write) => isTuple(write, text, graphValue, optional(whole))),
+    },
+    forget: {
+      drop: listOf(count),
+      hide: listOf((hidden) => isTuple(hidden, count, listOf(text))),
+    },
+  },
+  values: (record) => (record.kind === "items" ? record.items : []),
+  begin: () => new ThreadState(),
+};
+
+function inline(value: unknown): boolean {
+  return object(value) && Object.hasOwn(value as object, "v");
+}
+
+function graphValue(value: unknown): boolean {
+  return either(
+    item,
+    like({ l: listOf(segment) }),
+    like({ m: listOf(entry) }),
+    like({ e: (edit) => isTuple(edit, listOf(entry), listOf(text)) }),
+    like({ d: graphValue }),
+  )(value);
+}
+
+function either(...tests: readonly FieldTest[]): FieldTest {
+  return (value) => tests.some((test) => test(value));
+}
+
+function isTuple(value: unknown, ...tests: readonly FieldTest[]): boolean {
+  return Array.isArray(value) && value.length <= tests.length && tests.every((test, at) => test(value[at]));
+}

@@ -1,0 +1,80 @@
+import type { GraphValue } from "./GraphValue.ts";
+import type { ItemReference, Segment, ValueRecord } from "./GraphRecord.ts";
+import type { Item } from "./Item.ts";
+import type { ItemList } from "./ItemList.ts";
+import type { Json } from "../values/Json.ts";
+
+/** What a value changes of the one before. @param before `undefined`: there is none. */
+export function valueChange(before: GraphValue | undefined, after: GraphValue): ValueRecord {
+  if (after.kind === "one") return referenceTo(after.item);
+  if (after.kind === "snapshot") return { d: valueChange(withoutSnapshot(before), after.value) };
+  if (after.kind === "list") return { l: segments(before?.kind === "list" ? before.list : undefined, after.list) };
+  return mapChange(before?.kind === "map" ? before.entries : undefined, after.entries);
+}
+
+/** A snapshot of a delta channel and a plain list of it are lists of the same items. */
+export function withoutSnapshot(value: GraphValue | undefined): GraphValue | undefined {
+  return value?.kind === "snapshot" ? value.value : value;
+}
+
+export function referenceTo({ number, stored }: Item): ItemReference {
+  return number ?? { v: stored as Json };
+}
+
+function segments(before: ItemList | undefined, after: ItemList): readonly Segment[] {
+  const found: Segment[] = [];
+  const kept = sharedStart(before, after);
+  if (kept > 0) found.push([0, kept]);
+  if (kept === after.length) return found;
+  const places = before && before.length > kept ? placesIn(before, kept) : undefined;
+  for (let at = kept; at < after.length; at++) {
+    const item = after.at(at) as Item;
+    addSegment(found, item, places?.get(item));
+  }
+  return found;
+}
+
+function sharedStart(before: ItemList | undefined, after: ItemList): number {
+  const most = Math.min(before?.length ?? 0, after.length);
+  let at = 0;
+  while (at < most && before?.at(at) === after.at(at)) at++;
+  return at;
+}
+
+function placesIn(list: ItemList, from: number): ReadonlyMap<Item, number> {
+  const places = new Map<Item, number>();
+  for (let at = from; at < list.length; at++) places.set(list.at(at) as Item, at);
+  return places;
+}
+
+/** Adds an item to the last segment if it continues that one, else as a segment of its own. */
+function addSegment(found: Segment[], item: Item, place: number | undefined): void {
+  const last = found.at(-1);
+  if (place !== undefined) {
+    if (Array.isArray(last) && last[1] === place) found[found.length - 1] = [last[0] as number, place + 1];
+    else found.push([place, place + 1]);
+    return;
+  }
+  const { number } = item;
+  if (number === undefined) found.push(referenceTo(item));
+  else if (typeof last === "number" && last + 1 === number) found[found.length - 1] = { r: [last, number] };
+  else if (isRange(last) && last.r[1] + 1 === number) found[found.length - 1] = { r: [last.r[0], number] };
+  else found.push(number);
+}
+
+export function isRange(segment: Segment | undefined): segment is { readonly r: readonly [a: number, b: number] } {
+  return typeof segment === "object" && "r" in segment;
+}
+
+function mapChange(before: ReadonlyMap<string, Item> | undefined, after: ReadonlyMap<string, Item>): ValueRecord {
+  const whole = { m: [...after].map(([key, item]) => [key, referenceTo(item)] as const) };
+  if (!before) return whole;
+  const removed = [...before.keys()].filter((key) => !after.has(key));
+  const set = [...after].filter(([key, item]) => before.get(key) !== item);
+  // The order of keys is that of a value which is edited in place: kept ones first, new ones behind.
+  const kept = [...before.keys()].filter((key) => after.has(key));
+  const added = [...after.keys()].filter((key) => !before.has(key));
+  const inPlace = [...kept, ...added];
+  if ([...after.keys()].some((key, at) => key !== inPlace[at])) return whole;
+  return { e: [set.map(([key, item]) => [key, referenceTo(item)] as const), removed] };
+}

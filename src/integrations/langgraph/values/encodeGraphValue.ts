@@ -1,0 +1,142 @@
+import { Document } from "@langchain/core/documents";
+import { nameOfClass } from "../../../checkpoint/values/classRegistry.ts";
+import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
+import { keyPath } from "../../../checkpoint/values/valuePath.ts";
+import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
+import { toBase64Url } from "../../../internal/bytes.ts";
+import { maximumDepth } from "../../../internal/maximumDepth.ts";
+import { type Json, tag } from "./Json.ts";
+import { messageClassOf, messageFields } from "./messageFields.ts";
+
+interface Walk {
+  readonly subject: string;
+  readonly ancestors: Set<object>;
+  /** Keys and places from the value to where the walk is. */
+  readonly path: (string | number)[];
+}
+
+/**
+ * The stored form of a value of a graph: JSON as it is, messages and documents of LangChain, `Send`, `Overwrite`, errors,
+ * Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN, ±Infinity, -0 and instances of registered classes. What could
+ * not be restored is refused. Nothing of the value is kept.
+ *
+ * @param subject what the value is, for the error.
+ * @throws NotSerializableError
+ */
+export function encodeGraphValue(value: unknown, subject: string): Json {
+  return encode(value, { subject, ancestors: new Set(), path: [] });
+}
+
+function encode(value: unknown, walk: Walk): Json {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") return numberOf(value);
+  if (value === undefined) return { [tag]: "undefined" };
+  if (typeof value === "bigint") return { [tag]: "bigint", v: `${value}` };
+  if (typeof value !== "object") return refuse(walk, `is a ${typeof value}`);
+  if (walk.path.length > maximumDepth) return refuse(walk, `is nested deeper than ${maximumDepth} levels`);
+  if (walk.ancestors.has(value)) return refuse(walk, "refers to something that contains it");
+  walk.ancestors.add(value);
+  const json = encodeObject(value, walk);
+  walk.ancestors.delete(value);
+  return json;
+}
+
+function numberOf(value: number): Json {
+  if (Number.isFinite(value) && !Object.is(value, -0)) return value;
+  return { [tag]: "number", v: Object.is(value, -0) ? "-0" : `${value}` };
+}
+
+function encodeObject(value: object, walk: Walk): Json {
+  const defect = unsupportedShape(value);
+  if (defect !== undefined) return refuse(walk, defect);
+  if (Array.isArray(value)) return encodeArray(value, walk);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return encodeInstance(value, walk);
+  const fields = encodeFields(value, walk);
+  return Object.hasOwn(fields, tag) ? { [tag]: "plain", f: fields } : fields;
+}
+
+function encodeArray(value: readonly unknown[], walk: Walk): Json {
+  const items: Json[] = [];
+  for (let at = 0; at < value.length; at++) {
+    walk.path.push(at);
+    if (!(at in value)) refuse(walk, "is a hole in an array");
+    items.push(encode(value[at], walk));
+    walk.path.pop();
+  }
+  return items;
+}
+
+function encodeFields(value: object, walk: Walk): Record<string, Json> {
+  const fields: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    walk.path.push(key);
+    const item = encode((value as Record<string, unknown>)[key], walk);
+    walk.path.pop();
+    if (key === "__proto__")
+      Object.defineProperty(fields, key, { value: item, enumerable: true, configurable: true, writable: true });
+    else fields[key] = item;
+  }
+  return fields;
+}
+
+function encodeInstance(value: object, walk: Walk): Json {
+  const message = messageClassOf(value);
+  if (message !== undefined) return { [tag]: `lc:${message}`, f: encodeFields(messageFields(value), walk) };
+  const builtIn = encodeBuiltIn(value, walk);
+  if (builtIn !== undefined) return builtIn;
+  const name = nameOfClass(value);
+  if (name !== undefined) return { [tag]: "class", v: name, f: encodeFields(value, walk) };
+  return encodeLangGraph(value, walk) ?? refuseInstance(value, walk);
+}
+
+function encodeBuiltIn(value: object, walk: Walk): Json | undefined {
+  if (value instanceof Date) return dateOf(value, walk);
+  if (value instanceof Map)
+    return {
+      [tag]: "map",
+      v: encodeArray(
+        [...value].map(([key, item]) => [key, item]),
+        walk,
+      ),
+    };
+  if (value instanceof Set) return { [tag]: "set", v: encodeArray([...value], walk) };
+  if (value instanceof Uint8Array) return { [tag]: "bytes", v: toBase64Url(value) };
+  if (value instanceof URL) return { [tag]: "url", v: value.href };
+  if (value instanceof RegExp) return { [tag]: "regexp", v: [value.source, value.flags] };
+  if (value instanceof Error) return { [tag]: "error", v: [value.name, value.message] };
+  if (value instanceof Document) return { [tag]: "document", f: encodeFields(value, walk) };
+  return undefined;
+}
+
+/** Of LangGraph, in the forms in which it takes them back. */
+function encodeLangGraph(value: object, walk: Walk): Json | undefined {
+  const { lg_name: name } = value as { readonly lg_name?: unknown };
+  if (name === "DeltaSnapshot") return { [tag]: "snapshot", v: encode((value as { value: unknown }).value, walk) };
+  if (name === "Overwrite") {
+    const { __overwrite__ } = value as { readonly __overwrite__: unknown };
+    return encodeFields({ __overwrite__ }, walk);
+  }
+  if (name !== "Send") return undefined;
+  const { node, args, timeout } = value as {
+    readonly node: unknown;
+    readonly args: unknown;
+    readonly timeout?: unknown;
+  };
+  return encodeFields(timeout === undefined ? { node, args } : { node, args, timeout }, walk);
+}
+
+function dateOf(value: Date, walk: Walk): Json {
+  const time = value.getTime();
+  return Number.isNaN(time) ? refuse(walk, "is an invalid date") : { [tag]: "date", v: time };
+}
+
+function refuseInstance(value: object, walk: Walk): never {
+  const name = (value as { readonly constructor?: { readonly name?: unknown } }).constructor?.name;
+  return refuse(walk, `is an instance of ${typeof name === "string" && name !== "" ? name : "an unknown class"}`);
+}
+
+function refuse({ subject, path }: Walk, reason: string): never {
+  const place = path.map((step) => (typeof step === "number" ? `[${step}]` : keyPath(step))).join("");
+  throw new NotSerializableError(subject, place, reason);
+}

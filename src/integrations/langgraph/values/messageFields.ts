@@ -1,0 +1,64 @@
+import * as messages from "@langchain/core/messages";
+
+/** What a message is made of again: what its constructor was given, and what was set on it later. */
+export type MessageFields = Readonly<Record<string, unknown>>;
+
+type MessageClass = new (fields: never) => object;
+
+const classes: ReadonlyMap<string, MessageClass> = new Map<string, MessageClass>([
+  ["AIMessage", messages.AIMessage],
+  ["AIMessageChunk", messages.AIMessageChunk],
+  ["HumanMessage", messages.HumanMessage],
+  ["HumanMessageChunk", messages.HumanMessageChunk],
+  ["SystemMessage", messages.SystemMessage],
+  ["SystemMessageChunk", messages.SystemMessageChunk],
+  ["ToolMessage", messages.ToolMessage],
+  ["ToolMessageChunk", messages.ToolMessageChunk],
+  ["FunctionMessage", messages.FunctionMessage],
+  ["FunctionMessageChunk", messages.FunctionMessageChunk],
+  ["ChatMessage", messages.ChatMessage],
+  ["ChatMessageChunk", messages.ChatMessageChunk],
+  ["RemoveMessage", messages.RemoveMessage],
+]);
+
+interface LangChainObject {
+  readonly lc_id: readonly string[];
+  readonly lc_kwargs: Readonly<Record<string, unknown>>;
+}
+
+/** The name of the class of a message of LangChain; `undefined` for anything else, also for classes made of them. */
+export function messageClassOf(value: object): string | undefined {
+  if (!("lc_kwargs" in value) || !("lc_id" in value)) return undefined;
+  const { lc_id: id } = value as LangChainObject;
+  const [root, room, name, ...more] = id;
+  const isMessage = root === "langchain_core" && room === "messages" && name !== undefined && more.length === 0;
+  return isMessage && classes.has(name) ? name : undefined;
+}
+
+export function messageFields(message: object): MessageFields {
+  const own = message as Record<string, unknown>;
+  const given = (message as LangChainObject).lc_kwargs;
+  const fields: Record<string, unknown> = {};
+  for (const key of Object.keys(given)) fields[key] = key in own ? own[key] : given[key];
+  for (const key of Object.keys(own))
+    if (!(key in fields) && !isOfClass(key) && !isUnset(own[key])) fields[key] = own[key];
+  return fields;
+}
+
+/** @returns `undefined` when there is no such class. */
+export function messageOf(name: string, fields: MessageFields): object | undefined {
+  const Message = classes.get(name);
+  return Message && new Message(fields as never);
+}
+
+/** Whether a field follows from the class. */
+function isOfClass(key: string): boolean {
+  return key === "type" || key.startsWith("lc_");
+}
+
+/** What a constructor makes of a field that it was not given. */
+function isUnset(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
+}

@@ -1,0 +1,94 @@
+import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
+import type { Item } from "../thread/Item.ts";
+import type { Json } from "../values/Json.ts";
+import { tag } from "../values/Json.ts";
+import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
+import type { ValueCoder } from "./ValueCoder.ts";
+
+/** A value that is not known, in its stored form. */
+export interface FreshItem {
+  /** Once the capture is settled. */
+  json: Json;
+  /** The object that it was made of, with its fields then. Absent: it is not recognized again. */
+  readonly source?: object;
+  readonly fields?: OwnFields;
+}
+
+export type CapturedItem = { readonly item: Item; readonly source?: object } | FreshItem;
+
+/** A value as it was when it was given. */
+export type CapturedValue =
+  | { readonly kind: "one"; readonly item: CapturedItem }
+  | { readonly kind: "list"; readonly items: readonly CapturedItem[] }
+  | { readonly kind: "map"; readonly entries: readonly (readonly [key: string, item: CapturedItem])[] }
+  | { readonly kind: "snapshot"; readonly value: CapturedValue };
+
+/** Captures values at once. {@link settled} says when they are whole: a serializer of the user's may take its time. */
+export class ValueCapture {
+  readonly #pending: Promise<unknown>[] = [];
+
+  constructor(
+    readonly thread: string,
+    readonly coder: ValueCoder,
+    /** `undefined`: everything is compared in depth. */
+    readonly known: KnownItems | undefined,
+  ) {}
+
+  /** `undefined`: everything captured is whole already. */
+  get settled(): Promise<unknown> | undefined {
+    return this.#pending.length === 0 ? undefined : Promise.all(this.#pending);
+  }
+
+  /** @throws NotSerializableError */
+  value(value: unknown, subject: string): CapturedValue {
+    if (isDeltaSnapshot(value)) return { kind: "snapshot", value: this.value(value.value, subject) };
+    if (Array.isArray(value) && isPlainList(value))
+      return { kind: "list", items: value.map((item: unknown, at) => this.#item(item, subject, at)) };
+    if (isPlainMap(value))
+      return {
+        kind: "map",
+        entries: Object.entries(value).map(([key, item]) => [key, this.#item(item, subject, key)] as const),
+      };
+    return { kind: "one", item: this.#item(value, subject) };
+  }
+
+  /** A value that is not shared with others. @throws NotSerializableError */
+  field(value: unknown, subject: string): { readonly json: Json } {
+    return this.#fresh(value, subject, undefined);
+  }
+
+  #item(value: unknown, subject: string, place?: string | number): CapturedItem {
+    if (typeof value !== "object" || value === null) return this.#fresh(value, subject, place);
+    const item = this.known?.find(this.thread, value);
+    return item ? { item, source: value } : this.#fresh(value, subject, place);
+  }
+
+  #fresh(value: unknown, subject: string, place: string | number | undefined): FreshItem {
+    const where = place === undefined ? subject : `${subject}, ${JSON.stringify(place)}`;
+    const json = this.coder.encode(value, where);
+    const fields = typeof value === "object" && value !== null ? ownFields(value) : undefined;
+    const fresh: FreshItem = { json: json as Json, ...(fields && { source: value as object, fields }) };
+    if (json instanceof Promise) this.#await(fresh, json);
+    return fresh;
+  }
+
+  #await(fresh: FreshItem, json: Promise<Json>): void {
+    const settled = json.then((whole) => (fresh.json = whole));
+    settled.catch(() => {});
+    this.#pending.push(settled);
+  }
+}
+
+function isPlainList(value: readonly unknown[]): boolean {
+  return unsupportedShape(value) === undefined && Object.keys(value).length === value.length;
+}
+
+function isPlainMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === Object.prototype || prototype === null;
+  return (
+    isPlain && unsupportedShape(value) === undefined && !Object.hasOwn(value, tag) && Object.keys(value).length > 0
+  );
+}

@@ -1,0 +1,51 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { UnreadableValueError } from "../../../errors/storage/UnreadableValueError.ts";
+import { fromBase64Url, toBase64Url } from "../../../internal/bytes.ts";
+import { GraphSerializer } from "../values/GraphSerializer.ts";
+import { decodeGraphValue } from "../values/decodeGraphValue.ts";
+import { encodeGraphValue } from "../values/encodeGraphValue.ts";
+import type { Json } from "../values/Json.ts";
+
+/** Makes stored forms of values, and values of stored forms. */
+export interface ValueCoder {
+  /** Reads the value before it returns. @throws NotSerializableError */
+  encode(value: unknown, subject: string): Json | Promise<Json>;
+  decode(json: Json): unknown;
+}
+
+/** The coder of a serializer: the library's own at once, any other by its bytes. */
+export function coderOf(serde: SerializerProtocol): ValueCoder {
+  if (serde instanceof GraphSerializer) return { encode: encodeGraphValue, decode: decodeGraphValue };
+  return {
+    encode: async (value) => bytesOf(await serde.dumpsTyped(value)),
+    decode: (json) => loaded(serde, json),
+  };
+}
+
+type Dumped = readonly [type: string, text: string, binary?: true];
+
+function bytesOf([type, data]: readonly [string, Uint8Array]): Json {
+  const text = textOf(data);
+  return text === undefined ? [type, toBase64Url(data), true] : [type, text];
+}
+
+/** `undefined` for bytes that are no UTF-8. */
+function textOf(data: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
+  } catch {
+    return undefined;
+  }
+}
+
+function loaded(serde: SerializerProtocol, json: Json): Promise<unknown> {
+  if (!isDumped(json)) throw new UnreadableValueError("it was stored without a serializer of its own");
+  const [type, text, binary] = json;
+  const bytes = binary ? fromBase64Url(text) : new TextEncoder().encode(text);
+  if (!bytes) throw new UnreadableValueError("its bytes are not base64url");
+  return serde.loadsTyped(type, bytes);
+}
+
+function isDumped(json: Json): json is Dumped & Json {
+  return Array.isArray(json) && typeof json[0] === "string" && typeof json[1] === "string";
+}

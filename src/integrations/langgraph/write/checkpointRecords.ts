@@ -1,0 +1,76 @@
+import type { StoredPut } from "../thread/Checkpoints.ts";
+import type { Fields } from "../thread/fieldsChange.ts";
+import type { GraphRecord, WriteEntry } from "../thread/GraphRecord.ts";
+import { type GraphValue, itemsOf } from "../thread/GraphValue.ts";
+import type { Item } from "../thread/Item.ts";
+import { putRecord } from "../thread/putRecord.ts";
+import type { ThreadState } from "../thread/ThreadState.ts";
+import { valueChange } from "../thread/valueChange.ts";
+import { isWritten } from "../thread/writesOf.ts";
+import type { CapturedCheckpoint, CapturedField, CapturedWrite } from "./captureCheckpoint.ts";
+import { ItemWriter, type StoreValue } from "./ItemWriter.ts";
+
+/** Where a checkpoint or its writes belong. */
+export interface CheckpointPlace {
+  readonly namespace: string;
+  /** The id of the parent, or of the checkpoint that was written to. */
+  readonly id: string | undefined;
+}
+
+/** Records that are yet to be appended. */
+export interface WrittenRecords {
+  readonly records: readonly GraphRecord[];
+  readonly writer: ItemWriter;
+}
+
+export function checkpointRecords(
+  state: ThreadState,
+  store: StoreValue,
+  { namespace, id: parentId }: CheckpointPlace,
+  captured: CapturedCheckpoint,
+): WrittenRecords {
+  const parent = parentId === undefined ? undefined : state.entry(namespace, parentId)?.put;
+  const writer = new ItemWriter(state, store, () => (parent ? writtenItems(parent) : []));
+  const values = new Map<string, GraphValue>();
+  for (const [channel, value] of captured.changed)
+    values.set(channel, writer.value(value, parent?.values.get(channel)));
+  for (const channel of captured.carried) {
+    const value = parent?.values.get(channel);
+    if (value) values.set(channel, value);
+  }
+  const meta = jsonOf(captured.meta);
+  const last = state.namespaces.get(namespace)?.last;
+  const put = putRecord({ ...captured, namespace, parentId, meta, values }, parent, last);
+  return { records: [...writer.records(), put], writer };
+}
+
+/** @returns no records when all of it was written before. */
+export function writeRecords(
+  state: ThreadState,
+  store: StoreValue,
+  { namespace, id = "" }: CheckpointPlace,
+  task: { readonly id: string; readonly path: string },
+  captured: readonly CapturedWrite[],
+): WrittenRecords {
+  const entry = state.entry(namespace, id);
+  const writer = new ItemWriter(state, store, () => []);
+  const added = captured.filter(({ index }) => !entry || !isWritten(entry, task.id, index));
+  if (added.length === 0) return { records: [], writer };
+  const w = added.map(({ channel, index, value }, at): WriteEntry => {
+    const change = valueChange(undefined, writer.value(value, undefined));
+    return index === at ? [channel, change] : [channel, change, index];
+  });
+  const { put } = entry ?? {};
+  const of = put ? { of: put.number } : { of: id, ...(namespace !== "" && { ns: namespace }) };
+  const path = task.path === "" ? {} : { path: task.path };
+  return { records: [...writer.records(), { kind: "writes", ...of, task: task.id, ...path, w }], writer };
+}
+
+/** A message is first written by a task, then a part of the next checkpoint. */
+function writtenItems({ entry }: StoredPut): readonly Item[] {
+  return entry.writes.flatMap(({ value }) => itemsOf(value));
+}
+
+function jsonOf(fields: ReadonlyMap<string, CapturedField>): Fields {
+  return new Map([...fields].map(([name, { json }]) => [name, json]));
+}

@@ -1,0 +1,93 @@
+import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { expect, test } from "vitest";
+import { gathered, SavedThread } from "./savedThread.ts";
+
+test("two branches that reach the same version of a channel keep their own values", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { list: ["a"] }, { versions: { list: 1 } });
+  const one = await thread.put(root, { list: ["a", "one"] }, { versions: { list: 2 } });
+  const other = await thread.put(root, { list: ["a", "other"] }, { versions: { list: 2 } });
+  const { saver } = thread;
+  const carried = await saver.put(
+    one,
+    { ...(await saver.getTuple(one))!.checkpoint, id: "carried" },
+    { source: "loop", step: 3, parents: {} },
+    {},
+  );
+  expect(await thread.values(one)).toEqual({ list: ["a", "one"] });
+  expect(await thread.values(other)).toEqual({ list: ["a", "other"] });
+  expect((await saver.getTuple(carried))?.checkpoint.channel_values).toEqual({ list: ["a", "one"] });
+});
+
+test("the latest checkpoint is the one that was stored last, not the one with the greatest id", async () => {
+  const thread = new SavedThread();
+  const first = await thread.put(undefined, { a: 1 }, { id: "z" });
+  await thread.put(first, { a: 2 }, { id: "b" });
+  expect(await thread.values(undefined)).toEqual({ a: 2 });
+  const listed = await gathered(thread.saver.list(thread.config));
+  expect(listed.map(({ checkpoint }) => checkpoint.id)).toEqual(["b", "z"]);
+});
+
+test("a put with a known id replaces, and children keep the values that they had", async () => {
+  const thread = new SavedThread();
+  const first = await thread.put(undefined, { list: ["old"] }, { id: "first" });
+  const child = await thread.put(first, { list: ["old", "new"] });
+  await thread.put(undefined, { list: ["replaced"] }, { id: "first" });
+  expect(await thread.values(first)).toEqual({ list: ["replaced"] });
+  expect(await thread.values(child)).toEqual({ list: ["old", "new"] });
+  expect(await thread.values(undefined)).toEqual({ list: ["old", "new"] });
+  expect(await gathered(thread.saver.list(thread.config))).toHaveLength(2);
+});
+
+test("writes of an ancestor count for a child if they were made before it and after its elder sibling", async () => {
+  const thread = new SavedThread();
+  const { saver } = thread;
+  const root = await thread.put(undefined, { log: new DeltaSnapshot([]) });
+  await saver.putWrites(root, [["log", ["one"]]], "task");
+  const elder = await thread.put(root, {});
+  await saver.putWrites(root, [["log", ["two"]]], "task");
+  const younger = await thread.put(root, {});
+  await saver.putWrites(root, [["log", ["late"]]], "other");
+  const read = async (config: typeof root): Promise<unknown[]> => {
+    const history = await saver.getDeltaChannelHistory({ config, channels: ["log"] });
+    return history["log"]!.writes.map(([, , value]) => value);
+  };
+  expect(await read(elder)).toEqual([["one"]]);
+  expect(await read(younger)).toEqual([["two"]]);
+});
+
+test("a copy of a checkpoint takes no writes of its parent", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { log: new DeltaSnapshot(["seed"]) });
+  await thread.saver.putWrites(root, [["log", ["pending"]]], "task");
+  const fork = await thread.put(root, {}, { source: "fork" });
+  const history = await thread.saver.getDeltaChannelHistory({ config: fork, channels: ["log"] });
+  expect(history["log"]).toEqual({ seed: new DeltaSnapshot(["seed"]), writes: [] });
+});
+
+test("a copy of a checkpoint has the values that it was given, whatever versions it names", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { a: "root" });
+  const child = await thread.put(root, { a: "child" });
+  const { checkpoint } = (await thread.saver.getTuple(child))!;
+  const copy = await thread.saver.put(
+    root,
+    { ...checkpoint, id: "copy" },
+    { source: "fork", step: 2, parents: {} },
+    {},
+  );
+  expect((await thread.saver.getTuple(copy))?.checkpoint.channel_values).toEqual({ a: "child" });
+});
+
+test("a regular write that is made again counts once, a special one as it was last", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, {});
+  await thread.saver.putWrites(root, [["a", 1]], "task");
+  await thread.saver.putWrites(root, [["a", 2]], "task");
+  await thread.saver.putWrites(root, [["__resume__", "x"]], "task");
+  await thread.saver.putWrites(root, [["__resume__", "y"]], "task");
+  expect((await thread.saver.getTuple(root))?.pendingWrites).toEqual([
+    ["task", "__resume__", "y"],
+    ["task", "a", 1],
+  ]);
+});

@@ -1,0 +1,235 @@
+import { AIMessage } from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { expect, test } from "vitest";
+import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
+import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
+import { gathered, SavedThread } from "./savedThread.ts";
+
+test("what is given is captured before the first await", async () => {
+  const thread = new SavedThread();
+  const list = [{ text: "then" }];
+  const put = thread.put(undefined, { list });
+  list[0]!.text = "later";
+  list.push({ text: "more" });
+  expect(await thread.values(await put)).toEqual({ list: [{ text: "then" }] });
+});
+
+test("a message that the graph changes in place is stored as it is then, and before as it was", async () => {
+  const thread = new SavedThread();
+  const message = new AIMessage({ id: "m", content: "draft" });
+  const first = await thread.put(undefined, { messages: [message] });
+  message.content = "final";
+  const second = await thread.put(first, { messages: [message] });
+  expect(contentsOf(await thread.values(first))).toEqual(["draft"]);
+  expect(contentsOf(await thread.values(second))).toEqual(["final"]);
+});
+
+test("a change deeper within is seen when everything is compared", async () => {
+  for (const compare of ["fields", "deep"] as const) {
+    const thread = new SavedThread({ compare });
+    const item = { nested: { count: 1 } };
+    const first = await thread.put(undefined, { list: [item] });
+    item.nested.count = 2;
+    const second = await thread.put(first, { list: [item] });
+    expect(await thread.values(second)).toEqual({ list: [{ nested: { count: compare === "deep" ? 2 : 1 } }] });
+  }
+});
+
+test("what a reader does with the values that it got changes nothing", async () => {
+  const thread = new SavedThread();
+  const stored = await thread.put(undefined, { list: [{ a: 1 }], map: { k: [1] } });
+  const values = (await thread.values(stored)) as { list: { a: number }[]; map: { k: number[] } };
+  values.list[0]!.a = 2;
+  values.list.push({ a: 3 });
+  values.map.k.push(2);
+  expect(await thread.values(stored)).toEqual({ list: [{ a: 1 }], map: { k: [1] } });
+});
+
+test("a message is stored once, whatever refers to it", async () => {
+  const thread = new SavedThread();
+  const text = "m".repeat(4000);
+  const messages = Array.from({ length: 20 }, (_, at) => new AIMessage({ id: `${at}`, content: `${at}${text}` }));
+  let last = await thread.put(undefined, {});
+  for (const [at, message] of messages.entries()) {
+    await thread.saver.putWrites(
+      last,
+      [
+        ["messages", [message]],
+        ["other", message],
+      ],
+      `task-${at}`,
+    );
+    last = await thread.put(last, { messages: messages.slice(0, at + 1), last: { message } });
+  }
+  const copies = messages.map(({ id, content }) => new AIMessage({ ...(id && { id }), content }));
+  last = await thread.put(last, { messages: copies.slice(3) });
+  expect(contentsOf(await thread.values(last))).toEqual(copies.slice(3).map(({ content }) => content));
+  let bytes = 0;
+  for await (const line of thread.storage.log.lines!("thread:order-7")) bytes += line.length;
+  expect(bytes).toBeLessThan(1.4 * 20 * 4000);
+});
+
+test("the writes of a task and the checkpoint after them are one append", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { messages: [] });
+  const before = await lastPosition(thread);
+  const message = new AIMessage({ id: "m", content: "hi" });
+  await Promise.all([
+    thread.saver.putWrites(root, [["messages", [message]]], "task"),
+    thread.put(root, { messages: [message] }),
+  ]);
+  expect(await lastPosition(thread)).toBe(before + 1);
+});
+
+test("a graph that goes on after its thread was deleted is refused, and a new one begins anew", async () => {
+  for (const other of [false, true]) {
+    const thread = new SavedThread();
+    const root = await thread.put(undefined, { a: 1 });
+    if (other) {
+      await thread.saver[Symbol.asyncDispose]();
+      await using second = new PersistenceSaver({ storage: thread.storage });
+      await second.deleteThread("order-7");
+    } else await thread.saver.deleteThread("order-7");
+    await expect(thread.saver.putWrites(root, [["a", 2]], "task")).rejects.toMatchObject({ code: "thread_deleted" });
+    await expect(thread.put(root, { a: 2 })).rejects.toMatchObject({ code: "thread_deleted" });
+    expect(await thread.saver.getTuple(thread.config)).toBeUndefined();
+    await thread.put(undefined, { a: "anew" });
+    expect(await thread.values(undefined)).toEqual({ a: "anew" });
+  }
+});
+
+test("writes that were on their way to a deleted thread are refused", async () => {
+  const thread = new SavedThread();
+  await thread.put(undefined, { a: 1 });
+  await thread.saver.deleteThread("order-7");
+  const unknown = { configurable: { thread_id: "order-7", checkpoint_id: "never put" } };
+  await expect(thread.saver.putWrites(unknown, [["a", 2]], "task")).rejects.toMatchObject({ code: "thread_deleted" });
+});
+
+test("a loop whose thread another owner continued is refused; forks and edits are not", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { a: 1 });
+  await thread.saver[Symbol.asyncDispose]();
+  const other = new PersistenceSaver({ storage: thread.storage });
+  await thread.put(root, { a: "other" }, { saver: other });
+  await other[Symbol.asyncDispose]();
+  for (const source of ["loop", "input"] as const)
+    await expect(thread.put(root, { a: 2 }, { source })).rejects.toMatchObject({ code: "thread_continued" });
+  expect(await thread.values(undefined)).toEqual({ a: "other" });
+  const fork = await thread.put(root, { a: "fork" }, { source: "fork" });
+  await thread.put(fork, { a: "after the fork" });
+  await thread.put(root, { a: "edit" }, { source: "update" });
+  await thread.saver.getTuple(root);
+  await thread.put(root, { a: "travel" }, { source: "input" });
+  expect(await thread.values(undefined)).toEqual({ a: "travel" });
+});
+
+test("a pruned thread keeps its last checkpoints, and what delta channels are made of", async () => {
+  const thread = new SavedThread();
+  const long = "m".repeat(3000);
+  let last = await thread.put(undefined, { list: [], log: ["seed"] });
+  const all = [last];
+  for (let at = 0; at < 10; at++) {
+    await thread.saver.putWrites(last, [["log", [`${at}`]]], "task");
+    const list = Array.from({ length: 3 }, (_, item) => `${at + item} ${long}`);
+    const versions = { list: at + 2 };
+    last = await thread.put(last, { list }, { versions });
+    all.push(last);
+  }
+  const before = await thread.values(last);
+  const history = await thread.saver.getDeltaChannelHistory({ config: last, channels: ["log"] });
+  await pruneWith(thread, 2);
+  for (const saver of [thread.saver, new PersistenceSaver({ storage: thread.storage })]) {
+    expect(await gathered(saver.list(thread.config))).toHaveLength(2);
+    expect(await thread.values(last, saver)).toEqual(before);
+    expect(await saver.getTuple(all[3]!)).toBeUndefined();
+    expect(history["log"]!.writes).toHaveLength(10);
+  }
+});
+
+test("a thread can be copied, as it is or as it was", async () => {
+  const thread = new SavedThread();
+  const { saver } = thread;
+  const text = "t".repeat(20_000);
+  const first = await thread.put(undefined, { list: [text] });
+  await saver.putWrites(first, [["list", [text]]], "task");
+  const second = await thread.put(first, { list: [text, "more"] });
+  expect(await saver.copyThread(thread.config, "copy")).toEqual({ configurable: { thread_id: "copy" } });
+  await saver.copyThread(first, "early");
+  await saver.deleteThread("order-7");
+  expect((await saver.getTuple({ configurable: { thread_id: "copy" } }))?.checkpoint.channel_values).toEqual({
+    list: [text, "more"],
+  });
+  const copied = { configurable: { ...second.configurable, thread_id: "copy" } };
+  await thread.put(copied, { list: ["own"] });
+  const early = await saver.getTuple({ configurable: { thread_id: "early" } });
+  expect(early?.checkpoint.channel_values).toEqual({ list: [text] });
+  await expect(saver.copyThread("copy", "early")).rejects.toMatchObject({ code: "thread_exists" });
+  await expect(saver.copyThread("nobody", "x")).rejects.toMatchObject({ code: "checkpoint_not_found" });
+});
+
+test("a thread of another checkpointer can be taken over", async () => {
+  const theirs = new MemorySaver();
+  const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+  const source = new SavedThread();
+  const one = await source.put(undefined, { messages: [new AIMessage({ id: "1", content: "a" })] });
+  const tuple = (await source.saver.getTuple(one))!;
+  const first = await theirs.put(config, { ...tuple.checkpoint, id: "a" }, tuple.metadata!);
+  await theirs.putWrites(first, [["messages", ["x"]]], "b-task", "p1");
+  await theirs.putWrites(first, [["messages", ["y"]]], "a-task", "p2");
+  await theirs.put(first, { ...tuple.checkpoint, id: "b" }, tuple.metadata!);
+  const { saver } = source;
+  await saver.importThread(theirs, "t");
+  const ours = await gathered(saver.list({ configurable: { thread_id: "t" } }));
+  expect(ours).toEqual(await gathered(theirs.list({ configurable: { thread_id: "t" } })));
+  await expect(saver.importThread(theirs, "t")).rejects.toMatchObject({ code: "thread_exists" });
+});
+
+test("threads are listed, and agents are not among them", async () => {
+  const thread = new SavedThread();
+  await thread.put(undefined, { a: 1 });
+  await thread.saver.copyThread("order-7", "order-8");
+  const listed = await gathered(thread.saver.threads());
+  expect(listed.map(({ threadId }) => threadId).sort()).toEqual(["order-7", "order-8"]);
+  expect(await gathered(thread.saver.threads({ limit: 1 }))).toHaveLength(1);
+});
+
+test.each([
+  ["no options", undefined],
+  [
+    "a storage of three methods",
+    {
+      storage: {
+        getCheckpoints: async () => [],
+        saveCheckpoint: async () => {},
+        getLatestCheckpoint: async () => undefined,
+      },
+    },
+  ],
+  ["an unknown option", { storage: new InMemoryPersistenceStorageProvider(), compares: "deep" }],
+])("%s is refused", (_what, options) => {
+  expect(() => new PersistenceSaver(options as never)).toThrow(/storage|did you mean "compare"|options/);
+});
+
+test("wrong configs are refused", async () => {
+  const { saver } = new SavedThread();
+  await expect(saver.getTuple({ configurable: { thread_id: 7 } })).rejects.toMatchObject({ code: "invalid_input" });
+  await expect(saver.deleteThread("")).rejects.toMatchObject({ code: "invalid_input" });
+  await expect(saver.prune("t", { keep: 0 })).rejects.toMatchObject({ code: "invalid_input" });
+});
+
+async function pruneWith(thread: SavedThread, keep: number): Promise<void> {
+  const { bytes } = await thread.saver.prune("order-7", { keep });
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(await thread.saver.prune("order-7", { keep })).toEqual({ bytes: 0 });
+}
+
+function contentsOf(values: Record<string, unknown> = {}): readonly unknown[] {
+  return (values["messages"] as { content: unknown }[]).map(({ content }) => content);
+}
+
+async function lastPosition({ storage }: SavedThread): Promise<number> {
+  let last = 0;
+  for await (const { position } of storage.log.read("thread:order-7")) last = position;
+  return last;
+}
