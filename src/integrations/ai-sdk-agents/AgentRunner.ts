@@ -164,7 +164,8 @@ export class AgentRunner {
           if (isOurs && isShowing) resolve(own.add(result));
           return { result, messages: consumed(result, loop.signal) };
         });
-        return run.finally(() => own.complete());
+        // The stream of ours ends once the run is over, so that the next call finds the agent free.
+        return isOurs ? run : run.finally(() => own.complete());
       };
       run(body)
         .then(

@@ -1,0 +1,116 @@
+import { tool, ToolLoopAgent } from "ai";
+import { InMemoryPersistenceStorageProvider, ToolCallInDoubtError } from "agent-persistence";
+import { durableAgent } from "agent-persistence/ai-sdk";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
+import { chunksOf, messageOf } from "./support/uiStream.ts";
+
+/** Resolves when it is told to. */
+function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+}
+
+function findingDesk(
+  script: readonly Scripted[],
+  { storage = new InMemoryPersistenceStorageProvider(), until = Promise.resolve(), begun = () => {} } = {},
+) {
+  const model = scriptedModel(script);
+  const find = tool({
+    inputSchema: z.object({ id: z.string() }),
+    execute: async function* ({ id }) {
+      begun();
+      yield { state: "looking", id };
+      await until;
+      yield { state: "found", id };
+    },
+  });
+  const desk = durableAgent(
+    { storage, abortGraceMs: 0 },
+    (durable) =>
+      new ToolLoopAgent({ id: "desk", model: durable.model(model), tools: durable.tools({ find }), maxRetries: 0 }),
+  );
+  return { storage, model, desk };
+}
+
+const script = [[calling("find", { id: "7" })], text("Found it.")];
+
+describe("streams of a durable agent of the AI SDK", () => {
+  it("go on when nobody reads them, and a client that comes back gets all of them, from any process", async () => {
+    const { open, opened } = gate();
+    const { storage, desk } = findingDesk(script, { until: opened });
+    const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    const reader = stream.toUIMessageStream().getReader();
+    for (let type = ""; type !== "tool-output-available";)
+      type = (await reader.read()).value?.type ?? "tool-output-available";
+    await reader.cancel();
+    const own = await desk.for("a").attach();
+    const elsewhere = await findingDesk([], { storage }).desk.for("a").attach();
+    open();
+    const [attached, followed] = await Promise.all(
+      [own, elsewhere].map((each) => chunksOf(each!.toUIMessageStreamResponse())),
+    );
+    expect(await own!.text).toBe("Found it.");
+    expect(await elsewhere!.text).toBe("Found it.");
+    expect(attached![0]).toEqual(followed![0]);
+    expect(attached!.filter(({ type }) => type === "tool-output-available")).toMatchObject([
+      { output: { state: "looking" }, preliminary: true },
+      { output: { state: "found" }, preliminary: true },
+      { output: { state: "found" } },
+    ]);
+    expect(followed!.filter(({ type }) => type === "tool-output-available").at(-1)).toMatchObject({
+      output: { state: "found" },
+    });
+    expect(await desk.for("a").attach()).toBeUndefined();
+  });
+
+  it("hold the end of an answer back until it is durable, and calls have their ids from the first piece on", async () => {
+    const { storage, desk } = findingDesk(script);
+    const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    const ids = new Set<string>();
+    let recorded: boolean | undefined;
+    for await (const part of stream.fullStream) {
+      if (part.type === "tool-input-start" || part.type === "tool-input-delta") ids.add(part.id);
+      if (part.type === "tool-call") ids.add(part.toolCallId);
+      if (part.type !== "tool-result") continue;
+      ids.add(part.toolCallId);
+      const entries = [];
+      for await (const { records } of storage.log.read("a")) entries.push(...records);
+      recorded ??= entries.some(({ kind }) => kind === "answer");
+    }
+    expect(ids.size).toBe(1);
+    expect(recorded).toBe(true);
+  });
+
+  it("reject with what a model reports in the middle, and ask anew for the answer that was cut", async () => {
+    const failing = [[{ type: "error", error: new Error("cut off") } as never, ...text("never told")]];
+    const { storage, desk } = findingDesk(failing);
+    const stream = await desk.for("a").stream({ prompt: "Find 7.", onStepFinish: () => undefined });
+    const parts = await chunksOf(stream.toUIMessageStreamResponse());
+    expect(parts.map(({ type }) => type)).toContain("error");
+    const unfinished = [];
+    for await (const run of desk.unfinished({ includeFailed: true })) unfinished.push(run);
+    expect(unfinished).toMatchObject([{ agentId: "a", status: "failed" }]);
+    const later = findingDesk([text("Nothing to find.")], { storage });
+    const resumed = await later.desk.for("a").resumeStream();
+    expect((await messageOf(resumed.toUIMessageStreamResponse())).parts.at(-1)).toMatchObject({
+      text: "Nothing to find.",
+    });
+  });
+
+  it("are aborted by their signal, and resumed", async () => {
+    const begun = gate();
+    const { storage, desk } = findingDesk(script, { until: gate().opened, begun: begun.open });
+    const controller = new AbortController();
+    const result = desk.for("a").generate({ prompt: "Find 7.", abortSignal: controller.signal });
+    const failed = expect(result).rejects.toThrow("enough");
+    await begun.opened;
+    controller.abort(new Error("enough"));
+    await failed;
+    const later = findingDesk([text("Found it.")], { storage });
+    await expect(later.desk.for("a").resume()).rejects.toBeInstanceOf(ToolCallInDoubtError);
+    expect(later.model.asked).toHaveLength(0);
+  });
+});
