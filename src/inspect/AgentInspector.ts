@@ -150,8 +150,9 @@ export class AgentInspector {
   /** All about one agent that is not a matter of one step; `undefined` for an unknown one. @throws InvalidAgentIdError */
   async agent(agentId: string): Promise<AgentView | undefined> {
     const source = await this.#open(agentId);
-    const { end, damage } = source.index;
-    return end.position === 0 && damage.length === 0 ? undefined : withValues(source, agentView);
+    const { end, damage, shape } = source.index;
+    const isThere = end.position > 0 || damage.length > 0 || shape !== "agent";
+    return isThere ? withValues(source, agentView) : undefined;
   }
 
   /**

@@ -183,6 +183,30 @@ describe("an inspector", () => {
     await expect(view.agents().next()).rejects.toMatchObject({ code: "storage_not_listable" });
   });
 
+  it("lists a log that is no agent's with its shape, and shows its records and nothing else", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const owned = await storage.log.open("thread:t", { host: "h", processId: 1, nonce: "n" });
+    const [agentId, at] = ["thread:t", new Date(0).toISOString()];
+    const records = [{ kind: "shape", shape: "thread", version: 1, at: 0 }];
+    const summary = {
+      agentId,
+      status: "thread",
+      order: "o",
+      requestIds: [],
+      position: 0,
+      createdAt: at,
+      updatedAt: at,
+      data: {},
+    };
+    await owned.append({ id: "1", records, summary }, 0);
+    await owned.release();
+    const view = inspect(storage);
+    expect(await collect(view.agents())).toMatchObject([{ agentId, shape: "thread", status: "unknown" }]);
+    expect(await view.agent(agentId)).toMatchObject({ shape: "thread", damage: [], counts: { checkpoints: 0 } });
+    expect(await view.steps(agentId)).toMatchObject({ steps: [], damage: [] });
+    expect(await collect(view.records(agentId))).toMatchObject([{ position: 1, records }]);
+  });
+
   it("follows a log: what is there, and what comes, until it is aborted", async () => {
     const clock = new SimulatedClock();
     const storage = new InMemoryPersistenceStorageProvider();

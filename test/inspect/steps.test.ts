@@ -1,4 +1,4 @@
-import { persistence, strategy } from "agent-persistence";
+import { persistence, strategy, tool } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -72,6 +72,31 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
       Array.from({ length: 3 }, () => "outside"),
     );
     expect((await view.agent("a"))?.inDoubt).toEqual([]);
+  });
+
+  it("show what runs now, while it runs, and who runs it", async () => {
+    const opened = await open();
+    const seen: unknown[] = [];
+    const look = tool({
+      name: "look",
+      description: "",
+      inputSchema: z.object({}),
+      execute: async () => {
+        const agent = await inspect(opened()).agent("a");
+        seen.push(ofKind(await stepsOf(opened()), "visit").at(-1), agent);
+      },
+    });
+    const built = chain("looking", {
+      work: async (text, context) => `${text}${String(await context.tools.call(look, {}))}`,
+    });
+    await durableAgent(built, opened(), { tools: [look] }).run("go");
+    expect(seen).toMatchObject([
+      { node: "work", state: "running", calls: [{ tool: "look", state: "running" }] },
+      { status: "in_progress", inDoubt: [], owner: { state: "alive", generation: 1, processId: process.pid } },
+    ]);
+    const after = await inspect(opened()).agent("a");
+    expect(after).toMatchObject({ status: "completed", counts: { calls: 1, runs: 1, owners: 1 } });
+    expect(after?.owner).toBeUndefined();
   });
 
   it("show what was asked, and who answered what; an answer takes over nothing", async () => {

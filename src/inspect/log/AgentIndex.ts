@@ -93,8 +93,6 @@ export class AgentIndex {
   readonly fileCalls = new Set<string>();
   /** Why inverses failed, by call. */
   readonly undoErrors = new Map<string, string>();
-  /** What the log is of. */
-  shape: LogShape = "agent";
   damage: Damage[] = [];
   /** The append that ends what was read. */
   end: { readonly position: number; readonly checksum: string } = { position: 0, checksum: "" };
@@ -103,7 +101,11 @@ export class AgentIndex {
   #order = 0;
   #openRollback: PlacedRecord<"rollback"> | undefined;
 
-  constructor(readonly agentId: string) {}
+  /** @param shape what the log is of. */
+  constructor(
+    readonly agentId: string,
+    readonly shape: LogShape = "agent",
+  ) {}
 
   add(entry: Entry): void {
     this.#addOwner(entry);

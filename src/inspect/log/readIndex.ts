@@ -1,3 +1,4 @@
+import { isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import { wholeRecords } from "../../checkpoint/format/leanRecords.ts";
 import { type NextNumbers, unknownKind, validateRecord } from "../../checkpoint/format/validateRecord.ts";
 import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
@@ -17,8 +18,9 @@ import { leanEntry } from "./leanRecord.ts";
 
 /** Reads a log without its values, as far as it can be read: where it cannot, the index says so and ends. */
 export async function readIndex(log: RecordLog, agentId: string): Promise<AgentIndex> {
-  const index = new AgentIndex(agentId);
   const read = await readLean(log, agentId, {});
+  const index = new AgentIndex(agentId, read.shape);
+  if (read.shape !== undefined) return index;
   for (const entry of liveEntries(read.entries)) if (!addSound(index, entry)) return index;
   noteEnd(index, read);
   return index;
@@ -30,6 +32,7 @@ export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean
   if (position === 0 || index.damage.length > 0) return false;
   const read = await readLean(log, index.agentId, { after: position - 1 });
   const [known, ...added] = read.entries;
+  if (read.shape !== undefined) return false;
   if (known?.position !== position || known.checksum !== checksum || pruningIn(added)) return false;
   for (const entry of added) if (!addSound(index, entry)) return true;
   noteEnd(index, { ...read, entries: added });
@@ -38,6 +41,8 @@ export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean
 
 interface LeanEntries {
   readonly entries: readonly Entry[];
+  /** What the log is of, if it is of no agent: its records mean something else then. */
+  readonly shape?: string;
   /** Why no more could be read. Absent: all was. */
   readonly error?: unknown;
 }
@@ -47,6 +52,8 @@ async function readLean(log: RecordLog, agentId: string, options: ReadOptions): 
   const pace = new Pace();
   try {
     for await (const stored of log.read(agentId, options)) {
+      const shape = entries.length === 0 ? stored.records.find(isShapeRecord) : undefined;
+      if (shape) return { entries: [], shape: String(shape.shape) };
       const entry = { ...stored, records: wholeRecords(stored.records) };
       assertSound(entry);
       entries.push(leanEntry(entry));

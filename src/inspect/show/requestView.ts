@@ -10,7 +10,8 @@ import type { Shown } from "./Source.ts";
 
 /** The ids of the requests that an agent waits for. */
 export function openRequestIds(log: LogProjection): ReadonlySet<string> {
-  const state = foldTo(log);
+  // To know the state of the head takes as long as its history.
+  const state = log.requests.unanswered.size === 0 ? undefined : foldTo(log);
   return new Set(state ? openRequests(log, state).map(({ record }) => record.request) : []);
 }
 

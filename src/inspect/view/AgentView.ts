@@ -19,7 +19,7 @@ export type AgentStatus =
   | "unreadable"
   | "unknown";
 
-/** What a log is of: an agent of this library, or something else whose records are shown as they are. */
+/** What a log is of. If it is no agent, such as a `thread` or a `session`, only its records are shown. */
 export type LogShape = "agent" | (string & {});
 
 /** An agent in a list. */
