@@ -1,2 +1,9 @@
+export {
+  type DurableResumeOptions,
+  DurableRunner,
+  type DurableRunnerOptions,
+  type DurableRunOptions,
+} from "./integrations/openai-agents/DurableRunner.ts";
 export { PersistenceSession, type PersistenceSessionOptions } from "./integrations/openai-agents/PersistenceSession.ts";
+export type { HostedProbe, HostedRollback, HostedToolSettings } from "./integrations/hosted/HostedTool.ts";
 export { SessionConflictError } from "./errors/session/SessionConflictError.ts";

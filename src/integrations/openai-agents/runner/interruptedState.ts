@@ -1,0 +1,33 @@
+import { RunContext, RunState, RunToolApprovalItem } from "@openai/agents-core";
+import type { PendingRequest } from "../../../agent/feature/RunResult.ts";
+import type { SdkOptions } from "./runLoop.ts";
+import type { AnyAgent, AnyState } from "../wrapped/AnyAgent.ts";
+
+/**
+ * The state of a run that waits, as the SDK shows one: with the interruptions alone. For a run whose loop has not told, such as
+ * one that is asked for while it waits, or one that waits within a call.
+ */
+export function interruptedState(
+  agent: AnyAgent,
+  { context }: SdkOptions,
+  requests: readonly PendingRequest[],
+): AnyState {
+  const runContext = context instanceof RunContext ? context : new RunContext(context);
+  const state = new RunState<unknown, AnyAgent>(runContext, [], agent, null);
+  const interruptions = requests.flatMap((request) => interruptionOf(agent, request));
+  state._currentStep = { type: "next_step_interruption", data: { interruptions } };
+  return state;
+}
+
+function interruptionOf(agent: AnyAgent, request: PendingRequest): RunToolApprovalItem[] {
+  if (request.kind !== "approval") return [];
+  const { toolCallId: callId, toolName: name, input } = request;
+  const rawItem = {
+    type: "function_call",
+    callId,
+    name,
+    arguments: JSON.stringify(input),
+    status: "in_progress",
+  } as const;
+  return [new RunToolApprovalItem(rawItem, agent)];
+}

@@ -1,0 +1,67 @@
+import { Runner } from "@openai/agents-core";
+import { durableAgent, originalAgent } from "../wrapped/durableAgent.ts";
+import type { DurableRun } from "../wrapped/DurableRun.ts";
+import type { JoinedStream } from "./JoinedStream.ts";
+import { runToEnd } from "./runToEnd.ts";
+import { sessionInRun } from "../wrapped/sessionInRun.ts";
+import type { AnyAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
+
+type Run = Runner["run"];
+export type RunInput = Exclude<Parameters<Run>[1], AnyState>;
+export type SdkOptions = Omit<NonNullable<Parameters<Run>[2]>, "stream">;
+
+/** What a runner of the SDK is asked to run. */
+export interface RunRequest {
+  readonly runner: Runner;
+  readonly agent: AnyAgent;
+  readonly input: RunInput;
+  readonly options: SdkOptions;
+}
+
+/** `run` of the SDK as it was when this library was loaded. */
+// oxlint-disable-next-line typescript/unbound-method -- it is called with its runner
+export const runOfSdk: Run = Runner.prototype.run;
+
+/** Runs an agent as a part of a durable run, over all its approvals. @param onRound gets each result, the last included. */
+export async function runLoop(
+  run: DurableRun,
+  { runner, agent, input, options }: RunRequest,
+  onRound: (result: AnyResult) => void = () => {},
+): Promise<AnyResult> {
+  const given = optionsIn(run, options);
+  const durable = durableAgent(agent, run);
+  const result = await runToEnd(run, input, async (from: RunInput | AnyState) => {
+    const round = (await runOfSdk.call(runner, durable, from, given as never)) as AnyResult;
+    onRound(round);
+    return round;
+  });
+  return withOriginalAgents(result);
+}
+
+/** The same as a stream. @param joined what the streams are added to. */
+export async function streamLoop(
+  run: DurableRun,
+  { runner, agent, input, options }: RunRequest,
+  joined: JoinedStream,
+): Promise<AnyStream> {
+  const given = { ...optionsIn(run, options), stream: true } as const;
+  const durable = durableAgent(agent, run);
+  const result = await runToEnd(run, input, async (from: RunInput | AnyState) => {
+    const round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as AnyStream;
+    await joined.add(round);
+    return round;
+  });
+  return withOriginalAgents(result);
+}
+
+function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
+  return options.session ? { ...options, session: sessionInRun(options.session, run) } : options;
+}
+
+/** Users compare agents with their own. */
+export function withOriginalAgents<Result extends AnyResult | AnyStream>(result: Result): Result {
+  const { state, newItems, lastAgent } = result;
+  for (const item of newItems) if ("agent" in item) Object.assign(item, { agent: originalAgent(item.agent) });
+  if (lastAgent) state.setCurrentAgent(originalAgent(lastAgent));
+  return result;
+}

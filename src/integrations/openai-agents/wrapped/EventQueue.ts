@@ -1,0 +1,46 @@
+type Settled<Item> = IteratorResult<Item, undefined>;
+
+/** Items that come at their own time, for one reader. What nobody reads any more is dropped. */
+export class EventQueue<Item> implements AsyncIterable<Item> {
+  readonly #items: Item[] = [];
+  #end: { readonly error?: { readonly reason: unknown } } | undefined;
+  #wake: (() => void) | undefined;
+  #isLeft = false;
+
+  push(item: Item): void {
+    if (this.#end || this.#isLeft) return;
+    this.#items.push(item);
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#end ??= {};
+    this.#wake?.();
+  }
+
+  /** The reader gets the error after what came before it. */
+  fail(reason: unknown): void {
+    this.#end ??= { error: { reason } };
+    this.#wake?.();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Item, undefined> {
+    return { next: () => this.#next(), return: () => this.#leave() };
+  }
+
+  async #next(): Promise<Settled<Item>> {
+    for (;;) {
+      if (this.#items.length > 0) return { done: false, value: this.#items.shift() as Item };
+      if (this.#end?.error) throw this.#end.error.reason;
+      if (this.#end || this.#isLeft) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  async #leave(): Promise<Settled<Item>> {
+    this.#isLeft = true;
+    this.#items.length = 0;
+    this.#wake?.();
+    return { done: true, value: undefined };
+  }
+}

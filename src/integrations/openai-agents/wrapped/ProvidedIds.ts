@@ -1,0 +1,39 @@
+import type { ModelRequest, ModelResponse } from "@openai/agents-core";
+import type { GivenHostedAnswer } from "../../hosted/HostedLoop.ts";
+import { responseOf } from "./recordedAnswer.ts";
+
+type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
+
+/**
+ * The ids that the provider gave to the calls of a run. The SDK, the tools and the session see the ids of this library, which
+ * no other call has; the provider sees its own.
+ */
+export class ProvidedIds {
+  readonly #provided = new Map<string, string>();
+
+  /** The answer as the SDK gets it. */
+  noted(given: GivenHostedAnswer): ModelResponse {
+    const { content } = given.message;
+    for (const part of typeof content === "string" ? [] : content) {
+      if (part.type === "tool-call") this.#provided.set(part.toolCallId, part.providerToolCallId ?? part.toolCallId);
+    }
+    return responseOf(given);
+  }
+
+  /** Whether a recorded answer of this run asks for the call. */
+  has(toolCallId: string): boolean {
+    return this.#provided.has(toolCallId);
+  }
+
+  /** The request as the provider gets it. Calls of other runs keep their ids. */
+  provided(request: ModelRequest): ModelRequest {
+    const { input } = request;
+    return typeof input === "string" ? request : { ...request, input: input.map((item) => this.#item(item)) };
+  }
+
+  #item(item: Item): Item {
+    if (item.type !== "function_call" && item.type !== "function_call_result") return item;
+    const callId = this.#provided.get(item.callId);
+    return callId === undefined ? item : { ...item, callId };
+  }
+}

@@ -1,0 +1,46 @@
+import { type Model, type ModelResponse, type StreamEvent, Usage, type UsageInput } from "@openai/agents-core";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
+
+type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
+
+/**
+ * A streamed answer of a model as a whole. Every event but the last is handed on as it comes.
+ *
+ * @throws TypeError if the stream ends without its last event.
+ */
+export async function streamedAnswer(
+  events: ReturnType<Model["getStreamedResponse"]>,
+  handOn: (event: StreamEvent) => void,
+): Promise<ModelResponse> {
+  let last: LastEvent | undefined;
+  for await (const event of events) {
+    if (event.type === "response_done") last = event;
+    else handOn(event);
+  }
+  if (!last) throw new TypeError("the stream of the model ended without its event response_done");
+  const { id: responseId, requestId, usage, rawUsage, output } = last.response;
+  return { responseId, ...withoutUndefined({ requestId, rawUsage }), output, usage: new Usage(usage as UsageInput) };
+}
+
+/** A recorded answer as the events of a stream, up to the last. */
+export function* replayedEvents({ output }: ModelResponse): Iterable<StreamEvent> {
+  yield { type: "response_started" };
+  for (const item of output) {
+    if (!("role" in item) || item.role !== "assistant") continue;
+    const itemId = withoutUndefined({ itemId: item.id });
+    for (const part of item.content) {
+      if (part.type === "output_text") yield { type: "output_text_delta", delta: part.text, ...itemId };
+    }
+  }
+}
+
+/** The last event of a streamed answer. */
+export function lastEvent({ responseId, requestId, rawUsage, usage, output }: ModelResponse): LastEvent {
+  const { requestUsageEntries, ...counts } = usage;
+  const known = { ...counts, ...withoutUndefined({ requestUsageEntries }) };
+  const optional = withoutUndefined({ requestId, rawUsage });
+  return {
+    type: "response_done",
+    response: { id: responseId ?? "", usage: known, output: output as LastEvent["response"]["output"], ...optional },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Model, ModelRequest, ModelResponse, StreamEvent } from "@openai/agents-core";
+import { lastEvent, replayedEvents, streamedAnswer } from "./answerEvents.ts";
+import { currentRun } from "./currentRun.ts";
+import { EventQueue } from "./EventQueue.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+
+const durable = new WeakSet<Model>();
+const wrappers = new WeakMap<Model, Model>();
+
+/** The model, whose answers are recorded while a durable run asks it. Elsewhere it is the model as it was. */
+export function durableModel(model: Model): Model {
+  if (durable.has(model)) return model;
+  const known = wrappers.get(model);
+  if (known) return known;
+  const wrapper = new Proxy(model, {
+    get: (target, key) => {
+      if (key === "getResponse") return (request: ModelRequest) => respond(target, request);
+      if (key === "getStreamedResponse") return (request: ModelRequest) => stream(target, request);
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  durable.add(wrapper);
+  wrappers.set(model, wrapper);
+  return wrapper;
+}
+
+async function respond(model: Model, request: ModelRequest): Promise<ModelResponse> {
+  const run = currentRun();
+  if (!run) return model.getResponse(request);
+  const asked = run.ids.provided(request);
+  const given = await run.loop.answer(async () => recordedAnswer(await model.getResponse(asked), request));
+  return run.ids.noted(given);
+}
+
+/** The last event is held until the answer is durable: the tools start after it. */
+async function* stream(model: Model, request: ModelRequest): AsyncIterable<StreamEvent> {
+  const run = currentRun();
+  if (!run) return yield* model.getStreamedResponse(request);
+  const events = new EventQueue<StreamEvent>();
+  const asked = run.ids.provided(request);
+  const handOn = (event: StreamEvent) => events.push(event);
+  const answered = run.loop.answer(async () => {
+    return recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request);
+  });
+  const ended = answered.then((given) => {
+    const response = run.ids.noted(given);
+    if (given.replayed) for (const event of replayedEvents(response)) events.push(event);
+    events.push(lastEvent(response));
+    events.end();
+  });
+  ended.catch((error: unknown) => events.fail(error));
+  yield* events;
+}

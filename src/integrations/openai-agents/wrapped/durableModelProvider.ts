@@ -1,0 +1,12 @@
+import type { ModelProvider } from "@openai/agents-core";
+import { durableModel } from "./durableModel.ts";
+
+const durable = new WeakSet<ModelProvider>();
+
+/** A provider whose models are durable in a durable run, and as they were elsewhere. */
+export function durableModelProvider(provider: ModelProvider): ModelProvider {
+  if (durable.has(provider)) return provider;
+  const wrapper: ModelProvider = { getModel: async (name) => durableModel(await provider.getModel(name)) };
+  durable.add(wrapper);
+  return wrapper;
+}

@@ -1,0 +1,84 @@
+import { type ModelRequest, type ModelResponse, Usage } from "@openai/agents-core";
+import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
+import type { ModelUsage } from "../../../checkpoint/status/ModelUsage.ts";
+import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
+import type { GivenHostedAnswer, HostedAnswer } from "../../hosted/HostedLoop.ts";
+import { inputOf } from "./inputOf.ts";
+
+type OutputItem = ModelResponse["output"][number];
+type FunctionCall = Extract<OutputItem, { type: "function_call" }>;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Under this name a part of a message keeps the fields that only the SDK knows. */
+const ours = "openai-agents";
+
+/** What the message of an answer does not say. */
+interface Rest {
+  /** The items in order: the place of a part of the message, or the item itself. */
+  readonly output: readonly (number | OutputItem)[];
+  readonly usage: Fields;
+  readonly rawUsage?: Fields;
+  readonly responseId?: string;
+  readonly requestId?: string;
+}
+
+/**
+ * An answer as it is recorded: texts and calls of function tools as a message, the rest beside it. Handoffs are no calls of
+ * tools. `providerData` of the response is not kept: it may be all that the provider sent.
+ */
+export function recordedAnswer(response: ModelResponse, { tools }: ModelRequest): HostedAnswer {
+  const content: ContentPart[] = [];
+  const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
+  const output = response.output.map((item) => {
+    const part = partOf(item, functions);
+    return part ? content.push(part) - 1 : item;
+  });
+  const { usage, rawUsage, responseId, requestId } = response;
+  const opaque: Rest = { output, usage: fieldsOf(usage), ...withoutUndefined({ rawUsage, responseId, requestId }) };
+  return { message: { role: "assistant", content }, opaque, usage: usageOf(usage) };
+}
+
+/** The answer as the SDK gets it. Its calls carry the ids of this library. */
+export function responseOf({ message, opaque }: GivenHostedAnswer): ModelResponse {
+  const { output, usage, ...ids } = opaque as Rest;
+  const parts = typeof message.content === "string" ? [] : message.content;
+  const items = output.map((item) => (typeof item === "number" ? itemOf(parts[item]) : structuredClone(item)));
+  return { ...ids, output: items, usage: new Usage(usage) };
+}
+
+function partOf(item: OutputItem, functions: ReadonlySet<string>): ContentPart | undefined {
+  if (item.type === "function_call") return functions.has(item.name) ? callPart(item) : undefined;
+  if (!("role" in item) || item.role !== "assistant") return undefined;
+  const { content, ...message } = item;
+  const [only, ...others] = content;
+  if (only?.type !== "output_text" || others.length > 0) return undefined;
+  const { text, ...rest } = only;
+  return { type: "text", text, providerOptions: { [ours]: { message, rest } } };
+}
+
+function callPart({ callId, name, arguments: text, ...call }: FunctionCall): ContentPart {
+  const input = inputOf(text);
+  // Models write spaces that a repetition of the text from its value would lose.
+  const exact = JSON.stringify(input) === text ? {} : { arguments: text };
+  const kept = { [ours]: { ...call, ...exact } };
+  return { type: "tool-call", toolCallId: callId, toolName: name, input, providerOptions: kept };
+}
+
+function itemOf(part: ContentPart | undefined): OutputItem {
+  const kept = structuredClone(part && "providerOptions" in part ? part.providerOptions?.[ours] : undefined) as Fields;
+  if (part?.type === "tool-call") {
+    const { toolCallId: callId, toolName: name, input } = part;
+    return { arguments: JSON.stringify(input), ...kept, callId, name } as OutputItem;
+  }
+  if (part?.type !== "text") throw new TypeError("a recorded answer has a part that this version does not know");
+  const { message, rest } = kept as { readonly message: Fields; readonly rest: Fields };
+  return { ...message, content: [{ ...rest, text: part.text }] } as unknown as OutputItem;
+}
+
+function fieldsOf(usage: Usage): Fields {
+  return Object.fromEntries(Object.entries(usage));
+}
+
+function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): ModelUsage {
+  return { inputTokens, outputTokens, totalTokens };
+}

@@ -1,0 +1,174 @@
+import { Agent, tool } from "@openai/agents-core";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { InMemoryPersistenceStorageProvider, RequestNotOpenError } from "../../../src/index.ts";
+import { DurableRunner, PersistenceSession } from "../../../src/openai-agents.ts";
+import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
+
+function refundTool(refunds: string[], needsApproval: boolean | (() => Promise<boolean>) = true) {
+  return tool({
+    name: "refund",
+    description: "Refunds.",
+    parameters: z.object({ id: z.string() }),
+    needsApproval,
+    execute: async ({ id }) => {
+      refunds.push(id);
+      return `refunded ${id}`;
+    },
+  });
+}
+
+function lookUpTool(found: string[]) {
+  return tool({
+    name: "look_up",
+    description: "Looks up.",
+    parameters: z.object({ id: z.string() }),
+    execute: async ({ id }) => {
+      found.push(id);
+      return `found ${id}`;
+    },
+  });
+}
+
+/** Asks for an order to be looked up and refunded at once, and tells what came of it. */
+function deskModel() {
+  return new FakeModel((items) => {
+    const results = resultsIn(items);
+    if (results.length > 0) return [says(results.join(", "))];
+    return [calls("look_up", { id: "7" }, "call_1"), calls("refund", { id: "7" }, "call_2")];
+  });
+}
+
+function desk() {
+  const refunds: string[] = [];
+  const found: string[] = [];
+  const model = deskModel();
+  const agent = new Agent({ name: "desk", model, tools: [lookUpTool(found), refundTool(refunds)] });
+  const storage = new InMemoryPersistenceStorageProvider();
+  const runner = new DurableRunner({ storage });
+  return { refunds, found, model, agent, storage, runner };
+}
+
+describe("calls that need an approval", () => {
+  it("interrupt the run, and are made after a resume with the answer", async () => {
+    const { agent, runner, refunds, found, model } = desk();
+    const first = await runner.run(agent, "Refund.", { agentId: "a" });
+    expect(first.interruptions).toHaveLength(1);
+    expect(first.interruptions[0]?.agent).toBe(agent);
+    const requests = await runner.agent("a").getRequests();
+    expect(requests).toMatchObject([{ kind: "approval", toolName: "refund", input: { id: "7" } }]);
+    expect(first.interruptions[0]?.rawItem).toMatchObject({
+      callId: (requests[0] as { toolCallId: string }).toolCallId,
+    });
+    await runner.agent("a").answer(requests[0]?.requestId ?? "", { approved: true });
+    const resumed = await runner.resume(agent, { agentId: "a" });
+    expect(resumed.finalOutput).toBe("found 7, refunded 7");
+    expect(refunds).toEqual(["7"]);
+    expect(found).toEqual(["7"]);
+    expect(model.requests).toHaveLength(2);
+    const again = await runner.resume(agent, { agentId: "a" });
+    expect(again.finalOutput).toBe(resumed.finalOutput);
+    expect(refunds).toEqual(["7"]);
+  });
+
+  it("are told to the model as rejected, with the reason", async () => {
+    const { agent, runner, refunds } = desk();
+    await runner.run(agent, "Refund.", { agentId: "a" });
+    const [request] = await runner.agent("a").getRequests();
+    await runner.agent("a").answer(request?.requestId ?? "", { approved: false, reason: "Too much." });
+    const resumed = await runner.resume(agent, { agentId: "a" });
+    expect(resumed.finalOutput).toBe("found 7, Too much.");
+    expect(refunds).toEqual([]);
+  });
+
+  it("are shown again while nobody has answered, whether the run is run or resumed", async () => {
+    const { agent, runner, model } = desk();
+    await runner.run(agent, "Refund.", { agentId: "a" });
+    const resumed = await runner.resume(agent, { agentId: "a" });
+    const run = await runner.run(agent, "Refund.", { agentId: "a" });
+    for (const { interruptions } of [resumed, run]) expect(interruptions.map(({ name }) => name)).toEqual(["refund"]);
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("take answers with the resume, also as a stream", async () => {
+    const { agent, runner } = desk();
+    const first = await runner.run(agent, "Refund.", { agentId: "a", stream: true });
+    await first.completed;
+    expect(first.interruptions).toHaveLength(1);
+    const [request] = await runner.agent("a").getRequests();
+    const answers = { [request?.requestId ?? ""]: { approved: true } };
+    const resumed = await runner.resume(agent, { agentId: "a", answers, stream: true });
+    const texts: string[] = [];
+    for await (const text of resumed.toTextStream()) texts.push(text);
+    expect(texts.join("")).toBe("found 7, refunded 7");
+    expect(resumed.finalOutput).toBe("found 7, refunded 7");
+    await expect(runner.resume(agent, { agentId: "a", answers })).rejects.toThrow(RequestNotOpenError);
+  });
+
+  it("of an agent that is a tool interrupt the whole run, and it goes on within the tool", async () => {
+    const refunds: string[] = [];
+    const inner = deskModel();
+    const helper = new Agent({ name: "helper", model: inner, tools: [lookUpTool([]), refundTool(refunds)] });
+    const outer = new FakeModel((items) => {
+      const results = resultsIn(items);
+      return results.length === 0 ? [calls("ask_helper", { input: "Refund." })] : [says(`helper: ${results.join()}`)];
+    });
+    const tools = [helper.asTool({ toolName: "ask_helper", toolDescription: "Helps." })];
+    const agent = new Agent({ name: "desk", model: outer, tools });
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    const first = await runner.run(agent, "Refund.", { agentId: "a" });
+    expect(first.interruptions.map(({ name }) => name)).toEqual(["refund"]);
+    const [request] = await runner.agent("a").getRequests();
+    await runner.agent("a").answer(request?.requestId ?? "", { approved: true });
+    const resumed = await runner.resume(agent, { agentId: "a" });
+    expect(resumed.finalOutput).toBe("helper: found 7, refunded 7");
+    expect(refunds).toEqual(["7"]);
+    expect([outer.requests.length, inner.requests.length]).toEqual([2, 2]);
+  });
+
+  it("that a policy decides about get the input that the schema returns", async () => {
+    const asked: unknown[] = [];
+    const refund = tool({
+      name: "refund",
+      description: "Refunds.",
+      parameters: z.object({ id: z.string().trim() }),
+      needsApproval: async (_context, input) => {
+        asked.push(input);
+        return false;
+      },
+      execute: async ({ id }) => id,
+    });
+    const model = new FakeModel((items) => {
+      const results = resultsIn(items);
+      return results.length === 0 ? [calls("refund", { id: " a " })] : [says(results.join())];
+    });
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    const { finalOutput } = await runner.run(new Agent({ name: "desk", model, tools: [refund] }), "Go.", {
+      agentId: "a",
+    });
+    expect(finalOutput).toBe("a");
+    expect(asked).toEqual([{ id: "a" }]);
+  });
+
+  it("leave what was said so far in the session once, however often the run is repeated", async () => {
+    const { agent, runner, storage } = desk();
+    await using session = new PersistenceSession({ storage, sessionId: "talk" });
+    await runner.run(agent, "Refund.", { agentId: "a", session });
+    await runner.resume(agent, { agentId: "a", session });
+    const [request] = await runner.agent("a").getRequests();
+    await runner.agent("a").answer(request?.requestId ?? "", { approved: true });
+    await runner.resume(agent, { agentId: "a", session });
+    const kinds = async () => (await session.getItems()).map((item) => item.type ?? "message");
+    const expected = [
+      "message",
+      "function_call",
+      "function_call",
+      "function_call_result",
+      "function_call_result",
+      "message",
+    ];
+    expect(await kinds()).toEqual(expected);
+    await runner.resume(agent, { agentId: "a", session });
+    expect(await kinds()).toEqual(expected);
+  });
+});

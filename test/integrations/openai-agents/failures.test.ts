@@ -1,0 +1,179 @@
+import { Agent, type RunConfig, run, Runner, tool } from "@openai/agents-core";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  InMemoryPersistenceStorageProvider,
+  InvalidInputError,
+  RunNotOpenError,
+  ToolCallInDoubtError,
+  UnfinishedRunError,
+} from "../../../src/index.ts";
+import { DurableRunner, type DurableRunnerOptions } from "../../../src/openai-agents.ts";
+import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
+
+type Settings = Partial<DurableRunnerOptions>;
+
+/** One order is refunded; `execute` says what happens. */
+function desk(execute: () => unknown, settings: Settings = {}) {
+  const refund = tool({
+    name: "refund",
+    description: "Refunds.",
+    parameters: z.object({ id: z.string() }),
+    execute: async () => execute(),
+  });
+  const model = new FakeModel((items) => {
+    const results = resultsIn(items);
+    return results.length === 0 ? [calls("refund", { id: "7" })] : [says(results.join())];
+  });
+  const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider(), ...settings });
+  return { runner, model, agent: new Agent({ name: "desk", model, tools: [refund] }) };
+}
+
+/** A run that is aborted within its first call: like a crash, but for the time. */
+async function cutOff({ runner, agent }: ReturnType<typeof desk>, aborting: { abort?: () => void }): Promise<void> {
+  const controller = new AbortController();
+  aborting.abort = () => controller.abort(new Error("cut off"));
+  await expect(runner.run(agent, "Refund.", { agentId: "a", signal: controller.signal })).rejects.toThrow("cut off");
+}
+
+describe("what goes wrong in a run", () => {
+  it("is told to the model as the SDK tells it, when a tool throws", async () => {
+    const own = desk(() => {
+      throw new Error("secret");
+    });
+    const { finalOutput } = await own.runner.run(own.agent, "Refund.", { agentId: "a" });
+    expect(finalOutput).toBe((await run(own.agent, "Refund.")).finalOutput);
+  });
+
+  it("never reaches the model when it is ours: a call in doubt rejects the run", async () => {
+    const aborting: { abort?: () => void } = {};
+    const own = desk(
+      () => {
+        aborting.abort?.();
+        return new Promise(() => {});
+      },
+      { abortGraceMs: 0 },
+    );
+    await cutOff(own, aborting);
+    await expect(own.runner.resume(own.agent, { agentId: "a" })).rejects.toThrow(ToolCallInDoubtError);
+    await expect(
+      own.runner.run(own.agent, "Refund.", { agentId: "a", stream: true }).then((s) => s.completed),
+    ).rejects.toThrow(ToolCallInDoubtError);
+    expect(own.model.requests).toHaveLength(1);
+    const [doubt] = await own.runner.agent("a").getToolCallsInDoubt();
+    await own.runner.agent("a").settleToolCall(doubt?.toolCallId ?? "", { error: "it did not arrive" });
+    expect((await own.runner.resume(own.agent, { agentId: "a" })).finalOutput).toBe("it did not arrive");
+  });
+
+  it("never reaches the model from within an agent that is a tool", async () => {
+    const aborting: { abort?: () => void } = {};
+    const inner = desk(
+      () => {
+        aborting.abort?.();
+        return new Promise(() => {});
+      },
+      { abortGraceMs: 0 },
+    );
+    const outer = new FakeModel((items) => {
+      const results = resultsIn(items);
+      return results.length === 0 ? [calls("ask", { input: "Refund." })] : [says(results.join())];
+    });
+    const agent = new Agent({
+      name: "outer",
+      model: outer,
+      tools: [inner.agent.asTool({ toolName: "ask", toolDescription: "" })],
+    });
+    await cutOff({ ...inner, agent }, aborting);
+    await expect(inner.runner.resume(agent, { agentId: "a" })).rejects.toThrow(ToolCallInDoubtError);
+    expect([outer.requests.length, inner.model.requests.length]).toEqual([1, 1]);
+  });
+
+  it("takes no place when a model request fails: a resume gets the recorded answers, and asks again what failed", async () => {
+    let isDown = true;
+    let made = 0;
+    const own = desk(() => `refund ${++made}`);
+    const { agent } = own;
+    const model = new FakeModel((items) => {
+      if (resultsIn(items).length === 0) return [calls("refund", { id: "7" })];
+      return isDown ? new Error("overloaded") : [says(resultsIn(items).join())];
+    });
+    agent.model = model;
+    await expect(own.runner.run(agent, "Refund.", { agentId: "a" })).rejects.toThrow("overloaded");
+    isDown = false;
+    const { finalOutput } = await own.runner.resume(agent, { agentId: "a" });
+    expect(finalOutput).toBe("refund 1");
+    expect(model.requests).toHaveLength(3);
+  });
+
+  it("is refused before anything changes when what is given is wrong", async () => {
+    const { runner, agent, model } = desk(() => "done");
+    const { state } = await run(agent, "Refund.");
+    const requests = model.requests.length;
+    const refused = [
+      () => runner.run(agent, state as never, { agentId: "a" }),
+      () => runner.run(agent, 7 as never, { agentId: "a" }),
+      () => runner.run(agent, "Refund.", {} as never),
+    ];
+    for (const attempt of refused) await expect(attempt()).rejects.toThrow(InvalidInputError);
+    expect(() => new DurableRunner({ storage: 7 as never })).toThrow(InvalidInputError);
+    const tools = { refund: { effect: "readonly" } } as never;
+    expect(() => new DurableRunner({ storage: new InMemoryPersistenceStorageProvider(), tools })).toThrow(
+      InvalidInputError,
+    );
+    await expect(runner.resume(agent, { agentId: "a" })).rejects.toThrow(RunNotOpenError);
+    expect(model.requests).toHaveLength(requests);
+  });
+
+  it("keeps an unfinished run from being overwritten by another", async () => {
+    const own = desk(() => "done");
+    own.agent.model = new FakeModel(() => new Error("overloaded"));
+    await expect(own.runner.run(own.agent, "Refund.", { agentId: "a" })).rejects.toThrow("overloaded");
+    await expect(own.runner.run(own.agent, "Something else.", { agentId: "a" })).rejects.toThrow(UnfinishedRunError);
+    const listed: unknown[] = [];
+    for await (const found of own.runner.unfinished({ includeFailed: true })) listed.push(found);
+    expect(listed).toMatchObject([{ agentId: "a", status: "failed" }]);
+  });
+
+  it("rolls back what a tool did, by the inverse of its settings", async () => {
+    const undone: unknown[] = [];
+    const tools = {
+      refund: { rollback: (input: { id: string }, { output }: { output: unknown }) => undone.push([input.id, output]) },
+    };
+    const { runner, agent } = desk(() => "refund-1", { tools });
+    await runner.run(agent, "Refund.", { agentId: "a" });
+    const [oldest] = await runner.agent("a").getCheckpoints();
+    const report = await runner.agent("a").rollbackToCheckpoint(oldest?.checkpointId ?? "");
+    expect(report.reverted).toHaveLength(1);
+    expect(undone).toEqual([["7", "refund-1"]]);
+  });
+});
+
+describe("code beside the loop", () => {
+  it("may run agents without their answers being taken for those of the run", async () => {
+    const judge = new Agent({ name: "judge", model: new FakeModel(() => [says("fine")]) });
+    const inputGuardrails: RunConfig["inputGuardrails"] = [
+      {
+        name: "judge",
+        runInParallel: true,
+        execute: async () => {
+          const { finalOutput } = await run(judge, "Is it fine?");
+          return { outputInfo: finalOutput, tripwireTriggered: false };
+        },
+      },
+    ];
+    const { runner, agent } = desk(() => "done", { config: { inputGuardrails } });
+    agent.inputGuardrails = inputGuardrails;
+    const first = await runner.run(agent, "Refund.", { agentId: "a", runId: "r" });
+    expect(first.finalOutput).toBe("done");
+    const again = await runner.run(agent, "Refund.", { agentId: "a", runId: "r" });
+    expect(again.finalOutput).toBe("done");
+    expect(again.rawResponses).toEqual(first.rawResponses);
+  });
+
+  it("leaves runs of others alone", async () => {
+    const { agent, model } = desk(() => "done");
+    const { finalOutput } = await new Runner().run(agent, "Refund.");
+    expect(finalOutput).toBe("done");
+    expect(model.requests).toHaveLength(2);
+  });
+});

@@ -1,0 +1,41 @@
+import { Agent, tool } from "@openai/agents-core";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
+import { DurableRunner } from "../../../src/openai-agents.ts";
+import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
+
+function desk(refunds: string[] = []) {
+  const refund = tool({
+    name: "refund",
+    description: "Refunds.",
+    parameters: z.object({ id: z.string() }),
+    execute: async ({ id }) => {
+      refunds.push(id);
+      return `refunded ${id}`;
+    },
+  });
+  const model = new FakeModel((items) => {
+    const results = resultsIn(items);
+    return results.length < 2 ? [calls("refund", { id: `order-${results.length + 1}` })] : [says(results.join(", "))];
+  });
+  return { model, agent: new Agent({ name: "desk", instructions: "Refund.", model, tools: [refund] }), refunds };
+}
+
+describe("a run of an agent of OpenAI Agents", () => {
+  it("has the result of the SDK, and replays it when it is asked for again", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const runner = new DurableRunner({ storage });
+    const { agent, model, refunds } = desk();
+    const result = await runner.run(agent, "Refund both.", { agentId: "desk-1", runId: "first" });
+    expect(result.finalOutput).toBe("refunded order-1, refunded order-2");
+    expect(refunds).toEqual(["order-1", "order-2"]);
+    const again = await runner.run(agent, "Refund both.", { agentId: "desk-1", runId: "first" });
+    expect(again.finalOutput).toBe(result.finalOutput);
+    expect(again.history).toEqual(result.history);
+    expect(again.rawResponses).toEqual(result.rawResponses);
+    expect(result.lastAgent).toBe(agent);
+    expect(refunds).toHaveLength(2);
+    expect(model.requests).toHaveLength(3);
+  });
+});
