@@ -5,6 +5,7 @@ import { agentSummary } from "../journal/agentSummary.ts";
 import { NotSupportedError } from "../errors/storage/NotSupportedError.ts";
 import { listSummaries } from "../storage/listSummaries.ts";
 import { readHead } from "../storage/readHead.ts";
+import { assertOfAgent } from "../storage/readEntries.ts";
 import { isAboutOneAgent, unreadable, unreadableSummary } from "../storage/unreadableSummary.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { processOwner } from "../storage/processOwner.ts";
@@ -123,6 +124,7 @@ export class PersistenceFeature {
    * Deletes an agent and all its data. Its id is free again; an earlier owner cannot bring the agent back.
    *
    * @throws AgentBusyError while the agent runs.
+   * @throws WrongShapeError for the log of a graph thread or a session.
    * @throws PruningNotSupportedError for a three-method provider.
    */
   async deleteAgent(agentId: string): Promise<void> {
@@ -234,9 +236,19 @@ function unreadableOf({ agentId, data }: AgentSummary): UnfinishedRun {
   return { agentId, status: unreadable, code: String(code), reason: String(message) };
 }
 
+/** What is damaged may be deleted. @throws WrongShapeError for a log that is no agent's. */
+async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<void> {
+  try {
+    for await (const entry of log.read(agentId, { sinceSnapshot: true })) return assertOfAgent(agentId, entry);
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+  }
+}
+
 async function drop(log: RecordLog, agentId: string): Promise<void> {
   const owned = await log.open(agentId, processOwner());
   try {
+    await assertAgentOrDamaged(log, agentId);
     await owned.drop();
   } finally {
     await owned.release();

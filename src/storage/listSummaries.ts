@@ -4,8 +4,18 @@ import type { AgentSummary, ListOptions, RecordLog } from "./RecordLog.ts";
 import { compareSummaries, isSelected } from "./selectSummaries.ts";
 import { isAboutOneAgent } from "./unreadableSummary.ts";
 
-/** What a log lists under all options, also where it does not select by all of them itself. */
+/** What the `order` of every log begins with that is no agent's. That of no agent does, and none comes behind it. */
+export const orderBehindAgents = "~~";
+
+/** The agents that a storage lists under all options, also where it does not select by all of them itself. */
 export async function* listSummaries(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
+  for await (const summary of listLogs(log, options)) {
+    if (summary.order.startsWith(orderBehindAgents)) return;
+    yield summary;
+  }
+}
+
+async function* listLogs(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
   if (log.capabilities.narrows) return yield* log.list(options);
   const { limit = Infinity, free } = options;
   let left = limit;

@@ -8,6 +8,7 @@ import { initialStatus, statusAfter } from "../checkpoint/state/StatusState.ts";
 import { includesText } from "../internal/bytes.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { Pace } from "../internal/Pace.ts";
+import { assertOfAgent } from "../storage/readEntries.ts";
 import type { CopiedLog } from "./keptLines.ts";
 
 /** What has to be known of a log before its lines are exported. */
@@ -23,7 +24,11 @@ export interface LogSurvey {
 /** A line without any of them is not parsed. A search is as fast as their first character is rare. */
 const marks = [':"custody"', ':"origin"', ':"pruned"'].map((text) => new TextEncoder().encode(text));
 
-/** Goes over the lines of a log, which the log verifies, and parses the few that matter. */
+/**
+ * Goes over the lines of a log, which the log verifies, and parses the few that matter.
+ *
+ * @throws WrongShapeError when the log is no agent's.
+ */
 export async function surveyLog(
   log: Pick<CopiedLog, "lines">,
   agentId: string,
@@ -33,6 +38,7 @@ export async function surveyLog(
   const marked: Entry[] = [];
   let last: Uint8Array | undefined;
   for await (const line of log.lines(agentId, options)) {
+    if (last === undefined) assertOfAgent(agentId, entryOf(line, sha256) ?? { records: [] });
     await pace.after(line.length);
     const entry = marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
     if (entry) marked.push(entry);

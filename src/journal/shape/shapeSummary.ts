@@ -1,3 +1,4 @@
+import { orderBehindAgents } from "../../storage/listSummaries.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { logIdOf } from "./LogShape.ts";
 
@@ -17,7 +18,7 @@ export function shapeSummary(
   return {
     agentId,
     status: shape.name,
-    order: `${left} ${agentId}`,
+    order: `${orderBehindAgents}${left} ${agentId}`,
     requestIds: [],
     position: 0,
     createdAt: new Date(createdAt).toISOString(),

@@ -12,6 +12,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
+import { listSummaries } from "../../storage/listSummaries.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
@@ -184,7 +185,7 @@ async function agentIds(
 ): Promise<readonly string[]> {
   if (agentId !== undefined) return [agentId];
   const found: string[] = [];
-  for await (const summary of log.list()) if (mayBeDue(summary, policy, now)) found.push(summary.agentId);
+  for await (const summary of listSummaries(log, {})) if (mayBeDue(summary, policy, now)) found.push(summary.agentId);
   return found;
 }
 

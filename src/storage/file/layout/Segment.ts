@@ -23,6 +23,8 @@ export interface Segment {
   readonly carried: LineRange;
   /** Lines that its owner appended. */
   readonly appended: LineRange;
+  /** True when the first of the lines that its owner appended are left out. */
+  readonly cut?: true;
 }
 
 export const lineBreak = 10;
@@ -60,7 +62,8 @@ export function* linesBackwards(
   }
 }
 
-const openMark = Buffer.from('\n{"open":');
+/** What the line of an `open` begins with, and the line break before it. */
+export const openMark = Buffer.from('\n{"open":');
 const statedFormat = /^\{"claim":\{"format":([0-9]{1,9})[,}]/;
 
 /** Finds claim, carried lines, `open` and appended lines; decodes no entry. A claim is born whole: a bad one is damage. */

@@ -3,6 +3,7 @@ import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { TornTail } from "../../../checkpoint/format/TornTail.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, highestGeneration, segmentGenerations } from "../layout/AgentFolder.ts";
+import { cutSegment } from "./cutSegment.ts";
 import { lineNumberAt, type LineRange, linesBackwards, parseSegment, type Segment } from "../layout/Segment.ts";
 import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
@@ -20,6 +21,8 @@ export interface LoadOptions {
   readonly below?: { readonly generation: number; readonly known: ChainLink | undefined };
   /** Called with each part from the newest to the oldest; older ones are read while it returns true. Default: never. */
   readonly needsOlder?: (part: LogPart) => boolean;
+  /** The position from which on lines are needed of the newest segment: what comes before may be left out. Default: all. */
+  readonly after?: number;
 }
 
 /**
@@ -47,20 +50,23 @@ export class LogLoader {
     throw new CorruptLogError(this.#folder.agentId, { file: this.#folder.segment(missing) }, "the segment is missing");
   }
 
-  /** One segment; `undefined` when it is not there. */
-  async segment(generation: number): Promise<Segment | undefined> {
+  /** One segment; `undefined` when it is not there. @param after what is needed of it: see {@link LoadOptions}. */
+  async segment(generation: number, after = 0): Promise<Segment | undefined> {
+    const { disk, sha256 } = this.#reading;
     const path = this.#folder.segment(generation);
-    const bytes = await this.#reading.disk.readFile(path);
-    return bytes && parseSegment(this.#folder.agentId, generation, path, bytes, this.#reading.sha256);
+    const cut = after > 0 ? await cutSegment(disk, path, after) : undefined;
+    const bytes = cut ?? (await disk.readFile(path));
+    const segment = bytes && parseSegment(this.#folder.agentId, generation, path, bytes, sha256);
+    return segment && cut ? { ...segment, cut: true } : segment;
   }
 
   /** The image, or the generation of a segment that is missing. */
-  async #attempt({ below, needsOlder = () => false }: LoadOptions): Promise<LoadedLog | number> {
+  async #attempt({ below, needsOlder = () => false, after }: LoadOptions): Promise<LoadedLog | number> {
     const voids: Segment[] = [];
     // What is known of the end is read before the log, which only grows.
     const { generations, known } = await this.#listed(below);
     for (const generation of generations) {
-      const segment = await this.segment(generation);
+      const segment = await this.segment(generation, after);
       if (segment === undefined) return generation;
       if (segment.open !== undefined) return this.#imageOf(segment, voids, known, needsOlder);
       voids.push(segment);

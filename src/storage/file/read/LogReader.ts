@@ -1,6 +1,7 @@
 import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
+import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import { Pace } from "../../../internal/Pace.ts";
@@ -28,12 +29,26 @@ export class LogReader {
     this.#reading = reading;
   }
 
-  /** Entries, oldest first, each verified and linked to the one before. */
-  async read({
-    after = 0,
-    upTo = Number.POSITIVE_INFINITY,
-    sinceSnapshot = false,
-  }: ReadOptions): Promise<Iterable<Entry>> {
+  /** Entries, oldest first, each verified and linked to the one before. Of a long segment only the end is read, if that is enough. */
+  async read(options: ReadOptions): Promise<Iterable<Entry>> {
+    const { after = 0 } = options;
+    return (after > 0 ? await this.#readEnd(options, after) : undefined) ?? this.#read(options);
+  }
+
+  /** `undefined`: read all of it, which tells what is damaged and where. */
+  async #readEnd(options: ReadOptions, after: number): Promise<Iterable<Entry> | undefined> {
+    try {
+      return [...(await this.#read(options, after))];
+    } catch (error) {
+      if (error instanceof CorruptLogError) return undefined;
+      throw error;
+    }
+  }
+
+  async #read(
+    { after = 0, upTo = Number.POSITIVE_INFINITY, sinceSnapshot = false }: ReadOptions,
+    neededAfter = 0,
+  ): Promise<Iterable<Entry>> {
     let begin: { readonly part: LogPart; readonly start: number } | undefined;
     const needsOlder = (part: LogPart): boolean => {
       const snapshot = sinceSnapshot ? this.#snapshotStart(part, upTo) : undefined;
@@ -42,7 +57,7 @@ export class LogReader {
       begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
       return false;
     };
-    const image = await this.#loader.load({ needsOlder });
+    const image = await this.#loader.load({ needsOlder, after: neededAfter });
     return this.#after(after, this.#follow(image, begin, upTo));
   }
 
