@@ -10,7 +10,7 @@ const resultFile = process.env["TEST_RESULT_FILE"];
 
 /** These replace a module of `src`, which no other file may see. */
 const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
-const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts"];
+const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts", "test/timeline/buildPage.ts"];
 const exclude = ["**/node_modules/**", ...replacingModules];
 const include = soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
 

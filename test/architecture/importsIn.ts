@@ -11,7 +11,7 @@ function sourcesIn(folder: string, below = ""): string[] {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const path = join(below, entry.name);
     if (entry.isDirectory()) return entry.name === "node_modules" ? [] : sourcesIn(folder, path);
-    return entry.name.endsWith(".ts") ? [path] : [];
+    return /\.tsx?$/.test(entry.name) ? [path] : [];
   });
 }
 

@@ -1,0 +1,3 @@
+export { timelinePage } from "./timeline/timelinePage.ts";
+export { serveTimeline, type ServeTimelineOptions, type TimelineServer } from "./timeline/serveTimeline.ts";
+export type { TimelineOptions } from "./timeline/options/TimelineOptions.ts";

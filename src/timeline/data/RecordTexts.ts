@@ -1,0 +1,52 @@
+import type { EntryView } from "../../inspect/view/EntryView.ts";
+import type { ShownTexts } from "./ShownTexts.ts";
+
+/** The raw records of a log as text, read along with its steps. */
+export class RecordTexts {
+  readonly #entries: AsyncIterator<EntryView> | undefined;
+  readonly #texts: ShownTexts;
+  /** Read already, and behind the last step. */
+  #next: EntryView | undefined;
+  #isOver = false;
+  /** Of the newest append that was read. */
+  #newest: { readonly position: number; readonly texts: readonly string[] } | undefined;
+
+  /** @param entries absent: records are left out. */
+  constructor(entries: AsyncIterable<EntryView> | undefined, texts: ShownTexts) {
+    this.#entries = entries?.[Symbol.asyncIterator]();
+    this.#texts = texts;
+  }
+
+  /** The records that no step before got, up to a position. Steps that end in one append all get its records. */
+  async upTo(position: number): Promise<readonly string[]> {
+    const texts: string[] = [];
+    if (this.#newest?.position === position) return this.#newest.texts;
+    for (let entry = await this.#peek(); entry && entry.position <= position; entry = await this.#peek()) {
+      this.#next = undefined;
+      this.#newest = { position: entry.position, texts: this.#textsOf(entry) };
+      texts.push(...this.#newest.texts);
+    }
+    return texts;
+  }
+
+  #textsOf({ position, generation, records }: EntryView): readonly string[] {
+    return records.map((record) => this.#texts.plain({ position, generation, ...record }, ["records"]));
+  }
+
+  async close(): Promise<void> {
+    await this.#entries?.return?.();
+  }
+
+  /** Damage ends the records: the page says so in a row of its own. */
+  async #peek(): Promise<EntryView | undefined> {
+    if (this.#next !== undefined || this.#isOver || this.#entries === undefined) return this.#next;
+    try {
+      const { value, done } = await this.#entries.next();
+      this.#isOver = done === true;
+      if (!this.#isOver) this.#next = value as EntryView;
+    } catch {
+      this.#isOver = true;
+    }
+    return this.#next;
+  }
+}

@@ -1,0 +1,117 @@
+import type { AgentInspector } from "../../inspect/AgentInspector.ts";
+import type { AgentView } from "../../inspect/view/AgentView.ts";
+import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
+import type { Redaction } from "../options/Redaction.ts";
+import { FileTexts } from "./FileTexts.ts";
+import { RecordTexts } from "./RecordTexts.ts";
+import { ShownTexts } from "./ShownTexts.ts";
+import type { TimelineAgent, TimelineDamage, TimelineItem } from "./TimelineData.ts";
+import { timelineMark } from "./timelineMark.ts";
+import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
+
+/** How many steps are read at once. */
+const pageOfSteps = 250;
+
+/** Reads what a page shows of an agent, in one pass and a page of steps at a time. */
+export class TimelineReader {
+  readonly #inspector: AgentInspector;
+  readonly #agentId: string;
+  readonly #last: number | undefined;
+  readonly #redaction: Redaction;
+  readonly #texts: ShownTexts;
+  /** Checkpoints that are on the page. */
+  #shown = 0;
+
+  constructor(inspector: AgentInspector, agentId: string, options: TimelineOptions) {
+    this.#inspector = inspector;
+    this.#agentId = agentId;
+    this.#last = options.last;
+    this.#redaction = redactionOf(options);
+    this.#texts = new ShownTexts(this.#redaction);
+  }
+
+  /** @throws InvalidInputError if there is no such agent. */
+  async view(): Promise<AgentView> {
+    const view = await this.#inspector.agent(this.#agentId);
+    if (view !== undefined) return view;
+    throw new InvalidInputError("agentId", [{ path: "", expected: `the storage has no agent "${this.#agentId}"` }]);
+  }
+
+  async *items(): AsyncGenerator<TimelineItem, void> {
+    let records: RecordTexts | undefined;
+    try {
+      for await (const page of this.#pages()) {
+        records ??= this.#recordsFrom(page);
+        yield* this.#itemsOf(page, records);
+        if (page.after === undefined) yield* page.damage.map(damageItem);
+      }
+    } finally {
+      await records?.close();
+    }
+  }
+
+  async *#itemsOf({ steps }: StepsPage, records: RecordTexts): AsyncGenerator<TimelineItem, void> {
+    for (const [index, step] of steps.entries()) {
+      if (isToldElsewhere(step, steps[index + 1])) continue;
+      if ("checkpoint" in step) this.#shown += 1;
+      yield await this.#itemOf(step, await records.upTo(step.position));
+    }
+  }
+
+  /** What the top of the page says. Ask once the items are read: what they hide is counted. */
+  async agent(): Promise<TimelineAgent> {
+    const { agentId, status, reason, head, model, counts } = await this.view();
+    return withoutUndefined({
+      id: agentId,
+      status,
+      reason: reason === undefined ? undefined : this.#texts.text(reason),
+      head: head && keyOfCheckpoint(head.checkpointId),
+      model,
+      checkpoints: counts.checkpoints,
+      left: this.#last === undefined ? 0 : Math.max(0, counts.checkpoints - this.#shown),
+      hidden: this.#redaction.hidden,
+      at: Date.now(),
+    });
+  }
+
+  async *#pages(): AsyncGenerator<StepsPage, void> {
+    if (this.#last !== undefined) {
+      yield await this.#inspector.steps(this.#agentId, { limit: this.#last });
+      return;
+    }
+    for (let after: number | undefined = -1; after !== undefined;) {
+      const page: StepsPage = await this.#inspector.steps(this.#agentId, { after, limit: pageOfSteps });
+      after = page.after;
+      yield page;
+    }
+  }
+
+  #recordsFrom({ steps }: StepsPage): RecordTexts {
+    const after = this.#last === undefined ? 0 : (steps[0]?.position ?? 1) - 1;
+    const entries = this.#redaction.hasPaths ? undefined : this.#inspector.records(this.#agentId, { after });
+    return new RecordTexts(entries, this.#texts);
+  }
+
+  async #itemOf(step: StepView, records: readonly string[]): Promise<TimelineItem> {
+    const texts = this.#texts;
+    if (step.kind === "visit") {
+      const files = await new FileTexts(this.#inspector, this.#agentId, texts).of(step.files);
+      return visitStep(step, { texts, files, records });
+    }
+    if (step.kind === "begin" || step.kind === "move") return pointStep(step, { texts, files: [], records });
+    return timelineMark(step, texts, records);
+  }
+}
+
+/** The beginning of the first line of a run says all that the run itself does, and steps say that an agent goes on. */
+function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
+  if (step.kind === "status") return step.status === "in_progress" || step.status === "queued";
+  return step.kind === "run" && next?.kind === "begin" && next.runId === step.run.runId;
+}
+
+function damageItem({ message }: StepsPage["damage"][number], index: number): TimelineDamage {
+  return { kind: "damage", key: `damage ${index}`, text: message };
+}

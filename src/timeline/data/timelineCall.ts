@@ -1,0 +1,81 @@
+import type { CallView } from "../../inspect/view/CallView.ts";
+import type { RequestView } from "../../inspect/view/RequestView.ts";
+import type { ShownTexts } from "./ShownTexts.ts";
+import type { CallState, TimelineCall, TimelineWait } from "./TimelineData.ts";
+
+/** A tool call as a page shows it. */
+export function timelineCall(call: CallView, texts: ShownTexts): TimelineCall {
+  const { toolCallId, tool, effect, input, output, error } = call;
+  const result = error === undefined ? output && texts.of(output, [tool, "output"]) : texts.text(error);
+  const note = noteOf(call);
+  return {
+    id: toolCallId,
+    tool,
+    state: stateOf(call),
+    effect,
+    input: texts.of(input, [tool, "input"]),
+    ...(result === undefined ? {} : { output: result }),
+    ...(note === "" ? {} : { note }),
+  };
+}
+
+function stateOf({ state, undo }: CallView): CallState {
+  if (undo === "reverted") return "reverted";
+  switch (state) {
+    case "interrupted":
+    case "to_repeat":
+      return "cut";
+    case "unknown":
+      return "in_doubt";
+    case "succeeded":
+    case "lost":
+      return undo === "irreversible" || undo === "left" ? "irreversible" : "succeeded";
+    case "moved":
+      return "succeeded";
+    default:
+      return state;
+  }
+}
+
+const notes: Readonly<Partial<Record<CallView["state"] | CallView["undo"], string>>> = {
+  interrupted: "began and did not end",
+  to_repeat: "is made again",
+  unknown: "settled as not known",
+  lost: "its output could not be stored",
+  moved: "moved the run",
+  reverting: "its inverse has begun",
+  left: "its effect was left",
+  with_files: "is taken back with its files",
+};
+
+function noteOf({ state, undo, undoError, settledBy, within }: CallView): string {
+  const failure = undo === "failed" ? "its inverse failed" : notes[undo];
+  const settled = settledBy === undefined ? undefined : `settled by ${settledBy}`;
+  const inside = within === undefined ? undefined : `within ${within}`;
+  return [notes[state], failure, undoError, settled, inside].filter((part) => part !== undefined).join(", ");
+}
+
+/** A question to somebody outside, with its answer. */
+export function timelineWait(request: RequestView, texts: ShownTexts): TimelineWait {
+  const { requestId, kind, state, prompt, call, answer, rejection, by } = request;
+  const reply = rejection === undefined ? answer && texts.of(answer, ["answer"]) : texts.text(rejection);
+  const input = call === undefined ? "" : `\n${texts.of(call.input, [call.tool, "input"])}`;
+  const asked = timeOf(request.askedAt);
+  const answered = timeOf(request.answeredAt);
+  return {
+    id: requestId,
+    asked: texts.of(prompt, ["prompt"]) + input,
+    what: kind === "approval" ? `Approve ${call?.tool ?? "a call"}?` : "Asks:",
+    state,
+    ...(asked === undefined ? {} : { askedAt: asked }),
+    ...(answered === undefined ? {} : { answeredAt: answered }),
+    ...(reply === undefined ? {} : { answer: reply }),
+    ...(by === undefined ? {} : { by: texts.text(by) }),
+  };
+}
+
+/** A time in milliseconds since 1970. What is no time is absent. */
+export function timeOf(text: string | undefined): number | undefined {
+  const time = Date.parse(text ?? "");
+  return Number.isNaN(time) ? undefined : time;
+}

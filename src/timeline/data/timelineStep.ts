@@ -1,0 +1,126 @@
+import type { CheckpointView } from "../../inspect/view/CheckpointView.ts";
+import type { LineView } from "../../inspect/view/LineView.ts";
+import type { BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { ShownTexts } from "./ShownTexts.ts";
+import { timelineCall, timelineWait, timeOf } from "./timelineCall.ts";
+import type { TimelineCall, TimelineChanges, TimelineFile, TimelineStep } from "./TimelineData.ts";
+
+/** What a step needs besides its view. */
+export interface StepContents {
+  readonly texts: ShownTexts;
+  readonly files: readonly TimelineFile[];
+  readonly records: readonly string[];
+}
+
+/** The key of the step that ended with a checkpoint. */
+export function keyOfCheckpoint(checkpointId: string): string {
+  return `checkpoint ${checkpointId}`;
+}
+
+/** A visit of a node as a page shows it. */
+export function visitStep(visit: VisitStep, contents: StepContents): TimelineStep {
+  const { checkpoint, node, state, answers, calls, requests, output } = visit;
+  const { texts, files } = contents;
+  const from = checkpoint === undefined ? visit.fromId : checkpoint.parentId;
+  const said = answers.map(({ message, finish, usage, failures }) =>
+    withoutUndefined({
+      text: texts.answer(message),
+      finish,
+      tokens: usage?.totalTokens,
+      failed: failures.map((failure) => texts.text(failure.message)),
+    }),
+  );
+  return withoutUndefined({
+    ...baseOf(visit, contents),
+    key: checkpoint === undefined ? `visit ${visit.order}` : keyOfCheckpoint(checkpoint.checkpointId),
+    parent: from === undefined ? undefined : keyOfCheckpoint(from),
+    run: visit.runId,
+    node,
+    open: checkpoint === undefined && state !== "ended" ? state : undefined,
+    answers: said,
+    calls: groupsOf(calls.map((call) => [call.group, timelineCall(call, texts)])),
+    waits: requests.map((request) => timelineWait(request, texts)),
+    changes: { ...changesOf(visit.changes, texts), ...(output && { input: texts.of(output, ["input"]) }), files },
+  });
+}
+
+/** The beginning of a line, or the point that an agent was brought to. */
+export function pointStep(step: BeginStep | MoveStep, contents: StepContents): TimelineStep {
+  const { checkpoint, changes } = step;
+  const { parentId, checkpointId } = checkpoint;
+  const { texts, files } = contents;
+  const begins = step.kind === "begin";
+  return withoutUndefined({
+    ...baseOf(step, contents),
+    key: keyOfCheckpoint(checkpointId),
+    parent: parentId === undefined ? undefined : keyOfCheckpoint(parentId),
+    run: checkpoint.runId,
+    begins: begins ? (true as const) : undefined,
+    move: begins ? undefined : step.move,
+    answers: [],
+    calls: [],
+    waits: [],
+    changes: { ...changesOf(changes, texts), ...(begins && { input: texts.of(step.output, ["input"]) }), files },
+  });
+}
+
+type BaseView = Pick<VisitStep, "lane" | "line" | "at"> & { readonly checkpoint?: CheckpointView };
+
+function baseOf({ lane, line, at, checkpoint }: BaseView, { texts, records }: StepContents) {
+  return withoutUndefined({
+    kind: "step" as const,
+    lane: String(lane),
+    branch: lineName(line),
+    at: timeOf(checkpoint?.at ?? at),
+    records,
+    ...(checkpoint && factsOf(checkpoint, texts)),
+  });
+}
+
+function factsOf(checkpoint: CheckpointView, texts: ShownTexts) {
+  const { checkpointId, name, version, node, status, by, reason, summary, usage, iteration, isLeft } = checkpoint;
+  const joins = checkpoint.otherParentIds?.map(keyOfCheckpoint);
+  return {
+    checkpoint: checkpointId,
+    name,
+    version,
+    next: node,
+    ended: status === "in_progress" ? undefined : status,
+    by: by === undefined ? undefined : texts.text(by),
+    reason: reason === undefined ? undefined : texts.text(reason),
+    summary: summary === undefined ? undefined : texts.text(summary),
+    tokens: usage?.totalTokens,
+    iteration,
+    reverted: isLeft ? (true as const) : undefined,
+    joins,
+  };
+}
+
+function lineName({ branch, agentPath }: LineView): string | undefined {
+  const names = [...agentPath, ...(branch === undefined ? [] : [branch])];
+  return names.length === 0 ? undefined : names.join(" / ");
+}
+
+function groupsOf(calls: readonly (readonly [group: number, call: TimelineCall])[]): TimelineCall[][] {
+  const groups = new Map<number, TimelineCall[]>();
+  for (const [group, call] of calls) groups.set(group, [...(groups.get(group) ?? []), call]);
+  return [...groups.values()];
+}
+
+function changesOf({ messages, storage, settings }: ChangesView, texts: ShownTexts): Omit<TimelineChanges, "files"> {
+  const set = Object.entries(storage.set).map(([key, value]) => [key, texts.of(value, ["storage", key])] as const);
+  const deleted = storage.deleted.map((key) => [key, null] as const);
+  const { model, parameters, tools } = settings ?? {};
+  const shown = parameters === undefined ? { model, tools } : { model, parameters: plainOf(parameters), tools };
+  return {
+    messages: messages.added.map((message) => texts.message(message)),
+    removed: messages.removed,
+    storage: Object.fromEntries([...set, ...deleted]),
+    ...(settings && { settings: texts.plain(shown, ["settings"]) }),
+  };
+}
+
+function plainOf(shown: NonNullable<NonNullable<ChangesView["settings"]>["parameters"]>): unknown {
+  return "unreadable" in shown ? shown.unreadable.message : shown.value;
+}

@@ -1,0 +1,25 @@
+const units: readonly (readonly [milliseconds: number, name: string])[] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+  [1_000, "s"],
+];
+
+/** A stretch of time in its two largest units, such as `2 h 14 min`. */
+export function durationText(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  const index = units.findIndex(([length]) => milliseconds >= length);
+  const [length, name] = units[index] ?? [1_000, "s"];
+  const [smaller, smallerName] = units[index + 1] ?? [0, ""];
+  const whole = Math.floor(milliseconds / length);
+  const rest = smaller === 0 ? 0 : Math.floor((milliseconds % length) / smaller);
+  return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${smallerName}`;
+}
+
+/** A size in the unit that fits. */
+export function sizeText(characters: number): string {
+  if (characters < 10_000) return `${characters.toLocaleString("en")} characters`;
+  return characters < 1_000_000
+    ? `${Math.round(characters / 1_000)} K characters`
+    : `${(characters / 1e6).toFixed(1)} M characters`;
+}

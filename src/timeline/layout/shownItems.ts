@@ -1,0 +1,92 @@
+import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
+import { statesOf, type StepState } from "./stepState.ts";
+
+/** What is to be seen. Empty parts ask for nothing. */
+export interface TimelineFilter {
+  readonly text: string;
+  readonly states: ReadonlySet<StepState>;
+  readonly tool: string;
+}
+
+/**
+ * The items that a filter lets through. A step whose parent is left out follows the nearest step above that is not, so that
+ * the lines of the graph still lead where they led.
+ */
+export function shownItems(items: readonly TimelineItem[], filter: TimelineFilter): readonly TimelineItem[] {
+  const { text, states, tool } = filter;
+  if (text === "" && states.size === 0 && tool === "") return items;
+  const words = text.toLowerCase();
+  const shown = items.filter((item) => isShown(item, words, filter));
+  const keys = new Set(shown.map(({ key }) => key));
+  const parents = new Map(items.flatMap((item) => (item.kind === "step" ? [[item.key, item.parent] as const] : [])));
+  return shown.map((item) => (item.kind === "step" ? withShownParent(item, keys, parents) : item));
+}
+
+/** The tools that are called, in the order of the alphabet. */
+export function toolsIn(items: readonly TimelineItem[]): readonly string[] {
+  const names = items.flatMap((item) => (item.kind === "step" ? item.calls.flat().map(({ tool }) => tool) : []));
+  return [...new Set(names)].toSorted();
+}
+
+function isShown(item: TimelineItem, words: string, { states, tool }: TimelineFilter): boolean {
+  if (tool !== "" && !toolsOf(item).includes(tool)) return false;
+  if (states.size > 0 && ![...statesOf(item)].some((state) => states.has(state))) return false;
+  return words === "" || textOf(item).includes(words);
+}
+
+function toolsOf(item: TimelineItem): readonly string[] {
+  if (item.kind === "rollback") return item.calls.map(({ tool }) => tool);
+  return item.kind === "step" ? item.calls.flat().map(({ tool }) => tool) : [];
+}
+
+const texts = new WeakMap<TimelineItem, string>();
+
+/** All text of an item in lower case: made when it is first searched. */
+function textOf(item: TimelineItem): string {
+  let text = texts.get(item);
+  if (text === undefined) texts.set(item, (text = wordsOf(item).join("\n").toLowerCase()));
+  return text;
+}
+
+function wordsOf(item: TimelineItem): readonly string[] {
+  switch (item.kind) {
+    case "step":
+      return wordsOfStep(item);
+    case "run":
+      return [item.run, item.input];
+    case "rollback":
+      return ["rollback", ...item.calls.flatMap(({ id, tool, reason = "" }) => [id, tool, reason])];
+    case "owner":
+      return ["owner", item.process ?? ""];
+    case "note":
+      return [item.title, item.text ?? ""];
+    case "damage":
+      return ["damage", item.text];
+  }
+}
+
+function wordsOfStep(step: TimelineStep): readonly string[] {
+  const { checkpoint, name, node, next, branch, run, summary, answers, calls, waits, changes } = step;
+  const known = [checkpoint, name, node, next, branch, run, summary, changes.input, changes.settings];
+  return [
+    ...known.filter((text) => text !== undefined),
+    ...answers.map(({ text }) => text),
+    ...calls.flat().flatMap(({ id, tool, input, output = "", note = "" }) => [id, tool, input, output, note]),
+    ...waits.flatMap(({ asked, answer = "", by = "" }) => [asked, answer, by]),
+    ...changes.messages.flatMap(({ parts }) => parts.map(({ text }) => text)),
+    ...Object.entries(changes.storage).flatMap(([key, value]) => [key, value ?? ""]),
+    ...changes.files.map(({ path }) => path),
+  ];
+}
+
+function withShownParent(
+  step: TimelineStep,
+  keys: ReadonlySet<string>,
+  parents: ReadonlyMap<string, string | undefined>,
+): TimelineStep {
+  let parent = step.parent;
+  while (parent !== undefined && !keys.has(parent)) parent = parents.get(parent);
+  if (parent === step.parent) return step;
+  const { parent: _, ...rest } = step;
+  return parent === undefined ? rest : { ...rest, parent };
+}

@@ -1,0 +1,10 @@
+/** What is not on the page, so that a reader knows. */
+export interface HiddenValues {
+  /** Values that looked like a secret. */
+  readonly secrets: number;
+  /** Values at a path to redact. */
+  readonly redacted: number;
+  readonly paths: readonly string[];
+  /** Nothing was looked for. */
+  readonly off: boolean;
+}

@@ -1,0 +1,28 @@
+import type { ListedPage } from "../data/ListedPage.ts";
+import { dateText } from "./list/timeText.ts";
+
+/** The data of the page that lists agents. */
+export interface AgentListData {
+  readonly agents: readonly ListedPage[];
+}
+
+/** Every agent of a storage, each with the way to its page. */
+export function AgentList({ agents }: AgentListData) {
+  return (
+    <main class="agents">
+      <h1>Agents</h1>
+      {agents.length === 0 && <p class="empty">The storage has no agents.</p>}
+      <ul>
+        {agents.map(({ id, status, at, reason, url }) => (
+          <li>
+            <a href={url}>{id}</a>
+            <span class={`status ${status}`}>{status.replaceAll("_", " ")}</span>
+            <span class="reason">{reason}</span>
+            <span class="filler" />
+            {at !== "" && <time>{dateText(Date.parse(at))}</time>}
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
+}

@@ -1,0 +1,125 @@
+import { useState } from "preact/hooks";
+import type { TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
+import { stateAt, type StateAtStep } from "../../layout/stateAt.ts";
+import { Conversation } from "./Conversation.tsx";
+import { FilesPart, StoragePart } from "./StateParts.tsx";
+import { StepPart } from "./StepPart.tsx";
+import { titleOf } from "../list/StepRow.tsx";
+import { Tabs } from "./Tabs.tsx";
+import { TextBlock } from "./TextBlock.tsx";
+import { dateText } from "../list/timeText.ts";
+
+interface DetailsProps {
+  readonly step: TimelineStep;
+  readonly steps: ReadonlyMap<string, TimelineStep>;
+  readonly onCompare: () => void;
+  readonly onClose: () => void;
+}
+
+const tabs = ["Step", "Messages", "Input", "Storage", "Files", "Records"] as const;
+type TabName = (typeof tabs)[number];
+
+/** All about one step. */
+export function Details({ step, steps, onCompare, onClose }: DetailsProps) {
+  const [tab, setTab] = useState<TabName>("Step");
+  const state = stateAt(step, steps);
+  const counts = { Messages: state.messages.length, Storage: state.storage.size, Files: step.changes.files.length };
+  return (
+    <>
+      <DetailsHead title={titleOf(step)} item={step} onClose={onClose}>
+        <p class="facts">
+          {step.checkpoint !== undefined && <code>{step.checkpoint}</code>}
+          {step.version !== undefined && <span>{`version ${step.version}`}</span>}
+          {step.run !== undefined && <span>{`run ${step.run}`}</span>}
+          <button type="button" onClick={onCompare}>
+            Compare with…
+          </button>
+        </p>
+      </DetailsHead>
+      <Tabs label="Parts of the step" names={tabs} counts={counts} chosen={tab} onChoose={setTab}>
+        <TabContent key={`${step.key} ${tab}`} tab={tab} step={step} state={state} />
+      </Tabs>
+    </>
+  );
+}
+
+interface TabContentProps {
+  readonly tab: TabName;
+  readonly step: TimelineStep;
+  readonly state: StateAtStep;
+}
+
+function TabContent({ tab, step, state }: TabContentProps) {
+  switch (tab) {
+    case "Step":
+      return <StepPart step={step} />;
+    case "Messages":
+      return <Conversation messages={state.messages} added={state.added} />;
+    case "Input":
+      return <InputPart step={step} input={state.input} settings={state.settings} />;
+    case "Storage":
+      return <StoragePart storage={state.storage} changes={step.changes} />;
+    case "Files":
+      return <FilesPart files={step.changes.files} all={state.files} />;
+    case "Records":
+      return <Records records={step.records} />;
+  }
+}
+
+function InputPart({
+  step,
+  input,
+  settings,
+}: {
+  readonly step: TimelineStep;
+  readonly input: string;
+  readonly settings: string;
+}) {
+  return (
+    <>
+      <h3>{step.ended === undefined ? `Input of ${step.next ?? "the next node"}` : "Output of the run"}</h3>
+      <TextBlock text={input} />
+      {settings !== "" && (
+        <>
+          <h3>Settings</h3>
+          <TextBlock text={settings} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Records of the log as they are stored. */
+export function Records({ records }: { readonly records: readonly string[] }) {
+  if (records.length === 0) return <p class="empty">No records are on this page.</p>;
+  return (
+    <>
+      {records.map((record) => (
+        <TextBlock text={record} />
+      ))}
+    </>
+  );
+}
+
+interface DetailsHeadProps {
+  readonly title: string;
+  readonly item: TimelineItem;
+  readonly onClose: () => void;
+  readonly children?: preact.ComponentChildren;
+}
+
+/** The top of the details: what was chosen, when it happened, and the way back to the list. */
+export function DetailsHead({ title, item, onClose, children }: DetailsHeadProps) {
+  return (
+    <header>
+      <div class="title">
+        <h2 tabIndex={-1}>{title}</h2>
+        <time>{dateText(item.at)}</time>
+        <button type="button" class="close" onClick={onClose} aria-label="Close the details">
+          ×
+        </button>
+      </div>
+      {children}
+    </header>
+  );
+}

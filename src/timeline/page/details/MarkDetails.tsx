@@ -1,0 +1,73 @@
+import type { TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
+import { DetailsHead, Records } from "./Details.tsx";
+import { StateLabel } from "../list/Glyph.tsx";
+import { titleOfMark } from "../list/MarkRow.tsx";
+import { TextBlock } from "./TextBlock.tsx";
+
+interface MarkDetailsProps {
+  readonly item: Exclude<TimelineItem, TimelineStep>;
+  readonly onClose: () => void;
+}
+
+/** All about what is no step: a run, a rollback, an owner, a change of status, damage. */
+export function MarkDetails({ item, onClose }: MarkDetailsProps) {
+  return (
+    <>
+      <DetailsHead title={titleOfMark(item)} item={item} onClose={onClose} />
+      <div class="content" role="region" aria-label="Details" tabIndex={0}>
+        <MarkContent item={item} />
+      </div>
+    </>
+  );
+}
+
+function MarkContent({ item }: Pick<MarkDetailsProps, "item">) {
+  switch (item.kind) {
+    case "run":
+      return (
+        <>
+          <p class="label">{`Run ${item.run}. Its input:`}</p>
+          <TextBlock text={item.input} />
+        </>
+      );
+    case "owner":
+      return <p>{ownerText(item.generation, item.process, item.cut)}</p>;
+    case "note":
+    case "damage":
+      return <TextBlock text={item.text ?? ""} prose />;
+    case "rollback":
+      return <RollbackContent item={item} />;
+  }
+}
+
+function ownerText(generation: number, process: string | undefined, cut: boolean): string {
+  const who = process === undefined ? "Another process" : `Process ${process}`;
+  const why = cut ? " The owner before had not ended its work." : "";
+  return `${who} writes from here on, as generation ${generation}.${why}`;
+}
+
+const states = {
+  reverted: "reverted",
+  failed: "failed",
+  irreversible: "irreversible",
+  skipped: "cut",
+  pending: "running",
+} as const;
+
+function RollbackContent({ item }: { readonly item: Extract<TimelineItem, { kind: "rollback" }> }) {
+  return (
+    <>
+      <p>{`Back to the checkpoint ${item.target ?? "that was pruned"}. The calls in the order in which they were taken back:`}</p>
+      {item.calls.map(({ id, tool, result, reason }) => (
+        <article class="call-block">
+          <h4>
+            {result === "reverted" ? <s>{tool}</s> : tool} <StateLabel state={states[result]} />
+          </h4>
+          <p class="label">{[id, result, reason].filter(Boolean).join(" · ")}</p>
+        </article>
+      ))}
+      <h3>Records</h3>
+      <Records records={item.records} />
+    </>
+  );
+}

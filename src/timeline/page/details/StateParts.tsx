@@ -1,0 +1,79 @@
+import type { TimelineChanges, TimelineFile } from "../../data/TimelineData.ts";
+import { Difference } from "./Difference.tsx";
+import { TextBlock } from "./TextBlock.tsx";
+
+interface StoragePartProps {
+  readonly storage: ReadonlyMap<string, string>;
+  readonly changes: TimelineChanges;
+}
+
+/** The storage at a step, what the step changed first. */
+export function StoragePart({ storage, changes }: StoragePartProps) {
+  const gone = Object.entries(changes.storage).flatMap(([key, value]) => (value === null ? [key] : []));
+  const isNew = (key: string): boolean => Object.hasOwn(changes.storage, key);
+  const keys = [...storage.keys()].toSorted((a, b) => Number(isNew(b)) - Number(isNew(a)) || a.localeCompare(b));
+  if (keys.length + gone.length === 0) return <p class="empty">The storage is empty.</p>;
+  return (
+    <>
+      {gone.map((key) => (
+        <p class="warning">
+          The step removed <code>{key}</code>.
+        </p>
+      ))}
+      {keys.map((key) => (
+        <section class="block">
+          <h3>
+            {key} {isNew(key) && <span class="tag quiet">changed here</span>}
+          </h3>
+          <TextBlock text={storage.get(key) ?? ""} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+interface FilesPartProps {
+  /** Those that the step changed. */
+  readonly files: readonly TimelineFile[];
+  /** Those changed so far, by path. */
+  readonly all: ReadonlyMap<string, TimelineFile>;
+}
+
+/** The files that a step changed, and the names of those that were changed before. */
+export function FilesPart({ files, all }: FilesPartProps) {
+  const earlier = [...all.keys()].filter((path) => files.every((file) => file.path !== path));
+  return (
+    <>
+      {files.length === 0 && <p class="empty">The step changed no files.</p>}
+      {files.map((file) => (
+        <FileBlock file={file} />
+      ))}
+      {earlier.length > 0 && (
+        <section class="block">
+          <h3>Changed before</h3>
+          <ul class="paths">
+            {earlier.map((path) => (
+              <li>
+                <code>{path}</code>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** A change of a file, line by line. */
+export function FileBlock({ file }: { readonly file: TimelineFile }) {
+  const { path, change, before, after, note } = file;
+  return (
+    <section class="block">
+      <h3>
+        <code>{path}</code> <span class="tag quiet">{change}</span>
+      </h3>
+      {note !== undefined && <p class="label">{note}</p>}
+      {(before !== undefined || after !== undefined) && <Difference before={before} after={after} />}
+    </section>
+  );
+}

@@ -1,0 +1,37 @@
+import { render } from "preact";
+import type { TimelineData, TimelineNews } from "../data/TimelineData.ts";
+import { AgentList, type AgentListData } from "./AgentList.tsx";
+import { TimelineApp } from "./TimelineApp.tsx";
+import "./page.css";
+
+const root = document.getElementById("timeline") as HTMLElement;
+const given = document.getElementById("timeline-data")?.textContent ?? "";
+const parsed = JSON.parse(given) as TimelineData | AgentListData;
+let data = parsed as TimelineData;
+let live: boolean | undefined;
+
+function draw(): void {
+  render("agents" in parsed ? <AgentList agents={parsed.agents} /> : <TimelineApp data={data} live={live} />, root);
+}
+
+/** A page that is served asks for what is new. */
+function follow(address: string): void {
+  const events = new EventSource(address);
+  events.addEventListener("open", () => {
+    live = true;
+    draw();
+  });
+  events.addEventListener("error", () => {
+    live = false;
+    draw();
+  });
+  events.addEventListener("message", (event: MessageEvent<string>) => {
+    const { agent, from, items } = JSON.parse(event.data) as TimelineNews;
+    data = { agent, items: [...data.items.slice(0, from), ...items] };
+    draw();
+  });
+}
+
+draw();
+const { events } = root.dataset;
+if (events !== undefined) follow(events);

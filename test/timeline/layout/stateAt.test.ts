@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import type { TimelineChanges, TimelineMessage } from "../../../src/timeline/data/TimelineData.ts";
+import { shownItems } from "../../../src/timeline/layout/shownItems.ts";
+import { stateAt, stepsByKey } from "../../../src/timeline/layout/stateAt.ts";
+import { stateDifference } from "../../../src/timeline/layout/stateDifference.ts";
+import { itemsOf, stepOf } from "../steps.ts";
+
+const message = (number: number, before?: number): TimelineMessage => ({
+  number,
+  ...(before !== undefined && { before }),
+  role: "user",
+  parts: [{ type: "text", text: `message ${number}` }],
+});
+const changed = (word: string, changes: Partial<TimelineChanges>) =>
+  stepOf(word, { changes: { messages: [], removed: [], storage: {}, files: [], ...changes } });
+
+const items = [
+  changed("a", { messages: [message(1), message(2)], storage: { color: "red", size: "XL" }, input: "in a" }),
+  changed("b<a", { messages: [message(3)], storage: { color: null }, settings: "model b" }),
+  changed("c<b", {
+    removed: [[1, 2]],
+    messages: [message(4, 3)],
+    files: [{ path: "x", change: "modified", before: "1", after: "2" }],
+  }),
+  changed("d<a", { storage: { size: "S" }, input: "in d" }),
+];
+const steps = stepsByKey(items);
+const at = (key: string) => stateAt(steps.get(key) ?? stepOf("none"), steps);
+
+describe("the state at a step", () => {
+  it("is what the steps on the way changed, and nothing of other ways", () => {
+    expect(at("b").messages.map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect(Object.fromEntries(at("b").storage)).toEqual({ size: "XL" });
+    expect(at("b")).toMatchObject({ input: "in a", settings: "model b", added: new Set([3]) });
+    expect(at("d").messages).toHaveLength(2);
+  });
+
+  it("has no messages that were removed, and those put between others at their place", () => {
+    expect(at("c").messages.map(({ number }) => number)).toEqual([4, 3]);
+  });
+});
+
+describe("what differs between two steps", () => {
+  it("are messages, values and files of either side", () => {
+    const { same, removed, added, values, files } = stateDifference(at("d"), at("c"));
+    expect([same, removed.length, added.length]).toEqual([0, 2, 2]);
+    expect(Object.fromEntries(values)).toEqual({
+      Input: ["in d", "in a"],
+      Settings: ["", "model b"],
+      "Storage: color": ["red", undefined],
+      "Storage: size": ["S", "XL"],
+    });
+    expect(files).toEqual([{ path: "x", change: "modified", before: "1", after: "2" }]);
+    expect(stateDifference(at("c"), at("c"))).toMatchObject({ same: 2, removed: [], added: [], files: [] });
+  });
+});
+
+describe("a filter", () => {
+  const everything = { text: "", states: new Set<never>(), tool: "" };
+
+  it("that asks for nothing leaves all", () => {
+    expect(shownItems(items, everything)).toBe(items);
+  });
+
+  it("finds text in any part, and what is shown follows the nearest step that is", () => {
+    expect(shownItems(items, { ...everything, text: "MESSAGE 4" }).map(({ key }) => key)).toEqual(["c"]);
+    const chain = itemsOf("a", "hidden<a", "ab<hidden");
+    expect(shownItems(chain, { ...everything, text: "node a" })).toMatchObject([
+      { key: "a" },
+      { key: "ab", parent: "a" },
+    ]);
+  });
+});

@@ -1,0 +1,331 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InMemoryPersistenceStorageProvider, type PersistenceStorageProvider } from "agent-persistence";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { inspect } from "agent-persistence/inspect";
+import { timelinePage, type TimelineOptions } from "agent-persistence/timeline";
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser } from "./browser/openBrowser.ts";
+import { manySteps } from "./manySteps.ts";
+import * as pictured from "./picturedAgents.ts";
+
+interface OpenedPage {
+  readonly page: Page;
+  /** The rows in the document, each in one line of text. */
+  readonly rows: () => Promise<readonly string[]>;
+  /** Clicks on the first row that begins with a text. */
+  readonly choose: (text: string, modifier?: "Shift") => Promise<void>;
+  readonly tab: (name: string) => Promise<void>;
+  readonly details: () => Promise<string>;
+}
+
+let browser: Browser;
+let context: BrowserContext | undefined;
+const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-timeline-"));
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterEach(async () => {
+  await context?.close();
+  context = undefined;
+});
+afterAll(async () => {
+  await browser.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+type Picture = (storage: PersistenceStorageProvider, agentId: string) => Promise<void>;
+interface OpenOptions extends TimelineOptions {
+  readonly width?: number;
+  readonly dark?: boolean;
+}
+
+/** The page of an agent that really ran, opened as a file. An error in the page or a breach of its policy fails the test. */
+async function open(picture: Picture, options: OpenOptions = {}): Promise<OpenedPage> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  await picture(storage, "agent");
+  return openStored(storage, "agent", options);
+}
+
+async function openStored(
+  storage: PersistenceStorageProvider,
+  agentId: string,
+  options: OpenOptions = {},
+): Promise<OpenedPage> {
+  const { width, dark, ...shown } = options;
+  const pieces: string[] = [];
+  const view = inspect(storage, { maxValueLength: Infinity });
+  for await (const piece of timelinePage(view, agentId, shown)) pieces.push(piece);
+  return openHtml(pieces.join(""), width, dark);
+}
+
+async function openHtml(html: string, width = 1200, dark = false): Promise<OpenedPage> {
+  const file = join(scratch, "page.html");
+  writeFileSync(file, html);
+  await context?.close();
+  context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: dark ? "dark" : "light" });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => expect.unreachable(error.message));
+  page.on("console", (message) => expect(`${message.type()}: ${message.text()}`).not.toMatch(/^error/));
+  page.on("request", (request) => expect(request.url()).toMatch(/^file:/));
+  await page.goto(`file://${file}`);
+  const textsOf = (rows: readonly Element[]) =>
+    rows.map((row) => (row as HTMLElement).innerText.replaceAll(/\s+/g, " "));
+  return {
+    page,
+    rows: () => page.locator(".row").evaluateAll(textsOf),
+    choose: async (text, modifier) => {
+      await page
+        .locator(".row.item", { hasText: new RegExp(`^${text}`) })
+        .first()
+        .click({ modifiers: modifier ? [modifier] : [] });
+    },
+    tab: (name) => page.getByRole("tab", { name }).click(),
+    details: () => page.locator("aside").innerText(),
+  };
+}
+
+/** What a screen reader, or a person who sees few colors, would stumble over. */
+async function defectsOf({ page }: OpenedPage): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+describe("pictures of what happened", () => {
+  it("calls side by side are in one group, each with its state", async () => {
+    const opened = await open(pictured.parallelCalls);
+    expect(await opened.rows()).toEqual([
+      expect.stringMatching(/^Run .*Sign up three people\./),
+      expect.stringMatching(/^callModel .*I sign three people up\./),
+      expect.stringMatching(/^callTools .*Succeeded: signUp.*Failed: signUp.*Succeeded: signUp/),
+      expect.stringMatching(/^callModel head completed .*Two are in\./),
+    ]);
+    const group = opened.page.locator(".calls.parallel .call");
+    const boxes = await group.evaluateAll((calls) => calls.map((call) => call.getBoundingClientRect().y));
+    expect(boxes).toHaveLength(3);
+    expect(new Set(boxes).size).toBe(1);
+  });
+
+  it("a crash is a row, and the hour until another process took over is one", async () => {
+    const rows = await (await open(pictured.crash)).rows();
+    const taken = rows.findIndex((row) => row.startsWith("Taken over after a crash"));
+    expect(taken).toBeGreaterThan(0);
+    expect(rows.some((row) => row.includes("1 h later"))).toBe(true);
+  });
+
+  it("a call in doubt has a shape of its own and the run's failure below", async () => {
+    const opened = await open(pictured.doubt);
+    const rows = await opened.rows();
+    expect(rows.some((row) => row.includes("In doubt: tell"))).toBe(true);
+    expect(rows.some((row) => /^Failed .*ToolCallInDoubtError/.test(row))).toBe(true);
+    expect(await opened.page.locator(".row .glyph.in_doubt").count()).toBe(1);
+  });
+
+  it("a rollback is a way back, and the calls that it reverted are struck through", async () => {
+    const opened = await open(pictured.rollback);
+    const { page } = opened;
+    expect(await page.locator(".edge.back").count()).toBe(1);
+    expect(await page.locator(".row s.tool").allInnerTexts()).toEqual(["signUp"]);
+    expect(await page.locator(".row .call.irreversible").count()).toBe(1);
+    await opened.choose("Rollback");
+    expect(await opened.details()).toMatch(/signUp\s+Reverted/);
+  });
+
+  it("branches have lines of their own, and are joined again", async () => {
+    const opened = await open(pictured.branches);
+    const marks = await opened.page
+      .locator(".graph .glyph")
+      .evaluateAll((glyphs) => glyphs.map((glyph) => glyph.getAttribute("transform")?.split(/[( ]/)[1]));
+    expect(new Set(marks).size).toBe(3);
+    expect(await opened.page.locator(".edge").count()).toBe(8);
+  });
+
+  it("a wait shows what was asked, what was answered, by whom and after how long", async () => {
+    const rows = await (await open(pictured.wait)).rows();
+    expect(rows.some((row) => /Which size of shirt\? answered by kim after 2 h .*XL/.test(row))).toBe(true);
+    expect(rows.some((row) => row.includes("Which color? waits for an answer"))).toBe(true);
+  });
+
+  it("a damaged log is shown up to its damage, which is a row", async () => {
+    const folder = join(scratch, "damaged");
+    await pictured.parallelCalls(new FilePersistenceStorageProvider({ directory: folder }), "agent");
+    damage(folder);
+    const opened = await openStored(new FilePersistenceStorageProvider({ directory: folder }), "agent");
+    const rows = await opened.rows();
+    expect(rows.at(0)).toContain("Sign up three people.");
+    expect(rows.at(-1)).toMatch(/^Damage .*intact/);
+  });
+});
+
+/** Changes a word in the middle of the only log. */
+function damage(folder: string): void {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const file = join(folder, names.find((name) => name.endsWith(".jsonl")) ?? "");
+  const [whole, changed] = ['"node":"callModel","input":{"$outcomes"', '"node":"callModle","input":{"$outcomes"'];
+  writeFileSync(file, readFileSync(file, "utf8").replace(whole, changed));
+}
+
+describe("what a chosen step shows", () => {
+  it("one step shows its messages, input, storage and records; two show what differs", async () => {
+    const opened = await open(pictured.branches);
+    await opened.choose("facts");
+    await opened.page.keyboard.press("End");
+    await opened.tab("Storage");
+    expect(await opened.details()).toContain("Clouds has a name.");
+    await opened.tab("Messages");
+    expect(await opened.details()).toContain("You sign people up.");
+    await opened.tab("Records");
+    expect(await opened.details()).toContain('kind: "checkpoint"');
+    await opened.choose("Run", "Shift");
+    expect(await opened.details()).toMatch(/What differs[\s\S]*Storage: notes/);
+  });
+
+  it("everything is reached with the keyboard", async () => {
+    const { page, details } = await open(pictured.parallelCalls);
+    await page.keyboard.press("/");
+    await page.keyboard.type("Two are in");
+    expect(await page.locator(".row.item").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    expect(await page.locator(".row.item").count()).toBe(4);
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+    expect(await details()).toContain("3 tool calls side by side");
+    await page.keyboard.press("Shift+ArrowUp");
+    expect(await details()).toContain("What differs");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("What differs");
+    await page.keyboard.press("Escape");
+    expect(await details()).toContain("Choose a step");
+  });
+
+  it("a search, a tool and a state leave the rows that have them", async () => {
+    const { page, rows } = await open(pictured.rollback);
+    await page.getByLabel("Tool").selectOption("tell");
+    expect(await rows()).toEqual([expect.stringContaining("Irreversible: tell")]);
+    await page.getByLabel("Tool").selectOption("");
+    await page.getByRole("button", { name: "Reverted" }).click();
+    expect((await rows()).every((row) => /callModel|callTools|Rollback/.test(row))).toBe(true);
+    expect(await page.locator(".count").innerText()).toMatch(/^\d+ of \d+$/);
+  });
+});
+
+describe("every reader", () => {
+  it("the page has no defects of accessibility, light and dark, wide and narrow", async () => {
+    for (const [width, dark] of [
+      [1200, false],
+      [1200, true],
+      [400, false],
+    ] as const) {
+      const opened = await open(pictured.rollback, { width, dark });
+      expect(await defectsOf(opened), `${width}, dark: ${dark}`).toEqual([]);
+      await opened.choose("callTools");
+      expect(await defectsOf(opened), `chosen, ${width}, dark: ${dark}`).toEqual([]);
+    }
+  });
+
+  it("a page of 400 pixels shows list and details one after the other, and nothing is wider", async () => {
+    const opened = await open(pictured.parallelCalls, { width: 400 });
+    const { page } = opened;
+    const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
+    expect(await widest()).toBe(400);
+    await opened.choose("callTools");
+    expect(await page.locator(".list").isVisible()).toBe(false);
+    expect(await widest()).toBe(400);
+    await page.getByLabel("Close the details").click();
+    expect(await page.locator(".list").isVisible()).toBe(true);
+  });
+});
+
+describe("hostile payloads", () => {
+  it("markup and five megabytes are shown as text, and run nothing", async () => {
+    const opened = await open(pictured.hostile);
+    const { page } = opened;
+    await opened.choose("Run");
+    await opened.tab("Messages");
+    await page.keyboard.press("Escape");
+    await page.locator(".list").focus();
+    await page.keyboard.press("End");
+    expect(await opened.details()).toContain("</script><script>window.hacked=1");
+    expect(await opened.details()).toMatch(/Show more \(5\.0 M characters hidden\)/);
+    expect(await page.evaluate(() => "hacked" in window)).toBe(false);
+    expect(await page.locator("img").count()).toBe(0);
+    expect(await page.locator("script").count()).toBe(2);
+  });
+
+  it("a value of very many levels breaks nothing", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await pictured.hostile(storage, "agent");
+    const opened = await openStored(storage, "agent deep");
+    await opened.choose("keep");
+    await opened.tab("Storage");
+    expect(await opened.details()).toContain("deep");
+  });
+
+  it("the policy refuses a script that got into the page, and every request", async () => {
+    const { page } = await open(pictured.parallelCalls);
+    page.removeAllListeners("console");
+    const ran = await page.evaluate(async () => {
+      for (const write of [
+        () => document.body.append(Object.assign(document.createElement("script"), { text: "window.hacked=1" })),
+        () => (document.body.innerHTML += '<img src="x" onerror="window.hacked=1">'),
+      ]) {
+        try {
+          write();
+        } catch {
+          // Text is not taken as a script.
+        }
+      }
+      const asked = await fetch("https://example.com/").then(
+        () => true,
+        () => false,
+      );
+      return asked || "hacked" in window;
+    });
+    expect(ran).toBe(false);
+  });
+});
+
+describe("what is hidden", () => {
+  it("what looks like a secret is hidden everywhere, and the page says how much", async () => {
+    const { page } = await open(pictured.parallelCalls);
+    expect(await page.content()).not.toContain("k-1234567890");
+    expect(await page.locator(".notes").innerText()).toMatch(/[1-9]\d* values hidden as likely secrets/);
+  });
+
+  it("values at a path to redact are nowhere on the page", async () => {
+    const { page } = await open(pictured.parallelCalls, { redact: ["signUp.input.email"], secrets: "show" });
+    expect(await page.content()).not.toContain("@example.com");
+    expect(await page.content()).toContain("k-1234567890");
+    const notes = await page.locator(".notes").innerText();
+    expect(notes).toContain("Secrets are not hidden");
+    expect(notes).toMatch(/[1-9]\d* redacted at signUp\.input\.email/);
+  });
+});
+
+describe("size", () => {
+  it("ten thousand checkpoints are in the page, and only those in sight are in the document", async () => {
+    const { page, rows } = await openHtml(await manySteps(10_000));
+    expect((await rows()).length).toBeLessThan(60);
+    await page.locator(".list").focus();
+    await page.keyboard.press("End");
+    expect((await rows()).at(-1)).toContain("step 9999");
+    expect((await rows()).length).toBeLessThan(60);
+    await page.locator("#search").fill("step 5000");
+    expect(await rows()).toEqual([expect.stringContaining("step 5000")]);
+  });
+
+  it("script and style take at most 120 KB, with the license of what they contain", async () => {
+    const { page } = await open(pictured.parallelCalls);
+    const [bytes, script] = await page.evaluate(() => {
+      const elements = Array.from(document.querySelectorAll("style, script:not([type])"));
+      const texts = elements.map(({ textContent }) => textContent ?? "");
+      return [texts.join("").length, texts.at(-1) ?? ""] as const;
+    });
+    expect(bytes).toBeLessThan(120_000);
+    expect(script).toContain("Permission is hereby granted, free of charge");
+  });
+});
