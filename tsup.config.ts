@@ -22,6 +22,7 @@ export default defineConfig({
     "src/ai-sdk.ts",
     "src/openai-agents.ts",
     "src/langgraph.ts",
+    "src/otel.ts",
     "src/testing.ts",
     "src/cli.ts",
   ],

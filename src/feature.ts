@@ -51,12 +51,12 @@ export type {
 export type { ConfiguredParticipant } from "./persistence/config/PersistenceConfig.ts";
 export type { NewNote } from "./persistence/record/noteRecord.ts";
 export type { ParticipantReport } from "./persistence/rollback/RollbackReport.ts";
+export { Telemetry } from "./telemetry/Telemetry.ts";
 export type {
-  Telemetry,
   TelemetryContent,
   TelemetryFacts,
   TelemetryFailure,
   TelemetryKind,
   TelemetryOperation,
   TelemetrySpan,
-} from "./telemetry/Telemetry.ts";
+} from "./telemetry/TelemetryOperation.ts";

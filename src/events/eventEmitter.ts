@@ -177,7 +177,8 @@ export function eventCheckpoint(
 }
 
 /** Why a checkpoint was made: what its record says, or what follows from it. @param started what has begun with it */
-function triggerOf(
+/** Why a checkpoint was made. @param started what begins with it; `undefined`: nothing does */
+export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
   started: string | undefined,
 ): string {

@@ -163,8 +163,18 @@ export class BoundPersistence implements RunPersistence {
 
   async #rollBack(checkpointId: string | undefined, options: RollbackOptions): Promise<RollbackReport> {
     const onlyHistory = isHistoryOnly(options);
-    const { agentContext: context = this.#context, onFailure } = options;
-    const own = this.#at(context);
+    const own = this.#at(options.agentContext ?? this.#context);
+    const { setup, journal } = own.recorder;
+    const action = () => this.#rollBackLine(own, checkpointId, options, onlyHistory);
+    return setup.telemetry ? setup.telemetry.rollback(journal.agentId, action) : action();
+  }
+
+  async #rollBackLine(
+    own: Place,
+    checkpointId: string | undefined,
+    { agentContext: context = this.#context, onFailure }: RollbackOptions,
+    onlyHistory: boolean,
+  ): Promise<RollbackReport> {
     const before = await own.recorder.journal.readAll();
     if (onlyHistory) {
       const { id } = findCheckpoint(before, checkpointId);

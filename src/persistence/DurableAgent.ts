@@ -354,6 +354,12 @@ export class DurableAgent {
 
   async #reply(requestId: string, given: GivenReply, timeoutMs = defaultAnswerTimeoutMs): Promise<void> {
     checkSchema(z.string(), requestId, "request id");
+    const { telemetry } = this.#setup;
+    const action = () => this.#give(requestId, given, timeoutMs);
+    await (telemetry ? telemetry.answer(this.agentId, [requestId], action) : action());
+  }
+
+  async #give(requestId: string, given: GivenReply, timeoutMs: number): Promise<void> {
     // The process that runs the agent, which may be this one, takes a reply to a line that waits.
     const isTaken = async () =>
       (await LiveRequests.at(this.#setup.log, this.agentId)?.answer(requestId, given)) ?? false;
@@ -388,9 +394,18 @@ export class DurableAgent {
 
   async #rollBack(checkpointId: string | undefined, options: OutsideOptions = {}): Promise<RollbackReport> {
     const onlyHistory = isHistoryOnly(options);
+    const { telemetry } = this.#setup;
+    const action = () => this.#ownAndRollBack(checkpointId, options, onlyHistory);
+    return telemetry ? telemetry.rollback(this.agentId, action) : action();
+  }
+
+  async #ownAndRollBack(
+    checkpointId: string | undefined,
+    { onFailure }: OutsideOptions,
+    onlyHistory: boolean,
+  ): Promise<RollbackReport> {
     await using journal = await this.#setup.openJournal(this.agentId);
     const log = await journal.readAll();
-    const { onFailure } = options;
     if (onlyHistory) return await this.#restoreMessages(journal, log, checkpointId, onFailure);
     const target = findRollbackTarget(log, checkpointId);
     const finished = finishedReport(log, target);

@@ -18,6 +18,7 @@ import { noteEnvironment } from "../environment/Environment.ts";
 import { PersistenceFeature } from "./PersistenceFeature.ts";
 import { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
+import type { AgentTelemetry, Next, Perform } from "../telemetry/AgentTelemetry.ts";
 import { trimHistory } from "./trimming/trimHistory.ts";
 import { participantContext } from "./rollback/participants.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
@@ -40,8 +41,12 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     pipeline.aroundAgentCall((event, next) =>
       recorders.find(event.run) ? beginAgentCall(recorders, event, next) : next(event),
     );
-    pipeline.aroundModelRequest(ofRecorded(recorders, journalModelRequest));
-    pipeline.aroundToolCall(ofRecorded(recorders, journalToolCall));
+    pipeline.aroundModelRequest(
+      ofRecorded(recorders, journalModelRequest, (telemetry, ...call) => telemetry.modelRequest(...call)),
+    );
+    pipeline.aroundToolCall(
+      ofRecorded(recorders, journalToolCall, (telemetry, ...call) => telemetry.toolCall(...call)),
+    );
     pipeline.aroundInputRequest(ofRecorded(recorders, journalInputRequest));
     pipeline.onModelRequestRetrying(({ context, attempt, delayMs, error }) => {
       const run = runOf(context);
@@ -84,14 +89,26 @@ export function withPersistence<Result>(
   return action(persistence(context), context);
 }
 
-/** An interceptor of what a recorded run does. */
+type Show<Event, Result> = (
+  telemetry: AgentTelemetry,
+  recorder: RunRecorder,
+  event: Event,
+  next: Next<Event, Result>,
+  perform: Perform<Event, Result>,
+) => Promise<Result>;
+
+/** An interceptor of what a recorded run does. @param show absent: telemetry does not show it */
 function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
   recorders: RunRecorders,
-  hook: (recorder: RunRecorder, event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>,
-): (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result> {
+  hook: (recorder: RunRecorder, event: Event, next: Next<Event, Result>) => Promise<Result>,
+  show?: Show<Event, Result>,
+): Perform<Event, Result> {
   return (event, next) => {
     const recorder = recorders.find(runOf(event.context));
-    return recorder ? hook(recorder, event, next) : next(event);
+    if (!recorder) return next(event);
+    const { telemetry } = recorder.setup;
+    const perform: Perform<Event, Result> = (asked, ask) => hook(recorder, asked, ask);
+    return show && telemetry ? show(telemetry, recorder, event, next, perform) : perform(event, next);
   };
 }
 

@@ -1,34 +1,20 @@
 import { reasonOf } from "../internal/reasonOf.ts";
 import { warnOnce } from "../internal/warn.ts";
-import type {
-  Telemetry,
-  TelemetryContent,
-  TelemetryFacts,
-  TelemetryFailure,
-  TelemetryOperation,
-  TelemetrySpan,
-} from "./Telemetry.ts";
+import type { TelemetryContent, TelemetryFacts, TelemetryFailure, TelemetrySpan } from "./TelemetryOperation.ts";
 
-/** An operation in progress. Nothing that telemetry throws gets out of it. Without telemetry it does nothing. */
+/** An operation in progress. Nothing that telemetry throws gets out of it. */
 export class ActiveSpan {
-  /** Not shown. */
-  static readonly none: ActiveSpan = new ActiveSpan(undefined, false);
+  /** Of an operation that is not shown. */
+  static readonly none: ActiveSpan = new ActiveSpan(() => undefined);
 
   readonly #span: TelemetrySpan | undefined;
   readonly #showsContent: boolean;
   #facts: TelemetryFacts = {};
   #hasEnded = false;
 
-  private constructor(span: TelemetrySpan | undefined, showsContent: boolean) {
-    this.#span = span;
+  constructor(start: () => TelemetrySpan | undefined, showsContent = false) {
+    this.#span = guarded(start);
     this.#showsContent = showsContent;
-  }
-
-  /** @param operation asked for only if there is telemetry */
-  static start(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {
-    if (!telemetry) return ActiveSpan.none;
-    const span = guarded(() => telemetry.start(operation()));
-    return new ActiveSpan(span, guarded(() => telemetry.content) === true);
   }
 
   /** What is stored with a run; `undefined`: nothing. */
@@ -78,7 +64,7 @@ function outcomeOf<Result>(action: () => Result): () => Result {
 }
 
 /** What telemetry returns; `undefined` if it throws. A promise that it returns by mistake may reject. */
-function guarded<Result>(call: () => Result): Result | undefined {
+export function guarded<Result>(call: () => Result): Result | undefined {
   try {
     const result = call();
     Promise.resolve(result).catch(warnOfTelemetry);

@@ -1,6 +1,9 @@
 import type { z } from "zod";
-import { objectWithMethods } from "../internal/options/optionSchemas.ts";
+import { customSchema } from "../internal/options/optionSchemas.ts";
 import type { Telemetry } from "./Telemetry.ts";
 
-/** The option `telemetry`. */
-export const telemetrySchema: z.ZodType<Telemetry> = objectWithMethods<Telemetry>("start");
+/** The option `telemetry`. Another copy of this package may have made it. */
+export const telemetrySchema: z.ZodType<Telemetry> = customSchema(
+  "a Telemetry, such as openTelemetry() makes",
+  (value) => typeof (value as Partial<Telemetry> | null)?.agents?.run === "function",
+);

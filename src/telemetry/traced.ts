@@ -1,28 +1,18 @@
 import { ActiveSpan } from "./ActiveSpan.ts";
-import type { Telemetry, TelemetryOperation } from "./Telemetry.ts";
+import type { Telemetry } from "./Telemetry.ts";
+import type { TelemetryOperation } from "./TelemetryOperation.ts";
+import { within } from "./within.ts";
 
-/**
- * Carries out `action` as one operation, which ends with its promise.
- *
- * @param operation asked for only if there is telemetry
- */
+/** An operation begins. It does nothing without telemetry, and `operation` is not asked for. */
+export function startSpan(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {
+  return telemetry ? telemetry.begin(operation()) : ActiveSpan.none;
+}
+
+/** Carries out `action` as one operation, which ends with its promise. */
 export function traced<Result>(
   telemetry: Telemetry | undefined,
   operation: () => TelemetryOperation,
   action: (span: ActiveSpan) => Promise<Result>,
 ): Promise<Result> {
-  if (!telemetry) return action(ActiveSpan.none);
-  const span = ActiveSpan.start(telemetry, operation);
-  return span.run(() => ended(span, action));
-}
-
-async function ended<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
-  try {
-    const result = await action(span);
-    span.end();
-    return result;
-  } catch (error) {
-    span.end({ error });
-    throw error;
-  }
+  return within(startSpan(telemetry, operation), action);
 }

@@ -24,7 +24,7 @@ export const floors: readonly (readonly string[])[] = [
   ["internal/options", "node", "checkpoint"],
   ["checkpoint/values"],
   ["checkpoint/records", "checkpoint/messages"],
-  ["checkpoint/format", "checkpoint/lines", "telemetry"],
+  ["checkpoint/format", "checkpoint/lines"],
   ["checkpoint/state"],
   ["checkpoint/data"],
   ["checkpoint/pruning", "checkpoint/moment"],
@@ -64,6 +64,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/run"],
   ["agent"],
   ["environment", "events"],
+  ["telemetry"],
   ["persistence/triggers", "persistence/replay", "persistence/versions"],
   ["persistence/inverse"],
   ["persistence/doubt"],
@@ -107,6 +108,8 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/langgraph/read"],
   ["integrations/langgraph/saver"],
   ["integrations/langgraph"],
+  ["integrations/otel"],
+  ["integrations/ai-sdk"],
 ];
 
 /**
@@ -150,6 +153,7 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   coding: ["persistence", "task", "workspace", "storage", "agent"],
   testing: ["persistence", "task", "workspace", "coding"],
   "integrations/openai-agents": ["task", "workspace", "coding", "testing"],
+  "integrations/otel": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
   "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
 };
 

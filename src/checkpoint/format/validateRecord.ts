@@ -34,7 +34,7 @@ const place: FieldTest = (value) => branchPlace(value) || callPlace(value);
 
 const lane = { lane: count };
 const usage = optional(object);
-const run = { run: text, at: time, digest: optional(text) };
+const run = { run: text, at: time, digest: optional(text), trace: optional(text) };
 const settings = { model: text, tools: listOf(text) };
 const requirements = {
   files: listOf(text),

@@ -24,6 +24,8 @@ export interface RunRecord {
   readonly digest?: string;
   /** The input is unknown: this is the input of its first checkpoint. */
   readonly assumed?: true;
+  /** The trace that it began in, as the `traceparent` of W3C Trace Context. Absent: none was made. */
+  readonly trace?: string;
 }
 
 /** A run has ended, and the checkpoint at its end was pruned: its result remains. */

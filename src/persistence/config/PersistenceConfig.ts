@@ -9,6 +9,8 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import type { Telemetry } from "../../telemetry/Telemetry.ts";
+import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
@@ -111,6 +113,11 @@ export interface PersistenceConfig {
    * only if all that it can still reach is unchanged.
    */
   readonly migrations?: readonly Migration[] | undefined;
+  /**
+   * Shows what runs and agents do as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`. An agent that others
+   * call uses theirs. Default: nothing is shown.
+   */
+  readonly telemetry?: Telemetry | undefined;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
@@ -182,5 +189,6 @@ export const persistenceConfigSchema: z.ZodType = strictOptions({
   retention: retentionPolicySchema.optional(),
   retentionSchedule: objectWithMethods<PruningSchedule>("start").optional(),
   migrations: z.array(migrationSchema).optional(),
+  telemetry: telemetrySchema.optional(),
   clock: clockSchema.optional(),
 });

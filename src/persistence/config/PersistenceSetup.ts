@@ -19,6 +19,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
+import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
@@ -100,12 +101,14 @@ export class PersistenceSetup {
   readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly maxCheckpointBytes: number;
   readonly trimming: TrimmingPolicy | undefined;
+  readonly telemetry: AgentTelemetry | undefined;
   readonly inverseRetry: InverseRetry;
   /** `undefined`: only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
   readonly time: CappedClock;
   readonly clock: Clock;
   readonly agentId: string;
+  readonly pipeline: FeaturePipeline;
   readonly graph: StrategyGraph;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly migrations: Migrations;
@@ -114,7 +117,6 @@ export class PersistenceSetup {
   readonly tell: EmitEvent;
   readonly #emit: EmitEvent | undefined;
   readonly #config: PersistenceConfig;
-  readonly #pipeline: FeaturePipeline;
   readonly #isStored: boolean;
   /** Those of agents that this one calls. */
   readonly #nested = new Map<object, PersistenceSetup>();
@@ -129,7 +131,7 @@ export class PersistenceSetup {
     const rollbackToolRegistry = new RollbackToolRegistry();
     const given = { ...defaults, rollbackToolRegistry, ...withoutUndefined(config), ...ofCaller(caller) };
     this.#config = config;
-    this.#pipeline = pipeline;
+    this.pipeline = pipeline;
     this.#isStored = config.storage !== undefined;
     const { storage, storageKey } = caller ?? storageOf(config);
     this.storage = storage;
@@ -145,6 +147,7 @@ export class PersistenceSetup {
     this.onToolCallInDoubt = given.onToolCallInDoubt;
     this.maxCheckpointBytes = given.maxCheckpointBytes;
     this.trimming = config.trimming;
+    this.telemetry = caller?.telemetry ?? config.telemetry?.agents;
     this.retention = caller ? undefined : retentionOf(config, this.log);
     this.askedSchemas = caller?.askedSchemas ?? new RequestSchemas();
     this.clock = given.clock;
@@ -174,20 +177,20 @@ export class PersistenceSetup {
     // An older version of the code may have called it by another name.
     const agent = this.migrations
       .toolNames(name)
-      .map((each) => subAgentOf(this.tools.get(each) ?? asToolOf(this.#pipeline, each) ?? {}))
+      .map((each) => subAgentOf(this.tools.get(each) ?? asToolOf(this.pipeline, each) ?? {}))
       .find((each) => each !== undefined);
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
   }
 
   /** What stored runs rely on in the code of this agent. */
   code(sha256: Sha256): Code {
-    return codeOf(this.#pipeline, sha256);
+    return codeOf(this.pipeline, sha256);
   }
 
   /** That of an agent which this one calls, by its pipeline; `undefined`: it has no Persistence. */
   nested(pipeline: object): PersistenceSetup | undefined {
     const own = setups.get(pipeline);
-    const nested = this.#nested.get(pipeline) ?? (own && new PersistenceSetup(own.#config, own.#pipeline, this));
+    const nested = this.#nested.get(pipeline) ?? (own && new PersistenceSetup(own.#config, own.pipeline, this));
     if (nested) this.#nested.set(pipeline, nested);
     return nested;
   }
@@ -202,7 +205,12 @@ export class PersistenceSetup {
   }
 
   /** @throws AgentMovedError, AgentCopiedError, AgentBusyError */
-  async openJournal(agentId: string, custody?: JournalOptions["custody"]): Promise<Journal> {
+  openJournal(agentId: string, custody?: JournalOptions["custody"]): Promise<Journal> {
+    const open = () => this.#openJournal(agentId, custody);
+    return this.telemetry ? this.telemetry.open(agentId, open) : open();
+  }
+
+  async #openJournal(agentId: string, custody: JournalOptions["custody"]): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
     // An agent that only others call needs none of its own.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
@@ -217,8 +225,8 @@ export class PersistenceSetup {
   /** Whether this agent or one that it calls, at any depth, has a listener. */
   #hasListener(asked: ReadonlySet<object> = new Set()): boolean {
     if (this.#emit) return true;
-    if (asked.has(this.#pipeline)) return false;
-    const around = new Set([...asked, this.#pipeline]);
+    if (asked.has(this.pipeline)) return false;
+    const around = new Set([...asked, this.pipeline]);
     return [...this.tools.keys()].some((name) => {
       const called = this.at([name]);
       return called !== undefined && called.#hasListener(around);

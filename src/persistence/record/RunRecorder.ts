@@ -281,7 +281,8 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    const isAlone = this.#isAlone(plan);
+    // The state of this line is all that a run needs to go on from there.
+    const isAlone = plan.boundary === true && !this.parent && this.nested.size === 0 && plan.joined === undefined;
     const snapshot = isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
     // Between two nodes nothing else runs that could add to the append.
     const last = plan.boundary === true && !this.parent;
@@ -289,11 +290,6 @@ export class RunRecorder {
     if (!isAlone) this.journal.snapshotBeside();
     this.savedWithin = true;
     return record;
-  }
-
-  /** Whether the state of this line is all that a run needs to go on from a checkpoint. */
-  #isAlone({ boundary, joined }: CheckpointPlan): boolean {
-    return boundary === true && !this.parent && this.nested.size === 0 && joined === undefined;
   }
 
   /** Saves the state at the beginning of the current visit: a resume repeats its node and replays the records since. */
@@ -367,6 +363,7 @@ export class RunRecorder {
 
   #append(records: readonly AgentRecord[], how: Parameters<Journal["append"]>[1], state: RunState): void {
     this.journal.append(records, how);
+    this.setup.telemetry?.save(this, records);
     this.endedCalls = [];
     this.changedFiles = [];
     this.saved = savedMoment(this.journal, this.lane, state);

@@ -53,8 +53,14 @@ export interface PruneReport {
 }
 
 /** Applies a retention policy to the agents of a storage. The error of one agent is reported and does not stop the others. */
-export async function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
+export function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   checkSchema(optionsSchema, options, "options of prune()");
+  const action = () => pruneAgents(setup, options);
+  const telemetry = options.dryRun ? undefined : setup.telemetry;
+  return telemetry ? telemetry.prune(options.agentId, action, ({ pruned }) => pruned) : action();
+}
+
+async function pruneAgents(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   const pruned: PrunedAgent[] = [];
   const busy: string[] = [];
   const failed: { readonly agentId: string; readonly error: unknown }[] = [];
@@ -207,7 +213,10 @@ export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): 
   if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
   const tell = (error: unknown) => setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
   try {
-    const pruned = await pruneOwned(setup, journal, pruningOptions(setup));
+    const action = () => pruneOwned(setup, journal, pruningOptions(setup));
+    const pruned = await (setup.telemetry
+      ? setup.telemetry.prune(journal.agentId, action, (found) => (found ? [found] : []))
+      : action());
     if (pruned?.outstanding !== undefined) tell(pruned.outstanding);
   } catch (error) {
     tell(error);

@@ -29,7 +29,16 @@ export const restartSchema: z.ZodType<RestartOptions> = strictOptions({
 });
 
 /** {@link DurableAgent.restart} */
-export async function restart(
+export function restart(
+  setup: PersistenceSetup,
+  agentId: string,
+  options: RestartOptions,
+): Promise<RollbackReport | undefined> {
+  const action = () => rollBackToStart(setup, agentId, options);
+  return setup.telemetry ? setup.telemetry.rollback(agentId, action) : action();
+}
+
+async function rollBackToStart(
   setup: PersistenceSetup,
   agentId: string,
   { prepareStorage }: RestartOptions,

@@ -31,7 +31,7 @@ export async function revertCalls(
   plan: RollbackPlan,
   participants: readonly PlannedSteps[],
 ): Promise<Pick<RollbackReport, "reverted" | "failed">> {
-  const { journal, target } = rollback;
+  const { journal, target, setup } = rollback;
   const { agentId } = journal;
   await begin(rollback, plan, participants);
   const reverted = plan.reverted.map(revertibleCall);
@@ -40,7 +40,8 @@ export async function revertCalls(
     return { ...shown, error: new ToolCallInDoubtError({ agentId, nodeId: call.node, ...shown }) as unknown };
   });
   for (const [at, call] of plan.revert.entries()) {
-    const end = await revertCall(call, ofCaller(call, rollback));
+    const revert = () => revertCall(call, ofCaller(call, rollback));
+    const end = await (setup.telemetry ? setup.telemetry.inverse(agentId, call, revert) : revert());
     if (end.kind === "reverted") {
       reverted.push(revertibleCall(end.call));
       continue;
@@ -84,7 +85,7 @@ async function begin(
 
 /** How the revert of one call ended: `left` when someone decided that the call is not to be reverted. */
 type InverseEnd =
-  | { readonly kind: "reverted"; readonly call: LoggedCall }
+  | { readonly kind: "reverted"; readonly call: LoggedCall; readonly error?: never }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
 /** A call without an end is made again first, so that there is certainly something to revert. */

@@ -165,6 +165,7 @@ export async function finishRollback(
   if (!log.index.rollback) return { log, left: [] };
   const target = log.index.checkpoints.get(log.index.rollback.target);
   if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
-  const { report } = await rollBack({ setup, journal, log, target, signal: journal.lost, onFailure });
-  return { log: await journal.readAll(), left: report.failed };
+  const finish = async () => (await rollBack({ setup, journal, log, target, signal: journal.lost, onFailure })).report;
+  const { failed: left } = await (setup.telemetry ? setup.telemetry.rollback(journal.agentId, finish) : finish());
+  return { log: await journal.readAll(), left };
 }

@@ -1,6 +1,7 @@
 import type { RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import type { ActiveSpan } from "../../telemetry/ActiveSpan.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { Announce } from "./joinOrRun.ts";
@@ -16,4 +17,6 @@ export interface DurableCall {
   readonly request: RunRequest;
   readonly next: Next;
   readonly announce: Announce;
+  /** Shows the call. Absent: nothing does. */
+  readonly span?: ActiveSpan;
 }

@@ -8,15 +8,17 @@ import { recordedEnd } from "./recordedEnd.ts";
 
 /** The result of a finished run, from its recorded end. @throws RunInputDiffersError when that run was asked for with another input. */
 export async function recordedResult(
-  { setup, journal, request }: DurableCall,
+  { setup, journal, request, span }: DurableCall,
   runId: string,
   stored: StoredState | undefined,
 ): Promise<RunResult<unknown>> {
   const { digest, ...end } = await recordedEnd(setup.log, journal, runId);
   const { input, agentId, kind } = request;
+  const run = stored?.log.index.runRecords.get(runId);
+  span?.add({ replayed: true, linkedTrace: run?.trace });
   const isOther =
     digest === undefined
-      ? comparedInput(stored, stored?.log.index.runRecords.get(runId), input) === "other"
+      ? comparedInput(stored, run, input) === "other"
       : digest !== valueDigest(input, journal.sha256);
   if (kind === "run" && isOther) throw new RunInputDiffersError(agentId, runId);
   return { status: "completed", runId, ...end };

@@ -1,6 +1,6 @@
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
-import type { RevertibleCall, RunResult } from "../../agent/feature/RunResult.ts";
+import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
@@ -29,7 +29,7 @@ import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
-import { finishRollback } from "../rollback/rollBack.ts";
+import { finishOpenRollback, withEffects } from "./finishOpenRollback.ts";
 import { pruneAfterRun } from "../retention/prune.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
@@ -56,22 +56,30 @@ export function runOrResume(
   next: Next,
 ): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
-  return joinOrRun(setup.storageKey, request, async (announce) => {
-    const journal = await setup.openJournal(request.agentId, request.options.takeOver ? "take_over" : undefined);
-    try {
-      const call = { setup, recorders, journal, request, next, announce };
-      assertStatus(call);
-      const left = await finishOpenRollback(call);
-      const result = withEffects(await execute(call), left);
-      if (result.status === "completed") await pruneAfterRun(setup, journal);
-      return journal.tornTail ? { ...result, tornTail: journal.tornTail } : result;
-    } catch (error) {
-      if (await recordFailure(journal, request, error)) await pruneAfterRun(setup, journal);
-      throw error;
-    } finally {
-      await journal[Symbol.asyncDispose]();
-    }
+  const { telemetry } = setup;
+  return joinOrRun(setup.storageKey, request, (announce) => {
+    const call = { setup, recorders, request, next, announce };
+    return telemetry ? telemetry.run(setup.pipeline, request, (span) => carryOut({ ...call, span })) : carryOut(call);
   });
+}
+
+async function carryOut(asked: Omit<DurableCall, "journal">): Promise<RunResult<unknown>> {
+  const { setup, request } = asked;
+  const journal = await setup.openJournal(request.agentId, request.options.takeOver ? "take_over" : undefined);
+  try {
+    const call = { ...asked, journal };
+    assertStatus(call);
+    const left = await finishOpenRollback(call);
+    const result = withEffects(await execute(call), left);
+    if (result.status === "completed") await pruneAfterRun(setup, journal);
+    return journal.tornTail ? { ...result, tornTail: journal.tornTail } : result;
+  } catch (error) {
+    if (await recordFailure(journal, request, error)) await pruneAfterRun(setup, journal);
+    throw error;
+  } finally {
+    setup.telemetry?.endCalls(journal);
+    await journal[Symbol.asyncDispose]();
+  }
 }
 
 async function execute(call: DurableCall): Promise<RunResult<unknown>> {
@@ -95,7 +103,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
       abandon(journal, stored);
       return beginAfterOther(call, decision.keep);
     case "finish_first": {
-      const first = await start(call, await resumed(call, stored));
+      const first = await start(call, await shownResume(call, () => resumed(call, stored)));
       if (first.status !== "completed") throw new UnfinishedRunError(agentId, first.runId);
       return beginAfterOther(call, decision.keep);
     }
@@ -104,30 +112,12 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   }
 }
 
-/** @returns the calls that stay unreverted, which a caller who abandons other runs leaves. */
-async function finishOpenRollback({
-  setup,
-  journal,
-  request: { options },
-}: DurableCall): Promise<readonly RevertibleCall[]> {
-  if (!journal.head?.log.index.rollback) return [];
-  const abandons = "unfinished" in options && options.unfinished === "abandon";
-  const { left } = await finishRollback(setup, journal, abandons ? "leave" : "stop");
-  await journal.readHead();
-  return (abandons ? left : []).map(({ error: _error, ...call }) => call);
-}
-
-function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
-  if (result.status !== "completed" || remaining.length === 0) return result;
-  return { ...result, effects: { missing: [], remaining } };
-}
-
 /** Resumes the unfinished run, or begins it anew if its strategy has changed and it may be abandoned. */
 async function resume(call: DurableCall, stored: StoredState | undefined): Promise<RunResult<unknown>> {
   const options = call.request.options as RunOptions;
   let recorder: RunRecorder;
   try {
-    recorder = await resumed(call, stored);
+    recorder = await shownResume(call, () => resumed(call, stored));
   } catch (error) {
     if (!(error instanceof StrategyChangedError) || options.unfinished !== "abandon") throw error;
     abandon(call.journal, stored);
@@ -148,11 +138,12 @@ function assertStatus({ request: { options, agentId }, journal }: DurableCall): 
 }
 
 /** Answers given with the resume come before the decision, and so do expired requests. */
-async function settleRequests({ setup, journal, request: { options } }: DurableCall): Promise<void> {
+async function settleRequests({ setup, journal, request: { options, agentId } }: DurableCall): Promise<void> {
   const answers = "answers" in options ? options.answers : undefined;
   if (answers) {
     const given = Object.entries(answers).map(([requestId, answer]) => [requestId, { answer }] as const);
-    await answerRequests(setup, journal, storedState(journal), new Map(given));
+    const action = () => answerRequests(setup, journal, storedState(journal), new Map(given));
+    await (setup.telemetry ? setup.telemetry.answer(agentId, Object.keys(answers), action) : action());
     await journal.readHead();
   }
   const stored = storedState(journal);
@@ -239,13 +230,23 @@ function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
   return statusRecords(statusState, { status: "in_progress", at: clock.now(), ...(task && { attempt }) });
 }
 
+function shownResume<Recorder extends RunRecorder | undefined>(
+  call: DurableCall,
+  action: () => Promise<Recorder>,
+): Promise<Recorder> {
+  const { telemetry } = call.setup;
+  return telemetry ? telemetry.resume(call, action) : action();
+}
+
 async function branch(call: DurableCall, checkpointId: string): Promise<RunResult<unknown>> {
   const { setup, journal } = call;
   const log = await journal.readAll();
   const target = findCheckpoint(log, checkpointId);
   const moment = linesBeside(log, target);
-  const recorder = moment ? await branchOfLines(call, log, target, moment) : await branchOfMain(call, log, target);
-  if (!recorder) return start(call, await resumed(call, storedState(journal)));
+  const recorder = await shownResume(call, () =>
+    moment ? branchOfLines(call, log, target, moment) : branchOfMain(call, log, target),
+  );
+  if (!recorder) return resume(call, storedState(journal));
   const effects = branchEffects(log, target, (call) => setup.hasInverse(call));
   const result = await start(call, recorder);
   const differs = effects.remaining.length > 0 || effects.missing.length > 0;
@@ -304,9 +305,10 @@ async function begin(
   keep: "history" | "nothing",
   before: StoredState | undefined,
 ): Promise<RunResult<unknown>> {
-  const { setup, journal, request } = call;
+  const { setup, journal, request, span } = call;
   const { options, input } = request;
-  const run = runRecord(journal, ("runId" in options ? options.runId : undefined) ?? randomId(), input);
+  const runId = ("runId" in options ? options.runId : undefined) ?? randomId();
+  const run = runRecord(journal, runId, input, span?.trace);
   // One that was abandoned a moment ago begins anew.
   journal.runs.delete(run.run);
   journal.cancelled.delete(run.run);

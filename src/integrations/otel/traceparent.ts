@@ -1,0 +1,17 @@
+import { isSpanContextValid, type SpanContext } from "@opentelemetry/api";
+
+/** Of W3C Trace Context, version 00. */
+const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** A span as the text that is stored with a run. */
+export function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+}
+
+/** `undefined` for whatever is no such text: a log may hold anything. */
+export function parseTraceparent(text: string | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = form.exec(text ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(span) ? span : undefined;
+}

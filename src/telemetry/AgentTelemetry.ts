@@ -1,0 +1,256 @@
+import { defaultStrategy } from "../agent/defaultStrategy.ts";
+import type { AgentRun } from "../agent/feature/AgentRun.ts";
+import { runOf } from "../agent/feature/ContextBinding.ts";
+import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
+import type { ModelRequestEvent, ToolCallEvent } from "../agent/feature/PipelineEvents.ts";
+import type { RunRequest } from "../agent/feature/RunRequest.ts";
+import type { RunResult } from "../agent/feature/RunResult.ts";
+import { subAgentOf } from "../agent/feature/SubAgent.ts";
+import type { PromptAnswer } from "../agent/model/PromptExecutor.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
+import { triggerOf } from "../events/eventEmitter.ts";
+import type { ActiveSpan } from "./ActiveSpan.ts";
+import type { TelemetryFacts, TelemetryOperation } from "./TelemetryOperation.ts";
+import { within } from "./within.ts";
+
+/** Carries it out. */
+export type Next<Event, Result> = (event: Event) => Promise<Result>;
+
+/** Carries out a request or a call, unless it is recorded, by `next`. */
+export type Perform<Event, Result> = (event: Event, next: Next<Event, Result>) => Promise<Result>;
+
+/** The line of a run, as its recorder knows it. */
+interface RecordedRun {
+  readonly journal: { readonly agentId: string; durable(): Promise<void> };
+  readonly run: RunRecord;
+  /** The line's latest checkpoint. */
+  readonly head: { readonly id: string } | undefined;
+  /** Of the line that this one is nested in. */
+  readonly parent: object | undefined;
+}
+
+/** What a rollback reports, as far as it is shown. */
+interface Reverted {
+  readonly checkpointId: string;
+  readonly reverted: readonly unknown[];
+  readonly failed: readonly unknown[];
+}
+
+/** What a pruning has deleted of an agent. */
+interface Pruned {
+  readonly checkpointIds: readonly string[];
+  readonly bytes: number;
+}
+
+/** The operations of the agents of this library. Those of a run are within each other as its calls are. */
+export class AgentTelemetry {
+  readonly #begin: (operation: TelemetryOperation) => ActiveSpan;
+  /** By journal. A call that waits for an answer never ends by itself. */
+  readonly #open = new WeakMap<object, Set<ActiveSpan>>();
+
+  constructor(begin: (operation: TelemetryOperation) => ActiveSpan) {
+    this.#begin = begin;
+  }
+
+  /** A call of `run` or `resume`. */
+  run(
+    { hasDefaultId, agentId: ownId, graph }: FeaturePipeline,
+    { agentId, input }: RunRequest,
+    action: (span: ActiveSpan) => Promise<RunResult<unknown>>,
+  ): Promise<RunResult<unknown>> {
+    const nameOfStrategy = graph.name === defaultStrategy.name ? undefined : graph.name;
+    const agentName = hasDefaultId ? nameOfStrategy : ownId;
+    const definitionId = hasDefaultId ? undefined : ownId;
+    return within(this.#begin({ kind: "invoke_agent", agentId, agentName, definitionId }), async (span) => {
+      span.addContent(() => ({ input }));
+      const result = await action(span);
+      const { runId, status, usage } = result;
+      span.add({ runId, status, usage });
+      if (result.status === "completed") span.addContent(() => ({ output: result.output }));
+      return result;
+    });
+  }
+
+  open<Result>(agentId: string, action: () => Promise<Result>): Promise<Result> {
+    return within(this.#begin({ kind: "open", agentId }), action);
+  }
+
+  /** A stored state is made ready to go on from. Its run links to the trace that it began in. */
+  resume<Recorder extends (RecordedRun & { readonly start: { readonly nodeId: string } }) | undefined>(
+    {
+      journal: { agentId },
+      span: call,
+    }: { readonly journal: { readonly agentId: string }; readonly span?: ActiveSpan },
+    action: () => Promise<Recorder>,
+  ): Promise<Recorder> {
+    return within(this.#begin({ kind: "resume", agentId }), async (span) => {
+      const recorder = await action();
+      if (recorder) {
+        const { run, head, start } = recorder;
+        span.add({ runId: run.run, checkpointId: head?.id, nodeId: start.nodeId });
+        call?.add({ runId: run.run, linkedTrace: run.trace });
+      }
+      return recorder;
+    });
+  }
+
+  /** A checkpoint that has just been queued with other records, until it is durable. */
+  save({ journal, run: { run: runId }, head, parent }: RecordedRun, records: readonly AgentRecord[]): void {
+    const record = records.find(({ kind }) => kind === "checkpoint");
+    if (record?.kind !== "checkpoint") return;
+    const begins = records.some(({ kind }) => kind === "lane") && (parent ? "line_started" : "run_started");
+    const facts = { nodeId: record.node, checkpointId: head?.id, trigger: triggerOf(record, begins || undefined) };
+    const span = this.#begin({ kind: "save", agentId: journal.agentId, runId, ...facts });
+    journal.durable().then(
+      () => span.end(),
+      (error: unknown) => span.end({ error }),
+    );
+  }
+
+  modelRequest(
+    recorder: RecordedRun,
+    event: ModelRequestEvent,
+    next: Next<ModelRequestEvent, PromptAnswer>,
+    perform: Perform<ModelRequestEvent, PromptAnswer>,
+  ): Promise<PromptAnswer> {
+    const { context, model, parameters: modelParameters, messages } = event;
+    const operation = {
+      kind: "chat",
+      ...placeOf(runOf(context)),
+      nodeId: context.nodeId,
+      model,
+      modelParameters,
+    } as const;
+    return this.#call(recorder, operation, async (span) => {
+      span.addContent(() => ({ messages }));
+      const answer = await replayable(span, next, (ask) => perform(event, ask));
+      const { message, usage, finishReason } = answer;
+      span.add({ usage, finishReason });
+      span.addContent(() => ({ answer: message }));
+      return answer;
+    });
+  }
+
+  /** A tool call, and the agent that it runs if there is one. */
+  toolCall(
+    recorder: RecordedRun,
+    event: ToolCallEvent,
+    next: Next<ToolCallEvent, unknown>,
+    perform: Perform<ToolCallEvent, unknown>,
+  ): Promise<unknown> {
+    const { context, tool, toolCallId, input } = event;
+    const place = placeOf(runOf(context));
+    const { name: toolName, effect } = tool;
+    const operation = { kind: "execute_tool", ...place, nodeId: context.nodeId, toolName, toolCallId, effect } as const;
+    const agent = {
+      kind: "invoke_agent",
+      ...place,
+      agentPath: [...place.agentPath, toolName],
+      agentName: toolName,
+    } as const;
+    const execute: typeof next = (made) =>
+      subAgentOf(made.tool) ? this.#call(recorder, agent, () => next(made)) : next(made);
+    return this.#call(recorder, operation, async (span) => {
+      span.addContent(() => ({ input }));
+      const output = await replayable(span, execute, (made) => perform(event, made));
+      span.addContent(() => ({ output }));
+      return output;
+    });
+  }
+
+  /** The run that a journal records has ended, and with it the calls that wait. */
+  endCalls(journal: object): void {
+    for (const span of [...(this.#open.get(journal) ?? [])].toReversed()) {
+      span.add({ status: "suspended" });
+      span.end();
+    }
+  }
+
+  rollback<Report extends Reverted | undefined>(agentId: string, action: () => Promise<Report>): Promise<Report> {
+    return within(this.#begin({ kind: "rollback", agentId }), async (span) => {
+      const report = await action();
+      if (report) {
+        const { checkpointId, reverted, failed } = report;
+        span.add({ checkpointId, reverted: reverted.length, unreverted: failed.length });
+      }
+      return report;
+    });
+  }
+
+  /** How one call is reverted. */
+  inverse<End extends { readonly error?: unknown }>(
+    agentId: string,
+    call: {
+      readonly call: string;
+      readonly tool: string;
+      readonly node: string;
+      readonly agentPath: readonly string[];
+    },
+    action: () => Promise<End>,
+  ): Promise<End> {
+    const { call: toolCallId, tool: toolName, node: nodeId, agentPath } = call;
+    return within(this.#begin({ kind: "inverse", agentId, toolCallId, toolName, nodeId, agentPath }), async (span) => {
+      const end = await action();
+      if ("error" in end) span.end({ error: end.error });
+      return end;
+    });
+  }
+
+  answer<Result>(agentId: string, requestIds: readonly string[], action: () => Promise<Result>): Promise<Result> {
+    return within(this.#begin({ kind: "answer", agentId, requestIds }), action);
+  }
+
+  /** @param agentId `undefined`: all agents of a storage */
+  prune<Report>(
+    agentId: string | undefined,
+    action: () => Promise<Report>,
+    prunedIn: (report: Report) => readonly Pruned[],
+  ): Promise<Report> {
+    return within(this.#begin({ kind: "prune", agentId }), async (span) => {
+      const report = await action();
+      const pruned = prunedIn(report);
+      const sum = (of: (agent: Pruned) => number) => pruned.reduce((total, agent) => total + of(agent), 0);
+      const prunedCheckpoints = sum(({ checkpointIds }) => checkpointIds.length);
+      span.add({ prunedCheckpoints, prunedBytes: sum(({ bytes }) => bytes) });
+      return report;
+    });
+  }
+
+  #call<Result>(
+    { journal }: RecordedRun,
+    operation: TelemetryOperation,
+    action: (span: ActiveSpan) => Promise<Result>,
+  ): Promise<Result> {
+    return within(this.#begin(operation), async (span) => {
+      const open = this.#open.get(journal) ?? new Set();
+      this.#open.set(journal, open.add(span));
+      try {
+        return await action(span);
+      } finally {
+        open.delete(span);
+      }
+    });
+  }
+}
+
+/** What calls no `next` is replayed. */
+async function replayable<Event, Result>(
+  span: ActiveSpan,
+  next: Next<Event, Result>,
+  perform: (next: Next<Event, Result>) => Promise<Result>,
+): Promise<Result> {
+  let replayed = true;
+  try {
+    return await perform((event) => {
+      replayed = false;
+      return next(event);
+    });
+  } finally {
+    span.add({ replayed });
+  }
+}
+
+function placeOf({ agentId, runId, branch, agentPath }: AgentRun): TelemetryFacts & Pick<AgentRun, "agentPath"> {
+  return { agentId, runId, branch, agentPath };
+}

@@ -1,0 +1,15 @@
+import type { ActiveSpan } from "./ActiveSpan.ts";
+
+/** Carries out `action` within an operation that has just begun, and ends this with its promise. */
+export function within<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
+  return span.run(async () => {
+    try {
+      const result = await action(span);
+      span.end();
+      return result;
+    } catch (error) {
+      span.end({ error });
+      throw error;
+    }
+  });
+}
