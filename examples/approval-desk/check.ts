@@ -4,10 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { assertSeen } from "../assertSeen.ts";
 
 /** Runs each step in a separate process, as a user would, and verifies its output. */
 const directory = mkdtempSync(join(tmpdir(), "approval-desk-"));
 let version = "1";
+let said = "";
 
 function step(name: string, ...options: readonly string[]): string {
   const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
@@ -15,6 +17,7 @@ function step(name: string, ...options: readonly string[]): string {
   const env = { ...process.env, DESK_VERSION: version };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
   assert.equal(status, 0, stdout + stderr);
+  said = stderr;
   return stdout.trim();
 }
 
@@ -53,6 +56,7 @@ try {
   assert.ok(tree.some((line) => line.trim() === "research askPerson (migration)"));
   assert.match(step("tree", "order-7-other"), /callTools \(fork\)/);
   assert.equal(step("resume"), "waiting");
+  assertSeen(said);
   openRequest("order-7 > research: Do you know the customer?");
   console.log(
     "   two researchers at once, version 2 while one waits, one answer, one approval, one refund; a fork, an edit, and the tree",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { assertSeen } from "../assertSeen.ts";
 
 /** Runs the demo as a user would, without a model's key, and verifies that it claimed everything. */
 const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
@@ -25,4 +26,5 @@ for (const claimed of [
   /use_current src\/greetings\.mjs/,
 ])
   assert.match(stdout, claimed);
+assertSeen(stdout);
 console.log("   the demo does what it claims");

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { persistence, type RollbackReport } from "agent-persistence";
 import { FileConflictError, type ConflictHandler } from "agent-persistence/workspace";
+import { seeIt } from "../seeIt.ts";
 import { agentId, codingAgent, task } from "./agent.ts";
 import { BrokenClaim, claim } from "./claims.ts";
 import { showDrift } from "./drift.ts";
@@ -20,6 +21,7 @@ async function demo(): Promise<void> {
   await overlap(repository);
   console.log("\n4. Others change the repository while a task waits for its next step: drift of each kind");
   await showDrift(directory);
+  console.log(`\n${seeIt(agentId, `file:${storage}`)}`);
 }
 
 async function work(repository: Repository): Promise<void> {

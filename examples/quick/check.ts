@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { assertSeen } from "../assertSeen.ts";
 
 /** Runs the demo as a user would; it verifies itself what it claims. */
 const demo = fileURLToPath(new URL("demo.mjs", import.meta.url));
@@ -14,4 +15,5 @@ assert.deepEqual(
   stdout.match(/took back \w+/g),
   ["Maria", "Daniel", "Alex"].map((name) => `took back ${name}`),
 );
+assertSeen(stdout);
 console.log("   the demo does what it claims");

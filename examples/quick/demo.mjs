@@ -52,24 +52,21 @@ function usersIn(folder) {
 
 async function demo() {
   const folder = mkdtempSync(join(tmpdir(), "agent-persistence-demo-"));
-  try {
-    console.log("1. An agent signs three people up. Its process is killed inside the second call.");
-    assert.equal(inAnotherProcess(folder, "Daniel").signal, "SIGKILL");
+  console.log("1. An agent signs three people up. Its process is killed inside the second call.");
+  assert.equal(inAnotherProcess(folder, "Daniel").signal, "SIGKILL");
 
-    console.log("2. The same program starts again. The call that was interrupted runs again with its id.");
-    assert.equal(inAnotherProcess(folder).status, 0);
-    assert.deepEqual(usersIn(folder), names);
-    console.log("   each person is signed up once");
+  console.log("2. The same program starts again. The call that was interrupted runs again with its id.");
+  assert.equal(inAnotherProcess(folder).status, 0);
+  assert.deepEqual(usersIn(folder), names);
+  console.log("   each person is signed up once");
 
-    console.log("3. Rollback to the first checkpoint, with the effects of the tools.");
-    const agent = persistence(signUpAgent(folder)).agent("team-7");
-    const [first] = await agent.getCheckpoints();
-    await agent.rollbackToCheckpoint(first.checkpointId);
-    assert.deepEqual(usersIn(folder), []);
-    console.log("   nobody is signed up");
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  console.log("3. Rollback to the first checkpoint, with the effects of the tools.");
+  const agent = persistence(signUpAgent(folder)).agent("team-7");
+  const [first] = await agent.getCheckpoints();
+  await agent.rollbackToCheckpoint(first.checkpointId);
+  assert.deepEqual(usersIn(folder), []);
+  console.log("   nobody is signed up");
+  console.log(`See what it did: npx agent-persistence tree team-7 --storage file:${join(folder, "agents")}`);
 }
 
 const [folder, diesAt] = process.argv.slice(2);

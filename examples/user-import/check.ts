@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { assertSeen } from "../assertSeen.ts";
 import { availableStorages } from "../openStorage.ts";
 
 /** Runs the demo as a user would, and verifies what it claims. */
@@ -29,6 +30,7 @@ function assertShown(options: readonly string[], people: number): void {
   assert.match(stdout, new RegExp(`✓ ${people} of ${people} people are in the table, each once`));
   assert.match(stdout, /✓ the report says: reverted [1-9]\d*, failed 0, irreversible 0/);
   assert.doesNotMatch(stdout, /✗/);
+  assertSeen(stdout);
 }
 
 function assertRefused(options: readonly string[], reason: RegExp): void {

@@ -1,5 +1,6 @@
 import { persistence } from "agent-persistence";
 import { openStorage, type StorageName } from "../openStorage.ts";
+import { addressOf, seeIt } from "../seeIt.ts";
 import { agentId, databaseFile, importAgent } from "./agent.ts";
 import { BrokenClaim, claim, sameRows } from "./claims.ts";
 import { UserDatabase } from "./database.ts";
@@ -29,6 +30,7 @@ async function demo(): Promise<void> {
   await crash(all);
   await resume(all);
   await rollBack(all);
+  console.log(`\n${seeIt(agentId, addressOf(storage, directory))}`);
 }
 
 async function crash({ csvFile, directory, people, database, storage }: Demo): Promise<void> {

@@ -39,4 +39,13 @@ export function readingCommands(program: Command, lazily: Lazily): void {
     .description("read everything of every agent, and name what is damaged")
     .argument("[agent...]", "default: every agent")
     .action(lazily(async () => (await import("./reading/verify.ts")).verify));
+  common(program.command("ui"))
+    .description("write the timeline of an agent to a web page, or serve those of all agents, live")
+    .argument("[agent]", "default, without --out: every agent")
+    .option("-o, --out <file>", "write one page that needs nothing else; a page that is there is replaced")
+    .option("--redact <path...>", "hide what is at these paths, such as user.email")
+    .option("--show-secrets", "show what looks like a secret")
+    .option("--last <number>", "only the newest checkpoints; 0: all", count, 0)
+    .option("--port <number>", "the port on this machine; 0: any that is free", count, 0)
+    .action(lazily(async () => (await import("./reading/ui.ts")).ui));
 }

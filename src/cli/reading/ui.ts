@@ -1,0 +1,58 @@
+import { createWriteStream } from "node:fs";
+import { resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { inspect } from "../../inspect.ts";
+import { serveTimeline, timelinePage } from "../../timeline.ts";
+import { CommandFailure } from "../failure/CommandFailure.ts";
+import { findAgent } from "../ids/findAgent.ts";
+import type { CommonOptions, Session } from "../session/Session.ts";
+import { painted } from "../terminal/painted.ts";
+
+/** What `ui` takes. */
+export interface UiCommandOptions extends CommonOptions {
+  readonly out?: string | undefined;
+  readonly redact?: readonly string[] | undefined;
+  readonly showSecrets?: boolean | undefined;
+  readonly last: number;
+  readonly port: number;
+}
+
+/** `ui [agent]`: writes the timeline of an agent to a page, or serves the timelines of all until it is stopped. */
+export async function ui(session: Session, options: UiCommandOptions, given?: string): Promise<void> {
+  const storage = await session.storage();
+  const agentId = given === undefined ? undefined : await findAgent(storage, given);
+  const inspector = inspect(storage);
+  const { out, redact, showSecrets = false, last, port } = options;
+  const shown = { redact, secrets: showSecrets ? "show" : "hide", ...(last > 0 && { last }) } as const;
+  if (out !== undefined) return writePage(session, agentId, (id) => timelinePage(inspector, id, shown), out);
+  const server = await serveTimeline(inspector, { ...shown, port });
+  try {
+    await serve(session, agentId === undefined ? server.url : server.urlOf(agentId));
+  } finally {
+    await server.close();
+  }
+}
+
+async function writePage(
+  { output, io }: Session,
+  agentId: string | undefined,
+  pageOf: (agentId: string) => AsyncIterable<string>,
+  out: string,
+): Promise<void> {
+  if (agentId === undefined)
+    throw new CommandFailure("usage", "Say which agent the page is of: ui <agent> --out <file>");
+  const file = resolve(io.cwd, out);
+  await pipeline(pageOf(agentId), createWriteStream(file, { mode: 0o600 }));
+  if (output.json) await output.document({ agentId, file });
+  else await output.line("Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);
+}
+
+async function serve({ output, io }: Session, url: string): Promise<void> {
+  const stop = io.stopSignal();
+  if (output.json) await output.document({ url });
+  else await output.line(url);
+  await output.note(
+    "It is live until you stop it with Ctrl-C. Whoever has the address can read all agents of the storage.",
+  );
+  if (!stop.aborted) await new Promise((resolved) => stop.addEventListener("abort", resolved, { once: true }));
+}
