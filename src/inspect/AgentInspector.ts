@@ -24,7 +24,7 @@ import {
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { logStorageOf } from "../storage/checkpoints/CheckpointStorage.ts";
-import { listSummaries } from "../storage/listSummaries.ts";
+import { listLogs } from "../storage/listSummaries.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { OpenedLogs } from "./log/OpenedLogs.ts";
@@ -137,14 +137,14 @@ export class AgentInspector {
 
   /**
    * The agents of the storage, those with a higher priority first, then the older ones. Agents that cannot be read are listed as
-   * `unreadable`, and logs of other shapes with their shape.
+   * `unreadable`. Logs of other shapes come last, with their shape.
    *
    * @throws InvalidInputError; StorageNotListableError for a storage that cannot tell which agents it has.
    */
   async *agents(filter: AgentsFilter = {}): AsyncGenerator<ListedAgent> {
     checkSchema(filterSchema, filter, "filter of agents()");
     if (this.#log.capabilities.listing === undefined) throw new StorageNotListableError();
-    for await (const summary of listSummaries(this.#log, withoutUndefined({ ...filter }))) yield listedAgent(summary);
+    for await (const summary of listLogs(this.#log, withoutUndefined({ ...filter }))) yield listedAgent(summary);
   }
 
   /** All about one agent that is not a matter of one step; `undefined` for an unknown one. @throws InvalidAgentIdError */

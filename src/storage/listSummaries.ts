@@ -15,7 +15,8 @@ export async function* listSummaries(log: RecordLog, options: ListOptions): Asyn
   }
 }
 
-async function* listLogs(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
+/** The logs that a storage lists under all options, those of agents first. */
+export async function* listLogs(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
   if (log.capabilities.narrows) return yield* log.list(options);
   const { limit = Infinity, free } = options;
   let left = limit;

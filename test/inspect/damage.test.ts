@@ -67,6 +67,17 @@ describe("what is damaged or hostile in a log", () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
+  it("is named where the end of a log is gone, and what is left is shown", async () => {
+    const directory = temporaryFolder();
+    await loopAgent(new FilePersistenceStorageProvider({ directory })).run("hello");
+    await alter(directory, '"node":"finish"', '"node":"finnish"');
+    const view = inspect(new FilePersistenceStorageProvider({ directory }));
+    const { steps, damage } = await view.steps("a");
+    expect(damage).toMatchObject([{ code: "corrupt_log", lastPosition: 4, lastCheckpointId: "1-3" }]);
+    expect(ofKind(steps, "visit").map(({ state }) => state)).toEqual(["ended", "ended"]);
+    expect(await view.checkpoint("a", "1-3")).toMatchObject({ checkpoint: { node: "callModel" } });
+  });
+
   it("is a value that cannot be read, and no more, where a blob is missing", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await loopAgent(storage).run("x".repeat(20_000));

@@ -191,7 +191,7 @@ describe("an inspector", () => {
     const summary = {
       agentId,
       status: "thread",
-      order: "o",
+      order: "~~0 thread:t",
       requestIds: [],
       position: 0,
       createdAt: at,

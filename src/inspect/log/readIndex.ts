@@ -48,6 +48,15 @@ interface LeanEntries {
 }
 
 async function readLean(log: RecordLog, agentId: string, options: ReadOptions): Promise<LeanEntries> {
+  const read = await readSound(log, agentId, options);
+  const { lastPosition } = read.error instanceof CorruptLogError ? read.error : {};
+  if (lastPosition === undefined || lastPosition <= (read.entries.at(-1)?.position ?? 0)) return read;
+  // A storage may find what is missing at the end before it gives what is there.
+  const { entries } = await readSound(log, agentId, { ...options, upTo: lastPosition });
+  return { ...read, entries };
+}
+
+async function readSound(log: RecordLog, agentId: string, options: ReadOptions): Promise<LeanEntries> {
   const entries: Entry[] = [];
   const pace = new Pace();
   try {

@@ -70,8 +70,10 @@ export interface OwnershipView {
   readonly tookOver: boolean;
 }
 
+/** A run, from its input to its end. */
 export interface RunView {
   readonly runId: string;
+  /** ISO 8601: when it was requested. */
   readonly startedAt: string;
   readonly input: ShownValue;
   readonly status: "open" | "completed" | "cancelled";

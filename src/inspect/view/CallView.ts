@@ -48,6 +48,7 @@ export type CallUndo =
   | "left"
   | "with_files";
 
+/** A tool call, with its arguments and its result. */
 export interface CallView {
   readonly toolCallId: string;
   readonly tool: string;

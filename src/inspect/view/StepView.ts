@@ -106,11 +106,13 @@ export interface MoveStep extends StepBase {
   readonly standing: readonly string[];
 }
 
+/** A rollback began. What became of its calls is as it is now. */
 export interface RollbackStep extends StepBase {
   readonly kind: "rollback";
   readonly rollback: RollbackView;
 }
 
+/** A run was requested. */
 export interface RunStep extends StepBase {
   readonly kind: "run";
   readonly run: RunView;

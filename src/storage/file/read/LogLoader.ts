@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly needsOlder?: (part: LogPart) => boolean;
   /** The position from which on lines are needed of the newest segment: what comes before may be left out. Default: all. */
   readonly after?: number;
+  /** Only entries up to this position are read: what is missing after them is not reported. Default: to the end. */
+  readonly upTo?: number;
 }
 
 /**
@@ -61,14 +63,19 @@ export class LogLoader {
   }
 
   /** The image, or the generation of a segment that is missing. */
-  async #attempt({ below, needsOlder = () => false, after }: LoadOptions): Promise<LoadedLog | number> {
+  async #attempt({
+    below,
+    needsOlder = () => false,
+    after,
+    upTo = Number.POSITIVE_INFINITY,
+  }: LoadOptions): Promise<LoadedLog | number> {
     const voids: Segment[] = [];
     // What is known of the end is read before the log, which only grows.
     const { generations, known } = await this.#listed(below);
     for (const generation of generations) {
       const segment = await this.segment(generation, after);
       if (segment === undefined) return generation;
-      if (segment.open !== undefined) return this.#imageOf(segment, voids, known, needsOlder);
+      if (segment.open !== undefined) return this.#imageOf(segment, voids, known, { needsOlder, upTo });
       voids.push(segment);
     }
     this.#assertVoid(voids, 0, 0);
@@ -90,7 +97,7 @@ export class LogLoader {
     newest: Segment,
     voids: readonly Segment[],
     known: ChainLink | undefined,
-    needsOlder: (part: LogPart) => boolean,
+    { needsOlder, upTo }: Required<Pick<LoadOptions, "needsOlder" | "upTo">>,
   ): Promise<LoadedLog | number> {
     const { from, base } = newest.open ?? { from: 0, base: [] };
     const parts = partsOf(newest);
@@ -98,7 +105,7 @@ export class LogLoader {
     const dropped = this.#ending(newest, "dropped")?.position;
     const end = dropped === undefined ? this.#endOf(parts, from) : { position: dropped, checksum: "" };
     if (voids.length > 0) this.#assertVoid(voids, newest.generation, end.position);
-    this.#assertWhole(newest, end, known);
+    this.#assertWhole(newest, end, known, upTo);
     if (dropped !== undefined) return { from: dropped, newest, dropped, parts: [], complete: true, torn };
     let needed = [...parts].reverse().every(needsOlder);
     for (const [generation, length] of needed ? [...base].reverse() : []) {
@@ -134,16 +141,22 @@ export class LogLoader {
 
   /**
    * A log whose end is gone reads like one that ended there. Its last owner says where it ended when it closed it, and
-   * `state.json` how far it reached when its status changed last.
+   * `state.json` how far it reached when its status changed last. What is missing after what is asked for is not reported.
    */
-  #assertWhole(newest: Segment, end: ChainLink, known: ChainLink | undefined): void {
-    const { position, checksum = "" } = this.#ending(newest, "closed") ?? {};
-    if (position !== undefined && !isSameLink(end, { position, checksum }))
-      throw this.#tooShort(newest, end, { position, checksum });
-    if (known === undefined || known.position < end.position) return;
+  #assertWhole(newest: Segment, end: ChainLink, known: ChainLink | undefined, upTo: number): void {
+    const isAskedFor = (stored: ChainLink): boolean => stored.position <= end.position || upTo > end.position;
+    const last = this.#closedAt(newest);
+    if (last && !isSameLink(end, last) && isAskedFor(last)) throw this.#tooShort(newest, end, last);
+    if (known === undefined || known.position < end.position || !isAskedFor(known)) return;
     // After a deletion the checksums begin anew.
     if (known.position > end.position || (end.checksum !== "" && !isSameLink(end, known)))
       throw this.#tooShort(newest, end, known);
+  }
+
+  /** Where an owner closed a segment; `undefined`: it did not, or did not say where. */
+  #closedAt(segment: Segment): ChainLink | undefined {
+    const { position, checksum = "" } = this.#ending(segment, "closed") ?? {};
+    return position === undefined ? undefined : { position, checksum };
   }
 
   #tooShort(segment: Segment, end: ChainLink, known: ChainLink): CorruptLogError {

@@ -57,7 +57,7 @@ export class LogReader {
       begin = { part, start: Math.max(snapshot ?? 0, afterwards ?? 0) };
       return false;
     };
-    const image = await this.#loader.load({ needsOlder, after: neededAfter });
+    const image = await this.#loader.load({ needsOlder, after: neededAfter, upTo });
     return this.#after(after, this.#follow(image, begin, upTo));
   }
 
