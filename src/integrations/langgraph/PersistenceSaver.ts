@@ -10,6 +10,8 @@ import {
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import type { Telemetry } from "../../telemetry/Telemetry.ts";
+import { traced } from "../../telemetry/traced.ts";
 import { type ReadableThread, ThreadReader } from "./read/ThreadReader.ts";
 import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
@@ -52,16 +54,18 @@ export type ThreadSource = string | RunnableConfig;
 export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDisposable {
   readonly #threads: StoredThreads;
   readonly #coder: ValueCoder;
+  readonly #telemetry: Telemetry | undefined;
   readonly #known: KnownItems | undefined;
   readonly #seen = new SeenCheckpoints();
   readonly #order = new WriteOrder();
 
   /** @throws InvalidInputError for options that are wrong; NotSupportedError for a storage without a log. */
   constructor(options: PersistenceSaverOptions) {
-    const { storage, serde = new GraphSerializer(), compare } = checkedOptions(options);
+    const { storage, serde = new GraphSerializer(), compare, telemetry } = checkedOptions(options);
     super(serde);
     this.#threads = new StoredThreads(storage);
     this.#coder = coderOf(serde);
+    this.#telemetry = telemetry;
     this.#known = compare === "deep" ? undefined : new KnownItems();
   }
 
@@ -109,12 +113,15 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const place = { namespace: given.namespace ?? "", id: given.checkpointId };
     const capture = new ValueCapture(threadId, this.#coder, this.#known);
     const captured = captureCheckpoint(capture, checkpoint, metadata, newVersions);
-    await this.#write(capture, place, (thread) => {
-      const { source } = captured;
-      if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
-      const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
-      return { written, stored: () => this.#seen.stored(threadId, thread.state, place.namespace, captured.id) };
-    });
+    const save = { kind: "save", agentId: threadId, checkpointId: captured.id } as const;
+    const write = (): Promise<void> =>
+      this.#write(capture, place, (thread) => {
+        const { source } = captured;
+        if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
+        const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
+        return { written, stored: () => this.#seen.stored(threadId, thread.state, place.namespace, captured.id) };
+      });
+    await traced(this.#telemetry, () => save, write);
     return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: captured.id } };
   }
 
@@ -177,13 +184,16 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
    */
   async prune(threadId: string, options: ThreadPruneOptions): Promise<{ readonly bytes: number }> {
     const { keep } = checkedPruning(options);
-    return this.#threads.use(checkedThreadId(threadId), async (thread) => {
-      const forget = plannedForget(thread.state, lastCheckpoints(thread.state, keep));
-      if (!forget) return { bytes: 0 };
-      thread.append([forget]);
-      await thread.durable();
-      return thread.prune();
-    });
+    const id = checkedThreadId(threadId);
+    return traced(
+      this.#telemetry,
+      () => ({ kind: "prune", agentId: id }),
+      async (span) => {
+        const { bytes, checkpoints } = await this.#threads.use(id, (thread) => pruned(thread, keep));
+        span.add({ prunedBytes: bytes, prunedCheckpoints: checkpoints });
+        return { bytes };
+      },
+    );
   }
 
   /**
@@ -285,6 +295,17 @@ function fits(metadata: CheckpointMetadata, filter: Readonly<Record<string, unkn
 
 function shownIds({ namespaces }: ThreadState, namespace = ""): readonly string[] {
   return (namespaces.get(namespace)?.stored ?? []).flatMap(({ id, put }) => (put?.hidden ? [] : [id]));
+}
+
+async function pruned(
+  thread: OwnedThread,
+  keep: number,
+): Promise<{ readonly bytes: number; readonly checkpoints: number }> {
+  const forget = plannedForget(thread.state, lastCheckpoints(thread.state, keep));
+  if (!forget) return { bytes: 0, checkpoints: 0 };
+  thread.append([forget]);
+  await thread.durable();
+  return { ...(await thread.prune()), checkpoints: forget.drop.length };
 }
 
 function storeIn(thread: OwnedThread): StoreValue {

@@ -57,10 +57,16 @@ test("a graph has the same states on LangGraph's own saver and on ours", async (
 async function statesOn(saver: BaseCheckpointSaver) {
   const graph = deskGraph(saver);
   const thread = { configurable: { thread_id: "t" } };
-  const first = await graph.invoke({ messages: [new HumanMessage({ id: "h", content: "hi" })] }, { ...thread, durability: "sync" });
+  const first = await graph.invoke(
+    { messages: [new HumanMessage({ id: "h", content: "hi" })] },
+    { ...thread, durability: "sync" },
+  );
   const asked = await graph.getState(thread, { subgraphs: true });
   const second = await graph.invoke(new Command({ resume: "yes" }), { ...thread, durability: "async" });
-  const third = await graph.invoke({ messages: [new HumanMessage({ id: "h2", content: "more" })] }, { ...thread, durability: "exit" });
+  const third = await graph.invoke(
+    { messages: [new HumanMessage({ id: "h2", content: "more" })] },
+    { ...thread, durability: "exit" },
+  );
   const fourth = await graph.invoke(new Command({ resume: "again" }), thread);
   const states = await history(graph, thread);
   let start;
@@ -68,13 +74,20 @@ async function statesOn(saver: BaseCheckpointSaver) {
   const replayed = await graph.invoke(null, start!);
   const edited = await graph.updateState(start!, { notes: { edited: "yes" } });
   const branch = await graph.invoke(null, edited);
-  return { values: [first, second, third, fourth, replayed, branch].map(plain), interrupts: asked.tasks.length, history: await history(graph, thread), states };
+  return {
+    values: [first, second, third, fourth, replayed, branch].map(plain),
+    interrupts: asked.tasks.length,
+    history: await history(graph, thread),
+    states,
+  };
 }
 
 async function history(graph: ReturnType<typeof deskGraph>, thread: { configurable: { thread_id: string } }) {
   const states = [];
   for await (const { values, next, metadata, tasks } of graph.getStateHistory(thread))
-    states.push(plain({ values, next, source: metadata?.source, step: metadata?.step, tasks: tasks.map(({ name }) => name) }));
+    states.push(
+      plain({ values, next, source: metadata?.source, step: metadata?.step, tasks: tasks.map(({ name }) => name) }),
+    );
   return states;
 }
 
@@ -83,30 +96,35 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, part: unknown) => (key === "__interrupt__" ? "asked" : part)));
 }
 
-test.each(["sync", "async", "exit"] as const)("a delta channel replays to what the graph had: %s", async (durability) => {
-  const schema = new StateSchema({ messages: MessagesDeltaValue });
-  const build = (checkpointer: BaseCheckpointSaver) =>
-    new StateGraph(schema)
-      .addNode("answer", ({ messages }) => ({ messages: [new AIMessage({ id: `a${messages.length}`, content: "a" })] }))
-      .addEdge(START, "answer")
-      .addEdge("answer", END)
-      .compile({ checkpointer });
-  const thread = { configurable: { thread_id: "t" } };
-  const storage = new InMemoryPersistenceStorageProvider();
-  for (let turn = 0; turn < 4; turn++) {
+test.each(["sync", "async", "exit"] as const)(
+  "a delta channel replays to what the graph had: %s",
+  async (durability) => {
+    const schema = new StateSchema({ messages: MessagesDeltaValue });
+    const build = (checkpointer: BaseCheckpointSaver) =>
+      new StateGraph(schema)
+        .addNode("answer", ({ messages }) => ({
+          messages: [new AIMessage({ id: `a${messages.length}`, content: "a" })],
+        }))
+        .addEdge(START, "answer")
+        .addEdge("answer", END)
+        .compile({ checkpointer });
+    const thread = { configurable: { thread_id: "t" } };
+    const storage = new InMemoryPersistenceStorageProvider();
+    for (let turn = 0; turn < 4; turn++) {
+      await using saver = new PersistenceSaver({ storage });
+      const graph = build(saver);
+      await graph.invoke({ messages: [new HumanMessage({ id: `h${turn}`, content: "q" })] }, { ...thread, durability });
+      if (turn === 2) await saver.prune("t", { keep: 1 });
+    }
+    const idsOf = async (saver: PersistenceSaver, config = thread) =>
+      ((await build(saver).getState(config)).values as { messages: BaseMessage[] }).messages.map(({ id }) => id);
     await using saver = new PersistenceSaver({ storage });
+    const all = ["h0", "a1", "h1", "a3", "h2", "a5", "h3", "a7"];
+    expect(await idsOf(saver)).toEqual(all);
     const graph = build(saver);
-    await graph.invoke({ messages: [new HumanMessage({ id: `h${turn}`, content: "q" })] }, { ...thread, durability });
-    if (turn === 2) await saver.prune("t", { keep: 1 });
-  }
-  const idsOf = async (saver: PersistenceSaver, config = thread) =>
-    ((await build(saver).getState(config)).values as { messages: BaseMessage[] }).messages.map(({ id }) => id);
-  await using saver = new PersistenceSaver({ storage });
-  const all = ["h0", "a1", "h1", "a3", "h2", "a5", "h3", "a7"];
-  expect(await idsOf(saver)).toEqual(all);
-  const graph = build(saver);
-  const { config } = await graph.getState(thread);
-  await graph.updateState(config, { messages: [new HumanMessage({ id: "edit", content: "e" })] });
-  expect(await idsOf(saver)).toEqual([...all, "edit"]);
-  expect(await idsOf(saver, config as typeof thread)).toEqual(all);
-});
+    const { config } = await graph.getState(thread);
+    await graph.updateState(config, { messages: [new HumanMessage({ id: "edit", content: "e" })] });
+    expect(await idsOf(saver)).toEqual([...all, "edit"]);
+    expect(await idsOf(saver, config as typeof thread)).toEqual(all);
+  },
+);

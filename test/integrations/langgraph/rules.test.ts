@@ -3,6 +3,8 @@ import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
+import { Telemetry } from "../../../src/telemetry/Telemetry.ts";
+import type { TelemetryOperation, TelemetrySpan } from "../../../src/telemetry/TelemetryOperation.ts";
 import { gathered, SavedThread } from "./savedThread.ts";
 
 test("what is given is captured before the first await", async () => {
@@ -194,6 +196,22 @@ test("threads are listed, and agents are not among them", async () => {
   expect(await gathered(thread.saver.threads({ limit: 1 }))).toHaveLength(1);
 });
 
+test("telemetry shows saves and prunings, and what a save failed with", async () => {
+  const telemetry = new Recorder();
+  const thread = new SavedThread({ telemetry });
+  const first = await thread.put(undefined, { a: 1 }, { id: "one" });
+  await thread.put(first, { a: 2 }, { id: "two" });
+  await thread.saver.prune("order-7", { keep: 1 });
+  await thread.saver.deleteThread("order-7");
+  await expect(thread.put(first, { a: 3 }, { id: "three" })).rejects.toMatchObject({ code: "thread_deleted" });
+  expect(telemetry.shown).toEqual([
+    ["save", "order-7", "one", undefined, false],
+    ["save", "order-7", "two", undefined, false],
+    ["prune", "order-7", undefined, 1, false],
+    ["save", "order-7", "three", undefined, true],
+  ]);
+});
+
 test.each([
   ["no options", undefined],
   [
@@ -232,4 +250,16 @@ async function lastPosition({ storage }: SavedThread): Promise<number> {
   let last = 0;
   for await (const { position } of storage.log.read("thread:order-7")) last = position;
   return last;
+}
+
+class Recorder extends Telemetry {
+  readonly shown: unknown[] = [];
+
+  override start({ kind, agentId, checkpointId }: TelemetryOperation): TelemetrySpan {
+    return {
+      run: (action) => action(),
+      end: (facts, failure) =>
+        this.shown.push([kind, agentId, checkpointId, facts.prunedCheckpoints, failure !== undefined]),
+    };
+  }
 }

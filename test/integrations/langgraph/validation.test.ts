@@ -30,8 +30,7 @@ function newFolder(): string {
 type Open = () => PersistenceSaverOptions["storage"] | Promise<PersistenceSaverOptions["storage"]>;
 
 const inSqlite: Open = () => storageAt({ engine: "sqlite", file: join(newFolder(), "threads.db") });
-const inPostgres: Open = async () =>
-  storageAt({ engine: "postgres", url: await databaseUrl(), schema: newSchema() });
+const inPostgres: Open = async () => storageAt({ engine: "postgres", url: await databaseUrl(), schema: newSchema() });
 const inDynamoDB: Open = async () =>
   storageAt({ engine: "dynamodb", endpoint: await dynamoDBEndpoint(), tableName: await newTable() });
 

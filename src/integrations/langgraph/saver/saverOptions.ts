@@ -5,6 +5,8 @@ import { checkSchema } from "../../../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../../internal/options/strictOptions.ts";
 import { type LogStorage, offersLog } from "../../../storage/LogStorage.ts";
+import type { Telemetry } from "../../../telemetry/Telemetry.ts";
+import { telemetrySchema } from "../../../telemetry/telemetrySchema.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../../storage/PersistenceStorageProvider.ts";
 
 /** Options of a `PersistenceSaver`. */
@@ -21,6 +23,8 @@ export interface PersistenceSaverOptions {
    * whole content. `fields` misses a change deeper within an object that the graph made in place. Default: `fields`.
    */
   readonly compare?: "fields" | "deep" | undefined;
+  /** Shows what is saved and pruned, such as `openTelemetry()` of `agent-persistence/otel`. Default: nothing is shown. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** How many checkpoints a pruning keeps. */
@@ -33,6 +37,7 @@ const schema = strictOptions({
   storage: providerSchema,
   serde: objectWithMethods<SerializerProtocol>("dumpsTyped", "loadsTyped").optional(),
   compare: z.enum(["fields", "deep"]).optional(),
+  telemetry: telemetrySchema.optional(),
 });
 
 /** @throws InvalidInputError; NotSupportedError for a storage that keeps no log. */

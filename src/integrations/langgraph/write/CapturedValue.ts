@@ -15,7 +15,8 @@ export interface FreshItem {
   readonly fields?: OwnFields;
 }
 
-export type CapturedItem = { readonly item: Item; readonly source?: object } | FreshItem;
+/** An item of the thread, or what may have to become one. */
+export type CapturedItem = Item | FreshItem;
 
 /** A value as it was when it was given. */
 export type CapturedValue =
@@ -60,8 +61,7 @@ export class ValueCapture {
 
   #item(value: unknown, subject: string, place?: string | number): CapturedItem {
     if (typeof value !== "object" || value === null) return this.#fresh(value, subject, place);
-    const item = this.known?.find(this.thread, value);
-    return item ? { item, source: value } : this.#fresh(value, subject, place);
+    return this.known?.find(this.thread, value) ?? this.#fresh(value, subject, place);
   }
 
   #fresh(value: unknown, subject: string, place: string | number | undefined): FreshItem {

@@ -74,7 +74,7 @@ export class ItemWriter {
   }
 
   #item(captured: CapturedItem, search: ItemSearch, place: number | string): Item {
-    if ("item" in captured) return this.#own(captured.item);
+    if ("stored" in captured) return this.#own(captured);
     const { json, source, fields } = captured;
     if (!source || !fields) return search.find(json, place) ?? this.#add(json);
     const item = this.#made.get(source) ?? search.find(json, place) ?? this.#add(json);
