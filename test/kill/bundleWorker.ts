@@ -19,9 +19,9 @@ export async function bundleWorker(directory: string, source = "worker/worker.ts
     outExtension: () => ({ js: ".mjs" }),
     format: "esm",
     target: "node20",
-    // Bundled are dependencies too; only what brings a binary or is CommonJS in part is not.
-    noExternal: [/^(?!(libsql|pg|@aws-sdk\/.*|@openai\/.*)$)/],
-    external: ["libsql", "pg", /^@aws-sdk\//, /^@openai\//],
+    // Bundled are dependencies too; only what brings a binary, or cannot be bundled, is not.
+    noExternal: [/^(?!(ai|libsql|pg|@aws-sdk\/.*)$)/],
+    external: ["ai", "libsql", "pg", /^@aws-sdk\//],
     clean: false,
     silent: true,
   });
