@@ -24,7 +24,7 @@ export default defineConfig({
     "src/langgraph.ts",
     "src/otel.ts",
     "src/testing.ts",
-    "src/cli.ts",
+    "src/cli/bin.ts",
   ],
   format: "esm",
   target: "node20",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const commandLine = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+const commandLine = fileURLToPath(new URL("../dist/cli/bin.js", import.meta.url));
 
 /** Runs the command that an example says at its end, and asserts that it shows checkpoints. */
 export function assertSeen(said: string): void {

@@ -95,13 +95,6 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/ai-sdk-agents/model", "integrations/openai-agents/wrapped"],
   ["integrations/openai-agents/runner"],
   ["integrations/ai-sdk-agents", "integrations/openai-agents"],
-  ["cli/terminal", "cli/failure"],
-  ["cli/storage", "cli/ids"],
-  ["cli/session"],
-  ["cli/agent", "cli/show"],
-  ["cli/reading"],
-  ["cli/writing"],
-  ["cli"],
   ["integrations/langgraph/values"],
   ["integrations/langgraph/thread"],
   ["integrations/langgraph/write"],
@@ -109,7 +102,13 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/langgraph/saver"],
   ["integrations/langgraph"],
   ["integrations/otel"],
-  ["integrations/ai-sdk"],
+  ["cli/terminal", "cli/failure"],
+  ["cli/storage", "cli/ids"],
+  ["cli/session"],
+  ["cli/agent", "cli/show"],
+  ["cli/reading"],
+  ["cli/writing"],
+  ["cli"],
 ];
 
 /**

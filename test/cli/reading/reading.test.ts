@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { AIAgent, Persistence, persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
@@ -121,6 +123,23 @@ describe("commands that read", () => {
     ]);
     expect(documentOf(rolled)).toMatchObject({ checkpointId: "1-2", reverted: [{ toolName: "book" }] });
     expect((await desk.done()).at(-1)).toBe("freed blue");
+  });
+
+  it("write a timeline to a page, and serve those of all agents until they are stopped", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    expect(await desk.command(["ui", "--out", "page.html"])).toMatchObject({ code: 2 });
+    expect(await desk.command(["ui", "order", "--out", "page.html"])).toMatchObject({ code: 0, err: "" });
+    const page = await readFile(join(desk.folder, "page.html"), "utf8");
+    expect(page).toMatch(/^<!doctype html>/i);
+    const stop = new AbortController();
+    const pages: Promise<string>[] = [];
+    const onOut = (text: string) => {
+      const answered = fetch(text.trim()).then((response) => response.text());
+      pages.push(answered.finally(() => stop.abort()));
+    };
+    expect(await desk.command(["ui", "order-1"], { onOut, stop: stop.signal })).toMatchObject({ code: 0 });
+    expect(await pages[0]).toMatch(/^<!doctype html>/i);
   });
 
   it("color only on a terminal, and not where NO_COLOR or --no-color says so", async () => {

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { main } from "./cli/main.ts";
-import { processIo } from "./cli/terminal/processIo.ts";
+import { main } from "./main.ts";
+import { processIo } from "./terminal/processIo.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
 };
 const io = processIo(version);
