@@ -1,4 +1,9 @@
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { persistence } from "agent-persistence";
+import { inspect } from "agent-persistence/inspect";
+import { timelinePage } from "agent-persistence/timeline";
 import { openStorage, type StorageName } from "../openStorage.ts";
 import { addressOf, seeIt } from "../seeIt.ts";
 import { agentId, databaseFile, importAgent } from "./agent.ts";
@@ -30,6 +35,7 @@ async function demo(): Promise<void> {
   await crash(all);
   await resume(all);
   await rollBack(all);
+  await show(all);
   console.log(`\n${seeIt(agentId, addressOf(storage, directory))}`);
 }
 
@@ -71,6 +77,13 @@ async function rollBack({ csvFile, directory, people, database, storage }: Demo)
     reverted.length === before.length - kept.length && failed.length === 0 && irreversible.length === 0,
     `the report says: reverted ${reverted.length}, failed ${failed.length}, irreversible ${irreversible.length}`,
   );
+}
+
+/** Leaves a page that shows all of it. */
+async function show({ directory, storage }: Demo): Promise<void> {
+  const page = join(directory, "timeline.html");
+  await pipeline(timelinePage(inspect(await openStorage(storage, directory)), agentId), createWriteStream(page));
+  console.log(`\nTo see what happened, open ${page} in a browser`);
 }
 
 try {

@@ -57,13 +57,13 @@ const states = {
 function RollbackContent({ item }: { readonly item: Extract<TimelineItem, { kind: "rollback" }> }) {
   return (
     <>
-      <p>{`Back to the checkpoint ${item.target ?? "that was pruned"}. The calls in the order in which they were taken back:`}</p>
+      <p>{`Back to ${item.target ?? "a checkpoint that was pruned"}. The calls in the order in which they were taken back:`}</p>
       {item.calls.map(({ id, tool, result, reason }) => (
         <article class="call-block">
           <h4>
             {result === "reverted" ? <s>{tool}</s> : tool} <StateLabel state={states[result]} />
           </h4>
-          <p class="label">{[id, result, reason].filter(Boolean).join(" · ")}</p>
+          <p class="label">{[id, result === "skipped" && "its effect was left", reason].filter(Boolean).join(" · ")}</p>
         </article>
       ))}
       <h3>Records</h3>
