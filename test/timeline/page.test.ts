@@ -99,12 +99,14 @@ async function defectsOf({ page }: OpenedPage): Promise<readonly string[]> {
 describe("pictures of what happened", () => {
   it("calls side by side are in one group, each with its state", async () => {
     const opened = await open(pictured.parallelCalls);
-    expect(await opened.rows()).toEqual([
-      expect.stringMatching(/^Run .*Sign up three people\./),
-      expect.stringMatching(/^callModel .*I sign three people up\./),
-      expect.stringMatching(/^callTools .*Succeeded: signUp.*Failed: signUp.*Succeeded: signUp/),
-      expect.stringMatching(/^callModel head completed .*Two are in\./),
-    ]);
+    await expect
+      .poll(() => opened.rows())
+      .toEqual([
+        expect.stringMatching(/^Run .*Sign up three people\./),
+        expect.stringMatching(/^callModel .*I sign three people up\./),
+        expect.stringMatching(/^callTools .*Succeeded: signUp.*Failed: signUp.*Succeeded: signUp/),
+        expect.stringMatching(/^callModel head completed .*Two are in\./),
+      ]);
     const group = opened.page.locator(".calls.parallel .call");
     const boxes = await group.evaluateAll((calls) => calls.map((call) => call.getBoundingClientRect().y));
     expect(boxes).toHaveLength(3);
@@ -123,17 +125,17 @@ describe("pictures of what happened", () => {
     const rows = await opened.rows();
     expect(rows.some((row) => row.includes("In doubt: tell"))).toBe(true);
     expect(rows.some((row) => /^Failed .*ToolCallInDoubtError/.test(row))).toBe(true);
-    expect(await opened.page.locator(".row .glyph.in_doubt").count()).toBe(1);
+    await expect.poll(() => opened.page.locator(".row .glyph.in_doubt").count()).toBe(1);
   });
 
   it("a rollback is a way back, and the calls that it reverted are struck through", async () => {
     const opened = await open(pictured.rollback);
     const { page } = opened;
-    expect(await page.locator(".edge.back").count()).toBe(1);
-    expect(await page.locator(".row s.tool").allInnerTexts()).toEqual(["signUp"]);
-    expect(await page.locator(".row .call.irreversible").count()).toBe(1);
+    await expect.poll(() => page.locator(".edge.back").count()).toBe(1);
+    await expect.poll(() => page.locator(".row s.tool").allInnerTexts()).toEqual(["signUp"]);
+    await expect.poll(() => page.locator(".row .call.irreversible").count()).toBe(1);
     await opened.choose("Rollback");
-    expect(await opened.details()).toMatch(/signUp\s+Reverted/);
+    await expect.poll(() => opened.details()).toMatch(/signUp\s+Reverted/);
   });
 
   it("branches have lines of their own, and are joined again", async () => {
@@ -142,7 +144,7 @@ describe("pictures of what happened", () => {
       .locator(".graph .glyph")
       .evaluateAll((glyphs) => glyphs.map((glyph) => glyph.getAttribute("transform")?.split(/[( ]/)[1]));
     expect(new Set(marks).size).toBe(3);
-    expect(await opened.page.locator(".edge").count()).toBe(8);
+    await expect.poll(() => opened.page.locator(".edge").count()).toBe(8);
   });
 
   it("a wait shows what was asked, what was answered, by whom and after how long", async () => {
@@ -176,40 +178,40 @@ describe("what a chosen step shows", () => {
     await opened.choose("facts");
     await opened.page.keyboard.press("End");
     await opened.tab("Storage");
-    expect(await opened.details()).toContain("Clouds has a name.");
+    await expect.poll(() => opened.details()).toContain("Clouds has a name.");
     await opened.tab("Messages");
-    expect(await opened.details()).toContain("You sign people up.");
+    await expect.poll(() => opened.details()).toContain("You sign people up.");
     await opened.tab("Records");
-    expect(await opened.details()).toContain('kind: "checkpoint"');
+    await expect.poll(() => opened.details()).toContain('kind: "checkpoint"');
     await opened.choose("Run", "Shift");
-    expect(await opened.details()).toMatch(/What differs[\s\S]*Storage: notes/);
+    await expect.poll(() => opened.details()).toMatch(/What differs[\s\S]*Storage: notes/);
   });
 
   it("everything is reached with the keyboard", async () => {
     const { page, details } = await open(pictured.parallelCalls);
     await page.keyboard.press("/");
     await page.keyboard.type("Two are in");
-    expect(await page.locator(".row.item").count()).toBe(1);
+    await expect.poll(() => page.locator(".row.item").count()).toBe(1);
     await page.keyboard.press("Escape");
-    expect(await page.locator(".row.item").count()).toBe(4);
+    await expect.poll(() => page.locator(".row.item").count()).toBe(4);
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
-    expect(await details()).toContain("3 tool calls side by side");
+    await expect.poll(() => details()).toContain("3 tool calls side by side");
     await page.keyboard.press("Shift+ArrowUp");
-    expect(await details()).toContain("What differs");
+    await expect.poll(() => details()).toContain("What differs");
     await page.keyboard.press("Enter");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("What differs");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("What differs");
     await page.keyboard.press("Escape");
-    expect(await details()).toContain("Choose a step");
+    await expect.poll(() => details()).toContain("Choose a step");
   });
 
   it("a search, a tool and a state leave the rows that have them", async () => {
     const { page, rows } = await open(pictured.rollback);
     await page.getByLabel("Tool").selectOption("tell");
-    expect(await rows()).toEqual([expect.stringContaining("Irreversible: tell")]);
+    await expect.poll(() => rows()).toEqual([expect.stringContaining("Irreversible: tell")]);
     await page.getByLabel("Tool").selectOption("");
     await page.getByRole("button", { name: "Reverted" }).click();
-    expect((await rows()).every((row) => /callModel|callTools|Rollback/.test(row))).toBe(true);
-    expect(await page.locator(".count").innerText()).toMatch(/^\d+ of \d+$/);
+    await expect.poll(async () => (await rows()).every((row) => /callModel|callTools|Rollback/.test(row))).toBe(true);
+    await expect.poll(() => page.locator(".count").innerText()).toMatch(/^\d+ of \d+$/);
   });
 });
 
@@ -231,12 +233,12 @@ describe("every reader", () => {
     const opened = await open(pictured.parallelCalls, { width: 400 });
     const { page } = opened;
     const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
-    expect(await widest()).toBe(400);
+    await expect.poll(() => widest()).toBe(400);
     await opened.choose("callTools");
-    expect(await page.locator(".list").isVisible()).toBe(false);
-    expect(await widest()).toBe(400);
+    await expect.poll(() => page.locator(".list").isVisible()).toBe(false);
+    await expect.poll(() => widest()).toBe(400);
     await page.getByLabel("Close the details").click();
-    expect(await page.locator(".list").isVisible()).toBe(true);
+    await expect.poll(() => page.locator(".list").isVisible()).toBe(true);
   });
 });
 
@@ -249,11 +251,11 @@ describe("hostile payloads", () => {
     await page.keyboard.press("Escape");
     await page.locator(".list").focus();
     await page.keyboard.press("End");
-    expect(await opened.details()).toContain("</script><script>window.hacked=1");
-    expect(await opened.details()).toMatch(/Show more \(5\.0 M characters hidden\)/);
-    expect(await page.evaluate(() => "hacked" in window)).toBe(false);
-    expect(await page.locator("img").count()).toBe(0);
-    expect(await page.locator("script").count()).toBe(2);
+    await expect.poll(() => opened.details()).toContain("</script><script>window.hacked=1");
+    await expect.poll(() => opened.details()).toMatch(/Show more \(5\.0 M characters hidden\)/);
+    await expect.poll(() => page.evaluate(() => "hacked" in window)).toBe(false);
+    await expect.poll(() => page.locator("img").count()).toBe(0);
+    await expect.poll(() => page.locator("script").count()).toBe(2);
   });
 
   it("a value of very many levels breaks nothing", async () => {
@@ -262,7 +264,7 @@ describe("hostile payloads", () => {
     const opened = await openStored(storage, "agent deep");
     await opened.choose("keep");
     await opened.tab("Storage");
-    expect(await opened.details()).toContain("deep");
+    await expect.poll(() => opened.details()).toContain("deep");
   });
 
   it("the policy refuses a script that got into the page, and every request", async () => {
@@ -292,14 +294,14 @@ describe("hostile payloads", () => {
 describe("what is hidden", () => {
   it("what looks like a secret is hidden everywhere, and the page says how much", async () => {
     const { page } = await open(pictured.parallelCalls);
-    expect(await page.content()).not.toContain("k-1234567890");
-    expect(await page.locator(".notes").innerText()).toMatch(/[1-9]\d* values hidden as likely secrets/);
+    await expect.poll(() => page.content()).not.toContain("k-1234567890");
+    await expect.poll(() => page.locator(".notes").innerText()).toMatch(/[1-9]\d* values hidden as likely secrets/);
   });
 
   it("values at a path to redact are nowhere on the page", async () => {
     const { page } = await open(pictured.parallelCalls, { redact: ["signUp.input.email"], secrets: "show" });
-    expect(await page.content()).not.toContain("@example.com");
-    expect(await page.content()).toContain("k-1234567890");
+    await expect.poll(() => page.content()).not.toContain("@example.com");
+    await expect.poll(() => page.content()).toContain("k-1234567890");
     const notes = await page.locator(".notes").innerText();
     expect(notes).toContain("Secrets are not hidden");
     expect(notes).toMatch(/[1-9]\d* redacted at signUp\.input\.email/);
@@ -309,13 +311,13 @@ describe("what is hidden", () => {
 describe("size", () => {
   it("ten thousand checkpoints are in the page, and only those in sight are in the document", async () => {
     const { page, rows } = await openHtml(await manySteps(10_000));
-    expect((await rows()).length).toBeLessThan(60);
+    await expect.poll(async () => (await rows()).length).toBeLessThan(60);
     await page.locator(".list").focus();
     await page.keyboard.press("End");
-    expect((await rows()).at(-1)).toContain("step 9999");
-    expect((await rows()).length).toBeLessThan(60);
+    await expect.poll(async () => (await rows()).at(-1)).toContain("step 9999");
+    await expect.poll(async () => (await rows()).length).toBeLessThan(60);
     await page.locator("#search").fill("step 5000");
-    expect(await rows()).toEqual([expect.stringContaining("step 5000")]);
+    await expect.poll(() => rows()).toEqual([expect.stringContaining("step 5000")]);
   });
 
   it("script and style take at most 120 KB, with the license of what they contain", async () => {
