@@ -4,13 +4,14 @@ import type { HostedProbe, HostedRollback } from "../hosted/HostedTool.ts";
 /** Tools of the AI SDK, by name. */
 export type AiSdkTools = Readonly<Record<string, object>>;
 
+/** What runs a tool; `never` if a client or the provider does. */
+type ExecuteOf<Tool> = Tool extends { readonly execute?: infer Execute } ? NonNullable<Execute> : never;
+
 /** What a tool takes. */
-type InputOf<Tool> = Tool extends { readonly execute?: ((input: infer Input, options: never) => unknown) | undefined }
-  ? Input
-  : unknown;
+type InputOf<Tool> = [ExecuteOf<Tool>] extends [(input: infer Input, options: never) => unknown] ? Input : unknown;
 
 /** What a tool returns in the end. */
-type OutputOf<Tool> = Tool extends { readonly execute?: ((input: never, options: never) => infer Output) | undefined }
+type OutputOf<Tool> = [ExecuteOf<Tool>] extends [(input: never, options: never) => infer Output]
   ? Settled<Output>
   : unknown;
 
