@@ -14,6 +14,7 @@ export type Job =
   | { readonly kind: "postgres"; readonly steps: number }
   | { readonly kind: "lines" }
   | { readonly kind: "tree" }
+  | { readonly kind: "inspect"; readonly of: "write" | "look" }
   | { readonly kind: "resume" }
   | { readonly kind: "fork" }
   | { readonly kind: "archive"; readonly of: "steps" | "values" }

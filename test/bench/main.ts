@@ -13,6 +13,7 @@ import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./workspace/locks.ts";
+import type { InspectionFigures } from "./ours/inspections.ts";
 import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./workspace/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
@@ -35,6 +36,7 @@ import {
   fileTargets,
   forkTargets,
   importTargets,
+  inspectionTargets,
   lineTargets,
   loadTargets,
   lockTargets,
@@ -106,6 +108,10 @@ if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...lineTargets((await inOwnProcess({ kind: "lines" })) as LineFigures));
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...treeTargets((await inOwnProcess({ kind: "tree" })) as TreeFigures));
+if (values.steps.includes("100") && chosen.some(isOurs)) {
+  const jobs = (["write", "look"] as const).map((of) => ({ kind: "inspect", of }) as const);
+  targets.push(...inspectionTargets((await inOwnProcesses(jobs))[1] as InspectionFigures));
+}
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...resumeTargets((await inOwnProcess({ kind: "resume" })) as ResumeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs)) {

@@ -26,6 +26,8 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "postgres") return (await import("./ours/postgres.ts")).postgres(given.steps);
   if (given.kind === "lines") return (await import("./ours/lines.ts")).lines(await folder("run"));
   if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
+  if (given.kind === "inspect")
+    return (await import("./ours/inspections.ts")).inspections(given.of, await folder("run"));
   if (given.kind === "resume") return (await import("./ours/resumes.ts")).resumes(await folder("run"));
   if (given.kind === "fork") return (await import("./ours/forks.ts")).forks(await folder("run"));
   if (given.kind === "archive") {

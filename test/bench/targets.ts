@@ -8,6 +8,7 @@ import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./workspace/locks.ts";
+import type { InspectionFigures } from "./ours/inspections.ts";
 import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./workspace/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
@@ -152,6 +153,17 @@ export function callTargets({ alone, together }: CallFigures): Target[] {
 export function treeTargets({ readMs, treeMs }: TreeFigures): Target[] {
   const name = `the tree of 10,000 checkpoints ÷ reading them${ofMs(treeMs, readMs)}`;
   return [{ name, found: treeMs / readMs, atMost: 1.5, unit: "×" }];
+}
+
+/** The log is read once for the first look; a page then takes what it shows. */
+export function inspectionTargets({ showMs, treeMs, pageMs, heapBytes }: InspectionFigures): Target[] {
+  const name = "a look at 100,000 records:";
+  return [
+    { name: `${name} show, with the first pass over the log`, found: showMs, atMost: 10_000, unit: " ms" },
+    { name: `${name} the last 50 checkpoints`, found: treeMs, atMost: 1_000, unit: " ms" },
+    { name: `${name} the last 50 steps`, found: pageMs, atMost: 2_000, unit: " ms" },
+    { name: `${name} heap that stays in use`, found: heapBytes / 1024 ** 2, atMost: 100, unit: " MB" },
+  ];
 }
 
 export function resumeTargets({ newMs, knownMs }: ResumeFigures): Target[] {

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildPackage, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
@@ -19,11 +19,14 @@ describe("the command line as a process", () => {
   beforeAll(async () => {
     built = buildPackage({ declarations: false });
     cpSync(`${repository}test/cli/support/desk/desk.mjs`, `${built.app}desk.mjs`);
-    process.env["DESK_JOURNAL"] = join(built.app, "desk.txt");
-    storage = new FilePersistenceStorageProvider({ directory: join(built.app, ".agent-persistence") });
+    const directory = join(built.app, ".agent-persistence");
+    vi.stubEnv("DESK_JOURNAL", join(built.app, "desk.txt"));
+    vi.stubEnv("DESK_FOLDER", directory);
+    storage = new FilePersistenceStorageProvider({ directory });
     await deskOn(storage).run("an order", { agentId: "order-1" });
   });
   afterAll(async () => {
+    vi.unstubAllEnvs();
     await storage.log.close();
     rmSync(built.app, { recursive: true, force: true });
   });

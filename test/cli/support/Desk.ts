@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { persistence, type PersistenceStorageProvider } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { crashAfter } from "agent-persistence/testing";
+import { vi } from "vitest";
 import { type Answered, run, type TerminalOptions } from "./TestTerminal.ts";
 import { deskOn } from "./desk/desk.mjs";
 
@@ -24,8 +25,8 @@ export class Desk implements AsyncDisposable {
 
   static async open(): Promise<Desk> {
     const desk = new Desk(await mkdtemp(join(tmpdir(), "agent-persistence-cli-")));
-    process.env["DESK_JOURNAL"] = desk.journal;
-    process.env["DESK_FOLDER"] = desk.agents;
+    vi.stubEnv("DESK_JOURNAL", desk.journal);
+    vi.stubEnv("DESK_FOLDER", desk.agents);
     return desk;
   }
 
@@ -85,6 +86,7 @@ export class Desk implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    vi.unstubAllEnvs();
     await this.storage.log.close();
     await rm(this.folder, { recursive: true, force: true });
   }

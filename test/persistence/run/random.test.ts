@@ -6,7 +6,8 @@ import { randomRun } from "../support/randomRuns.ts";
 import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
 
-const runsOn = ({ name }: TestStorage) => (process.env["SOAK"] === undefined ? 30 : 300) / (name === "file" ? 10 : 1);
+const runs = process.env["SOAK"] === undefined ? { memory: 30, file: 4 } : { memory: 300, file: 30 };
+const runsOn = ({ name }: TestStorage) => (name === "file" ? runs.file : runs.memory);
 
 interface JournalRecord {
   readonly kind: string;
