@@ -19,12 +19,12 @@ export interface InspectionFigures {
 const steps = 50_000;
 
 /** Writes the agent, or looks at it: each in a process of its own. */
-export async function inspections(of: "write" | "look", directory: string): Promise<InspectionFigures | undefined> {
+export async function inspections(of: "write" | "look", directory: string): Promise<InspectionFigures | null> {
   const storage = new FilePersistenceStorageProvider({ directory });
   if (of === "look") return look(storage);
   await loopingAgent(storage, { steps, finishes: true }).run(1, { agentId: "bench" });
   await storage.log.close();
-  return undefined;
+  return null;
 }
 
 async function look(storage: FilePersistenceStorageProvider): Promise<InspectionFigures> {
