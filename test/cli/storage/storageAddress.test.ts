@@ -7,9 +7,9 @@ import { run } from "../support/TestTerminal.ts";
 
 describe("the address of a storage", () => {
   it.each([
-    ["file:agents", { kind: "file", folder: "/work/agents" }],
+    ["file:agents", { kind: "file", folder: "/home/me/agents" }],
     ["file:///var/agents%20x", { kind: "file", folder: "/var/agents x" }],
-    ["sqlite:agents.db", { kind: "sqlite", file: "/work/agents.db" }],
+    ["sqlite:agents.db", { kind: "sqlite", file: "/home/me/agents.db" }],
     ["dynamodb:agents", { kind: "dynamodb", table: "agents" }],
     [
       "dynamodb:agents?region=eu-west-1&endpoint=http://localhost:8000",
@@ -21,7 +21,7 @@ describe("the address of a storage", () => {
       { kind: "postgres", connection: "postgresql://me@host/db?sslmode=require", schema: "mine" },
     ],
   ])("is read: %s", (text, address) => {
-    expect(storageAddress(text, "/work")).toEqual(address);
+    expect(storageAddress(text, "/home/me")).toEqual(address);
   });
 
   it.each([
@@ -33,7 +33,7 @@ describe("the address of a storage", () => {
     "postgres://[",
     "dynamodb:?region=x",
   ])("is refused with what would be right: %j", (text) => {
-    expect(() => storageAddress(text, "/work")).toThrow(/is not the address of a storage: expected /);
+    expect(() => storageAddress(text, "/home/me")).toThrow(/is not the address of a storage: expected /);
   });
 });
 

@@ -1,14 +1,8 @@
 import type { Fields } from "./fieldsChange.ts";
 import type { GraphValue } from "./GraphValue.ts";
 
-/** One put of a checkpoint. */
-export interface StoredPut {
-  readonly number: number;
-  /** Its place in the order of everything in the thread. */
-  readonly order: number;
-  readonly entry: CheckpointEntry;
-  /** The put that it changes. */
-  parent: StoredPut | undefined;
+/** What a checkpoint has besides the values of its channels. */
+export interface PutFields {
   /** The id of its parent; `undefined`: it has none. */
   readonly parentId: string | undefined;
   readonly ts: string;
@@ -17,6 +11,16 @@ export interface StoredPut {
   readonly versions: Fields;
   readonly seen: Fields;
   readonly more: Fields;
+}
+
+/** One put of a checkpoint. */
+export interface StoredPut extends PutFields {
+  readonly number: number;
+  /** Its place in the order of everything in the thread. */
+  readonly order: number;
+  readonly entry: CheckpointEntry;
+  /** The put that it changes. */
+  parent: StoredPut | undefined;
   values: ReadonlyMap<string, GraphValue>;
   hidden: boolean;
 }

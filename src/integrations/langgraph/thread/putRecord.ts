@@ -1,21 +1,14 @@
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
-import type { StoredPut } from "./Checkpoints.ts";
-import { type Fields, fieldsChange } from "./fieldsChange.ts";
+import type { PutFields, StoredPut } from "./Checkpoints.ts";
+import { fieldsChange } from "./fieldsChange.ts";
 import type { PutRecord, ValueRecord } from "./GraphRecord.ts";
 import type { GraphValue } from "./GraphValue.ts";
 import { valueChange } from "./valueChange.ts";
 
 /** A checkpoint to be written. */
-export interface PutDraft {
+export interface PutDraft extends PutFields {
   readonly namespace: string;
   readonly id: string;
-  readonly parentId: string | undefined;
-  readonly ts: string;
-  readonly version: number;
-  readonly meta: Fields;
-  readonly versions: Fields;
-  readonly seen: Fields;
-  readonly more: Fields;
   readonly values: ReadonlyMap<string, GraphValue>;
 }
 
