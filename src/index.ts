@@ -140,7 +140,7 @@ export type { MigratedLine, Migration } from "./persistence/versions/Migration.t
 export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
-export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./persistence/doubt/ToolCallInDoubt.ts";
+export type { OnToolCallInDoubt, ToolCallInDoubt, ToolCallSettlement } from "./doubt/ToolCallInDoubt.ts";
 export type { Environment, EnvironmentAnswer } from "./environment/Environment.ts";
 export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./events/PersistenceEvent.ts";

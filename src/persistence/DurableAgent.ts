@@ -38,7 +38,7 @@ import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
 import { resolveManually } from "./doubt/resolveManually.ts";
-import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "./doubt/ToolCallInDoubt.ts";
+import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { validateCheckpoint } from "./read/validateCheckpoint.ts";
 
 const defaultAnswerTimeoutMs = 5_000;

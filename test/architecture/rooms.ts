@@ -63,7 +63,7 @@ export const floors: readonly (readonly string[])[] = [
   ["agent/visit"],
   ["agent/run"],
   ["agent"],
-  ["environment", "events"],
+  ["environment", "events", "doubt"],
   ["telemetry"],
   ["persistence/triggers", "persistence/replay", "persistence/versions"],
   ["persistence/inverse"],

@@ -3,8 +3,8 @@ import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointDa
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
-import { settledOutcome, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
-import { askWhatHappened } from "../doubt/askWhatHappened.ts";
+import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
+import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /** How a call ended, with its output if it has one. */

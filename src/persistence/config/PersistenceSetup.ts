@@ -20,7 +20,7 @@ import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import { NoPersistenceStorageProvider } from "../../storage/none/NoPersistenceStorageProvider.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
-import type { OnToolCallInDoubt } from "../doubt/ToolCallInDoubt.ts";
+import type { OnToolCallInDoubt } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import type { EventBody } from "../../events/PersistenceEvent.ts";

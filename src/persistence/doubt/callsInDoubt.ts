@@ -5,7 +5,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
-import type { ToolCallInDoubt, ToolCallSettlement } from "./ToolCallInDoubt.ts";
+import type { ToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
 /** The calls of this agent: those of the agent that it is a fork of are not its to settle. */
 function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {

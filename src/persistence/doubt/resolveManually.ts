@@ -5,7 +5,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { callsInDoubt, inverseIdOf, inversesToSettle, settledInverse } from "./callsInDoubt.ts";
-import { settledOutcome, type ToolCallSettlement } from "./ToolCallInDoubt.ts";
+import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
 /**
  * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it resolves.

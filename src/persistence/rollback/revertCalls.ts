@@ -14,7 +14,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";
-import { askWhatHappened } from "../doubt/askWhatHappened.ts";
+import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
 import { attempt } from "../inverse/InverseRetry.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";

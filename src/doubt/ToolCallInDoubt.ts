@@ -1,7 +1,7 @@
-import type { ToolEffect } from "../../agent/tool/Tool.ts";
-import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import type { ToolEffect } from "../agent/tool/Tool.ts";
+import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
+import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
+import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 
 /** A tool call that began and whose end is not recorded: it may have had its effect. */
 export interface ToolCallInDoubt {

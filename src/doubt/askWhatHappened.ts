@@ -1,7 +1,7 @@
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
-import { reasonOf } from "../../internal/reasonOf.ts";
-import type { AnyTool, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
-import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
+import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
+import { reasonOf } from "../internal/reasonOf.ts";
+import type { AnyTool, ToolProbeAnswer } from "../agent/tool/Tool.ts";
+import { ToolCallInDoubtError } from "../errors/toolCall/ToolCallInDoubtError.ts";
 import {
   checkSettlement,
   type OnToolCallInDoubt,
