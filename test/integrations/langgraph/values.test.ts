@@ -1,10 +1,23 @@
 import { Document } from "@langchain/core/documents";
-import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  ChatMessage,
+  FunctionMessage,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { JsonPlusSerializer, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { Overwrite, Send } from "@langchain/langgraph";
 import { expect, test } from "vitest";
 import { NotSerializableError, registerClass, UnreadableValueError } from "../../../src/index.ts";
 import { GraphSerializer } from "../../../src/integrations/langgraph/values/GraphSerializer.ts";
+import { decodeGraphValue } from "../../../src/integrations/langgraph/values/decodeGraphValue.ts";
+import { encodeGraphValue } from "../../../src/integrations/langgraph/values/encodeGraphValue.ts";
 import { SavedThread } from "./savedThread.ts";
 
 class Money {
@@ -54,6 +67,41 @@ test("what is stored reads back equal, and as what it was", async () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
   }
 });
+
+test("of a message, nothing is stored that its class makes again, and everything else is restored", () => {
+  const call = { id: "c", name: "find", args: { a: 1 } };
+  const raw = { tool_calls: [{ id: "c", type: "function" as const, function: { name: "find", arguments: "{}" } }] };
+  const given = [
+    new AIMessage({ id: "a", content: "hi" }),
+    new AIMessage("hi"),
+    new AIMessage({ content: "", tool_calls: [call], response_metadata: { model: "m" } }),
+    new AIMessage({ content: "", tool_calls: [call], additional_kwargs: raw }),
+    new AIMessage({ content: "", invalid_tool_calls: [{ name: "find", error: "no JSON" }] }),
+    // Calls that were taken away must not be made of the provider's answer again.
+    Object.assign(new AIMessage({ content: "", tool_calls: [call], additional_kwargs: raw }), { tool_calls: [] }),
+    new AIMessageChunk({ content: "", tool_calls: [call], tool_call_chunks: [] }),
+    new AIMessageChunk({ content: "h", tool_call_chunks: [{ id: "c", name: "find", args: "{", index: 0 }] }),
+    new HumanMessage({ content: "hi", additional_kwargs: { at: 5 } }),
+    new HumanMessageChunk("hi"),
+    new SystemMessage("hi"),
+    new ToolMessage({ content: "found", tool_call_id: "c" }),
+    new FunctionMessage({ name: "find", content: "found" }),
+    new ChatMessage("hi", "judge"),
+    new RemoveMessage({ id: "a" }),
+  ];
+  for (const message of given) {
+    const restored = decodeGraphValue(encodeGraphValue(message, "it")) as BaseMessage;
+    expect(restored.constructor).toBe(message.constructor);
+    expect(ownFields(restored)).toStrictEqual(ownFields(message));
+    expect(JSON.stringify(restored)).toBe(JSON.stringify(message));
+  }
+  expect(encodeGraphValue(given[0], "it")).toEqual({ $: "lc:AIMessage", f: { id: "a", content: "hi" } });
+});
+
+/** All but what the constructor was given. */
+function ownFields(message: BaseMessage): readonly (readonly [string, unknown])[] {
+  return Object.entries(message).filter(([field]) => field !== "lc_kwargs");
+}
 
 test("messages of ours equal those of LangGraph's own saver", async () => {
   const memory = new MemorySaver();

@@ -82,7 +82,7 @@ function encodeFields(value: object, walk: Walk): Record<string, Json> {
 
 function encodeInstance(value: object, walk: Walk): Json {
   const message = messageClassOf(value);
-  if (message !== undefined) return { [tag]: `lc:${message}`, f: encodeFields(messageFields(value), walk) };
+  if (message !== undefined) return { [tag]: `lc:${message}`, f: encodeFields(messageFields(message, value), walk) };
   const builtIn = encodeBuiltIn(value, walk);
   if (builtIn !== undefined) return builtIn;
   const name = nameOfClass(value);

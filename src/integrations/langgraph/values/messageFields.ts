@@ -26,6 +26,12 @@ interface LangChainObject {
   readonly lc_kwargs: Readonly<Record<string, unknown>>;
 }
 
+/** Fields that the constructors of messages, chunks aside, fill with an empty object. */
+const filled: ReadonlySet<string> = new Set(["additional_kwargs", "response_metadata"]);
+
+/** Fields that the constructor of an AI message fills with an empty list, unless it finds calls in `additional_kwargs`. */
+const filledCalls: ReadonlySet<string> = new Set(["tool_calls", "invalid_tool_calls"]);
+
 /** The name of the class of a message of LangChain; `undefined` for anything else, also for classes made of them. */
 export function messageClassOf(value: object): string | undefined {
   if (!("lc_kwargs" in value) || !("lc_id" in value)) return undefined;
@@ -35,11 +41,16 @@ export function messageClassOf(value: object): string | undefined {
   return isMessage && classes.has(name) ? name : undefined;
 }
 
-export function messageFields(message: object): MessageFields {
+/** @param name of the class. */
+export function messageFields(name: string, message: object): MessageFields {
   const own = message as Record<string, unknown>;
   const given = (message as LangChainObject).lc_kwargs;
   const fields: Record<string, unknown> = {};
-  for (const key of Object.keys(given)) fields[key] = key in own ? own[key] : given[key];
+  const isFilled = filledFields(name, own);
+  for (const key of Object.keys(given)) {
+    const value = key in own ? own[key] : given[key];
+    if (!isFilled(key) || !isUnset(value)) fields[key] = value;
+  }
   for (const key of Object.keys(own))
     if (!(key in fields) && !isOfClass(key) && !isUnset(own[key])) fields[key] = own[key];
   return fields;
@@ -49,6 +60,13 @@ export function messageFields(message: object): MessageFields {
 export function messageOf(name: string, fields: MessageFields): object | undefined {
   const Message = classes.get(name);
   return Message && new Message(fields as never);
+}
+
+/** Which fields a constructor fills, so that empty ones need not be stored. */
+function filledFields(name: string, own: Readonly<Record<string, unknown>>): (key: string) => boolean {
+  const isWhole = !name.endsWith("Chunk");
+  const withCalls = name === "AIMessage" && isUnset(own["additional_kwargs"]);
+  return (key) => (isWhole && filled.has(key)) || (withCalls && filledCalls.has(key));
 }
 
 /** Whether a field follows from the class. */
