@@ -83,13 +83,14 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const { namespace, ...wanted } = threadConfig(config);
     const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;
     const { limit = Infinity, before, filter = {} } = options;
+    const isFiltered = Object.keys(filter).length > 0;
     let left = limit;
     for await (const threadId of this.#threadIds(wanted.threadId)) {
       const reader = await this.#reader(threadId);
       const range = { namespace, checkpointId, before: before && threadConfig(before).checkpointId };
       for (const put of listedPuts(reader.thread.state, range)) {
         if (left <= 0) return;
-        if (!fits(await reader.metadata(put), filter)) continue;
+        if (isFiltered && !fits(await reader.metadata(put), filter)) continue;
         left--;
         yield await this.#tuple(reader, put);
       }

@@ -1,4 +1,4 @@
-import type { Namespace, StoredPut } from "../thread/Checkpoints.ts";
+import type { CheckpointEntry, Namespace, StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 
 /** Which checkpoints of a thread to list. */
@@ -11,21 +11,24 @@ export interface PutFilter {
   readonly before: string | undefined;
 }
 
-/** The checkpoints of a thread, in each namespace the last stored first. */
-export function listedPuts({ namespaces }: ThreadState, filter: PutFilter): readonly StoredPut[] {
-  const { namespace: wanted, checkpointId } = filter;
+/** The checkpoints of a thread, in each namespace the last stored first. Looks at no more of them than are taken. */
+export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Generator<StoredPut> {
+  const { namespace: wanted, checkpointId, before } = filter;
   const chosen = [...namespaces].filter(([name]) => wanted === undefined || name === wanted);
-  const puts = chosen.flatMap(([, namespace]) => putsBefore(namespace, filter.before).toReversed());
-  return puts.filter(({ entry }) => checkpointId === undefined || entry.id === checkpointId);
+  for (const [, namespace] of chosen) {
+    const entries = entriesBefore(namespace, before);
+    for (let at = entries.length - 1; at >= 0; at--) {
+      const { id, put } = entries[at] as CheckpointEntry;
+      if (put && !put.hidden && (checkpointId === undefined || id === checkpointId)) yield put;
+    }
+  }
 }
 
 /** By the order of storing where the namespace has that checkpoint; else, as in a subgraph, by the time in the ids. */
-function putsBefore({ stored, entries }: Namespace, before: string | undefined): readonly StoredPut[] {
-  const puts = stored.flatMap(({ put }) => (put && !put.hidden ? [put] : []));
-  if (before === undefined) return puts;
+function entriesBefore({ stored, entries }: Namespace, before: string | undefined): readonly CheckpointEntry[] {
+  // A copy: the thread may go on while somebody lists it.
+  if (before === undefined) return stored.slice();
   const known = entries.get(before);
-  const place = known ? stored.indexOf(known) : -1;
-  if (place < 0) return puts.filter(({ entry }) => entry.id < before);
-  const earlier = new Set(stored.slice(0, place));
-  return puts.filter(({ entry }) => earlier.has(entry));
+  const place = known ? stored.lastIndexOf(known) : -1;
+  return place < 0 ? stored.filter(({ id }) => id < before) : stored.slice(0, place);
 }
