@@ -33,7 +33,7 @@ export interface HostedLoop {
   /**
    * Makes a call that code asks for, such as a small value that a repetition has to get again. Found by its order.
    *
-   * @throws as {@link call}.
+   * @throws what `perform` throws: it ends the run, and takes no place.
    */
   step(call: HostedCall): Promise<unknown>;
   /**

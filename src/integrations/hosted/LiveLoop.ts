@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { markRunFailure } from "../../agent/feature/runFailure.ts";
 import { isToolFailure, type AnyTool, type ToolCallOptions } from "../../agent/tool/Tool.ts";
 import { approvalOfCall, callOfAnswer, requestThrough, type RequestPlace } from "../../agent/visit/hostedCalls.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
@@ -83,7 +84,15 @@ export class LiveLoop implements HostedLoop {
 
   async step({ tool, input, perform }: HostedCall): Promise<unknown> {
     this.#assertSound();
-    return this.#settled(this.#here.tools.call(this.#executed(tool.tool, perform), input as never));
+    const unrecorded: HostedCall["perform"] = async (options) => {
+      try {
+        return await perform(options);
+      } catch (error) {
+        markRunFailure(error);
+        throw error;
+      }
+    };
+    return this.#settled(this.#here.tools.call(this.#executed(tool.tool, unrecorded), input as never));
   }
 
   async approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]> {

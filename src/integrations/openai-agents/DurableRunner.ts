@@ -10,6 +10,7 @@ import {
 } from "@openai/agents-core";
 import { z } from "zod";
 import type { RunOptions } from "../../agent/feature/RunRequest.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
@@ -78,6 +79,13 @@ const runnerSchema = z.looseObject({
   config: z.looseObject({}).optional(),
 });
 
+interface Asked {
+  readonly agent: AnyAgent;
+  readonly options: SdkOptions;
+  /** Of the run that is asked for; one of another input is only finished before it. Absent: any is asked for. */
+  readonly input?: RunInput;
+}
+
 type Work = (run: DurableRun, request: RunRequest) => Promise<AnyResult | AnyStream>;
 type Begin = (body: HostedBody<AnyResult | AnyStream>) => Promise<HostedResult<AnyResult | AnyStream>>;
 
@@ -129,7 +137,7 @@ export class DurableRunner {
     checkSchema(inputSchema, input, "input of a run");
     const { agentId, runId, unfinished, takeOver, stream = false, ...sdk } = options;
     const own = { agentId, ...withoutUndefined({ runId, unfinished, takeOver, signal: sdk.signal }) };
-    return this.#start(agent, sdk, stream, (body) => this.#agents.run(input, own, body));
+    return this.#start({ agent, options: sdk, input }, stream, (body) => this.#agents.run(input, own, body));
   }
 
   /**
@@ -153,7 +161,7 @@ export class DurableRunner {
     checkSchema(optionsSchema, options, "options of a resume");
     const { agentId, answers, takeOver, stream = false, ...sdk } = options;
     const own = { agentId, ...withoutUndefined({ answers, takeOver, signal: sdk.signal }) };
-    return this.#start(agent, sdk, stream, (body) => this.#agents.resume(own, body));
+    return this.#start({ agent, options: sdk }, stream, (body) => this.#agents.resume(own, body));
   }
 
   /** One durable agent, from outside a run: its requests, its checkpoints, rollback and all else. */
@@ -166,10 +174,11 @@ export class DurableRunner {
     return this.#agents.feature.unfinished(options);
   }
 
-  async #start(agent: AnyAgent, options: SdkOptions, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
+  async #start(asked: Asked, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
+    const { agent, options } = asked;
     if (stream) {
       const joined = new JoinedStream();
-      const done = begin(this.#body(agent, options, (run, request) => streamLoop(run, request, joined)));
+      const done = begin(this.#body(asked, (run, request) => streamLoop(run, request, joined)));
       const state = done.then((result) =>
         result.status === "waiting" ? interruptedState(agent, options, result.requests) : undefined,
       );
@@ -177,19 +186,20 @@ export class DurableRunner {
     }
     let latest: AnyResult | undefined;
     const onRound = (round: AnyResult) => (latest = round);
-    const result = await begin(this.#body(agent, options, (run, request) => runLoop(run, request, onRound)));
+    const result = await begin(this.#body(asked, (run, request) => runLoop(run, request, onRound)));
     if (result.status === "completed") return result.value as AnyResult;
     if (latest && latest.interruptions.length > 0) return withOriginalAgents(latest);
     return new RunResult(interruptedState(agent, options, result.requests));
   }
 
-  #body(agent: AnyAgent, options: SdkOptions, work: Work): HostedBody<AnyResult | AnyStream> {
+  #body({ agent, options, input: asked }: Asked, work: Work): HostedBody<AnyResult | AnyStream> {
     return (loop, input) => {
       const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop);
       // It was checked when it was recorded.
       const given = { ...options, signal: loop.signal };
       const request: RunRequest = { runner: this.runner, agent, input: input as RunInput, options: given };
-      return inRun(run, undefined, () => work(run, request));
+      const isAsked = asked === undefined || isSameValue(input, asked);
+      return inRun(run, undefined, () => (isAsked ? work(run, request) : runLoop(run, request)));
     };
   }
 }

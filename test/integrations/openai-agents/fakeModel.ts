@@ -21,8 +21,9 @@ export class FakeModel implements Model {
   }
 
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
+    const { retry: _policy, ...modelSettings } = request.modelSettings;
     this.requests.push(
-      structuredClone({ ...request, signal: undefined, _internal: undefined } as never) as ModelRequest,
+      structuredClone({ ...request, modelSettings, signal: undefined, _internal: undefined } as never) as ModelRequest,
     );
     const { input } = request;
     const items = typeof input === "string" ? [{ role: "user", content: input } as const] : input;

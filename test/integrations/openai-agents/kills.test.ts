@@ -5,8 +5,23 @@ import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const rooms = ["a", "b", "c", "d", "e"];
-const everyPlace = rooms.flatMap((room) => [`before ${room}`, `after ${room}`]);
+const rooms = ["a", "b", "c", "d", "e", "f"];
+const questions = [
+  "first 0",
+  "first 2",
+  "first 3",
+  "second 4",
+  "second 5",
+  "helper 0",
+  "helper 1",
+  "other 0",
+  "other 1",
+  "second 7",
+];
+/** A step with this many calls, in the session. */
+const stepOf = (count: number) =>
+  ["function_call", "function_call_result"].flatMap((kind) => Array.from({ length: count }, () => kind));
+const kinds = ["message", ...[2, 1, 1, 1, 2].flatMap(stepOf), "message"];
 
 let home: string;
 let program: string;
@@ -28,50 +43,84 @@ function inOwnProcess(parameters: readonly string[]): Promise<string | undefined
   );
 }
 
+interface End {
+  readonly booked: readonly string[];
+  readonly asked: readonly string[];
+  readonly kinds: readonly string[];
+  readonly finalOutput: string;
+  readonly streamed: string;
+}
+
 /** Runs processes until one is not killed. */
-async function runUnderKills(
-  how: string,
-  places: readonly string[],
-): Promise<{ readonly said: unknown; readonly kills: number }> {
+async function runUnderKills(parameters: readonly string[]): Promise<{ readonly end: End; readonly kills: number }> {
   const directory = await temporaryDirectory();
   for (let kills = 0; ; kills++) {
-    const said = await inOwnProcess([directory, how, ...places]);
+    const said = await inOwnProcess([directory, ...parameters]);
     if (said === undefined) continue;
     await rm(directory, { recursive: true });
-    return { said: JSON.parse(said), kills };
+    return { end: JSON.parse(said) as End, kills };
   }
 }
 
+const failing = ["failing first 2", "failing second 5"];
+const answered = ['answered book {"room":"a"}', 'answered book {"room":"c"}', 'answered ask_other {"input":"Help."}'];
+const inStream = ["in stream of first 0", "in stream of second 4", "in stream of second 7"];
+const inNestedStream = ["in stream of other 0", "in stream of other 1"];
+const adding = ["adding 16", "added 16"];
+const asking = questions.map((question) => `asking ${question}`);
+const inTools = rooms.flatMap((room) => [`before ${room}`, `after ${room}`]);
+
 const cases = soak
-  ? [
-      { how: "whole", places: everyPlace },
-      { how: "stream", places: everyPlace },
-    ]
-  : [{ how: "stream", places: ["after a", "before c", "after e"] }];
+  ? ["whole", "stream"].flatMap((how) =>
+      ["own", "foreign"].map((session) => ({
+        how,
+        session,
+        places: [
+          ...failing,
+          ...asking,
+          ...inTools,
+          ...inNestedStream,
+          ...(how === "stream" ? [...inStream, ...answered] : []),
+          ...(session === "foreign" ? adding : []),
+        ],
+      })),
+    )
+  : [
+      {
+        how: "stream",
+        session: "own",
+        places: [
+          "in stream of first 0",
+          'answered book {"room":"a"}',
+          "after a",
+          "failing first 2",
+          "before c",
+          "after e",
+          "in stream of other 1",
+        ],
+      },
+      {
+        how: "whole",
+        session: "foreign",
+        places: ["asking first 0", "before b", "after d", "failing second 5", "before f", "added 16"],
+      },
+    ];
 
 describe("a run of an agent of OpenAI Agents whose process is killed", () => {
-  it.each(cases)("makes each call once when it was killed $places ($how)", async ({ how, places }) => {
-    const { said, kills } = await runUnderKills(how, places);
-    expect(kills).toBe(places.length);
-    const { booked, asked, items, finalOutput } = said as Record<"booked" | "asked", string[]> & {
-      readonly items: number;
-      readonly finalOutput: string;
-    };
+  it.each(cases)("makes each call once, and loses nothing ($how, a session of its $session)", async (each) => {
+    const { how, session, places } = each;
+    const { end, kills } = await runUnderKills([how, session, ...places]);
+    expect(kills).toBe(places.length - places.filter((place) => failing.includes(place)).length);
+    const { booked, asked, finalOutput } = end;
+    expect(booked.map((line) => line.split(" ")[0])).toEqual(expect.arrayContaining(rooms));
     expect(booked).toHaveLength(rooms.length);
-    expect(new Set(booked.map((line) => line.split(" ")[0]))).toEqual(new Set(rooms));
     expect(new Set(booked.map((line) => line.split(" ")[1])).size).toBe(rooms.length);
-    expect(asked).toEqual([
-      "first 0",
-      "first 2",
-      "first 3",
-      "second 4",
-      "second 5",
-      "helper 0",
-      "helper 1",
-      "second 6",
-    ]);
-    expect(finalOutput.split(", ")).toHaveLength(6);
-    // The input, three answers with calls, their results, the handoff and its result, two more calls and results, the end.
-    expect(items).toBe(1 + 2 + 2 + 2 + 2 + 2 + 2 + 1);
+    // An answer that was cut is asked for anew, and no other.
+    const cut = places.flatMap((place) => place.split("in stream of ")[1] ?? []);
+    expect(asked.toSorted()).toEqual([...questions, ...cut].toSorted());
+    expect(finalOutput.split(", ")).toHaveLength(7);
+    expect(end.kinds).toEqual(kinds);
+    // The agent that was asked as a stream is shown as a whole in the last process, unless its call had ended before.
+    expect(["", "other booked one"]).toContain(end.streamed);
   });
 });

@@ -38,4 +38,27 @@ describe("a run of an agent of OpenAI Agents", () => {
     expect(refunds).toHaveLength(2);
     expect(model.requests).toHaveLength(3);
   });
+
+  it("that has to finish another one first streams itself alone", async () => {
+    let isDown = true;
+    const model = new FakeModel((items) => {
+      const question = JSON.stringify(items[0]).includes("one") ? "one" : "two";
+      if (resultsIn(items).length === 0) return [calls("refund", { id: question })];
+      return isDown ? new Error("overloaded") : [says(`${question}: ${resultsIn(items).join()}`)];
+    });
+    const { agent, refunds } = desk();
+    agent.model = model;
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    const first = await runner.run(agent, "one", { agentId: "a", stream: true });
+    await expect(first.completed).rejects.toThrow("overloaded");
+    isDown = false;
+    const second = await runner.run(agent, "two", { agentId: "a", stream: true, unfinished: "finish_first" });
+    const texts: string[] = [];
+    for await (const text of second.toTextStream()) texts.push(text);
+    await second.completed;
+    expect(texts.join("")).toBe("two: refunded two");
+    expect(second.finalOutput).toBe("two: refunded two");
+    expect(refunds).toEqual(["one", "two"]);
+    expect(model.requests).toHaveLength(5);
+  });
 });

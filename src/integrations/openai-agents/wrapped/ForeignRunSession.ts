@@ -1,55 +1,83 @@
-import type { AgentInputItem, Session, SessionHistoryTransactionArgs } from "@openai/agents-core";
-import { isSessionHistoryTransactionAwareSession } from "@openai/agents-core";
+import {
+  type AgentInputItem,
+  isSessionHistoryTransactionAwareSession,
+  type OpenAIResponsesCompactionOwnershipAwareSession,
+  type OpenAIResponsesCompactionResult,
+  RequestUsage,
+  type Session,
+  type SessionHistoryTransactionArgs,
+} from "@openai/agents-core";
 import { isSameValue } from "../../../checkpoint/values/isSameValue.ts";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { DurableRun } from "./DurableRun.ts";
 import type { AnyContext } from "./AnyAgent.ts";
 
+/** What the SDK may call of a session. A view of one has only what the session has. */
+type AnySession = Session & OpenAIResponsesCompactionOwnershipAwareSession;
+type CompactionArgs = Parameters<AnySession["runCompaction"]>;
+
+/** What a compaction has come to. */
+interface Compacted {
+  /** What it took, as the fields of a `RequestUsage`. `null`: it was not needed. */
+  readonly usage: ConstructorParameters<typeof RequestUsage>[0] | null;
+  /** How many items the session has after it. */
+  readonly length: number;
+}
+
 const reading = hostedTool("read_session", { effect: "none" });
+const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
  * A session of another kind in a run: it cannot say what the run has added, so its items are recorded when they are read, and
  * compared when the run is repeated.
  */
 export class ForeignRunSession {
-  readonly #session: Session;
+  readonly #session: AnySession;
   readonly #run: DurableRun;
   readonly #name: string;
-  /** What the session holds as far as the run knows. Absent: the run has not read it. */
-  #items: AgentInputItem[] | undefined;
+  /** How many items the session holds as far as the run knows. Absent: the run has not read it. */
+  #length: number | undefined;
   #isRepeated = false;
   #transactions = 0;
 
   constructor(session: Session, run: DurableRun, name: string) {
-    this.#session = session;
+    this.#session = session as AnySession;
     this.#run = run;
     this.#name = name;
   }
 
-  async getItems(...limits: [limit?: number, context?: AnyContext]): Promise<AgentInputItem[]> {
-    let isRead = false;
-    const perform = async () => {
-      isRead = true;
-      return this.#session.getItems(...(limits as [number?]));
-    };
-    const items = (await this.#run.loop.step({ tool: reading, input: null, perform })) as AgentInputItem[];
-    this.#isRepeated ||= !isRead;
-    if (limits[0] === undefined) this.#items = structuredClone(items);
-    return structuredClone(items);
+  async getItems(limit = Number.POSITIVE_INFINITY, ...context: [AnyContext?]): Promise<AgentInputItem[]> {
+    const items = await this.#read(() => this.#session.getItems(undefined, ...(context as [])));
+    return limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : [];
+  }
+
+  async getItemsWithCompactionOwnership(
+    ...context: [AnyContext?]
+  ): Promise<{ items: AgentInputItem[]; ownership: object }> {
+    // One that the session does not know keeps it from replacing what it has.
+    let ownership = {};
+    const items = await this.#read(async () => {
+      const read = await this.#session.getItemsWithCompactionOwnership(...context);
+      ({ ownership } = read);
+      return read.items;
+    });
+    return { items, ownership };
   }
 
   async addItems(items: AgentInputItem[], ...context: [AnyContext?]): Promise<void> {
-    const given = structuredClone(items);
-    if (await this.#run.mayChange()) {
-      const rest = given.slice(await this.#alreadyAdded(given));
-      if (rest.length > 0) await this.#session.addItems(rest, ...(context as []));
-    }
-    this.#items?.push(...given);
+    await this.#add(items, (rest) => this.#session.addItems(rest, ...(context as [])));
+  }
+
+  async addItemsWithCompactionOwnership(
+    items: AgentInputItem[],
+    ...more: [ownership: object | null, context?: AnyContext]
+  ): Promise<void> {
+    await this.#add(items, (rest) => this.#session.addItemsWithCompactionOwnership(rest, ...more));
   }
 
   async clearSession(...context: [AnyContext?]): Promise<void> {
     if (await this.#run.mayChange()) await this.#session.clearSession(...(context as []));
-    this.#items &&= [];
+    this.#length &&= 0;
   }
 
   async applyHistoryTransaction(
@@ -61,14 +89,51 @@ export class ForeignRunSession {
     const operationId = `${this.#name}#${this.#transactions++}`;
     if ((await this.#run.mayChange()) && isSessionHistoryTransactionAwareSession(this.#session))
       await this.#session.applyHistoryTransaction({ operationId, transaction: given }, ...context);
-    if (given.type === "append_items") this.#items?.push(...given.items);
-    else this.#items?.splice(-given.expectedSuffix.length, given.expectedSuffix.length, ...given.replacement);
+    if (given.type === "append_items") this.#grow(given.items.length);
+    else this.#grow(given.replacement.length - given.expectedSuffix.length);
+  }
+
+  /** What a repetition finds of the session is what the compaction has left. */
+  async runCompaction(...args: CompactionArgs): Promise<OpenAIResponsesCompactionResult | null> {
+    const perform = async (): Promise<Compacted> => {
+      const result = await this.#session.runCompaction(...args);
+      const { length } = await this.#session.getItems();
+      return { usage: result && Object.fromEntries(Object.entries(result.usage)), length };
+    };
+    const { usage, length } = (await this.#run.loop.step({ tool: compacting, input: null, perform })) as Compacted;
+    this.#length = length;
+    return usage ? { usage: new RequestUsage(usage) } : null;
+  }
+
+  async #read(read: () => Promise<AgentInputItem[]>): Promise<AgentInputItem[]> {
+    let isRead = false;
+    const perform = async () => {
+      isRead = true;
+      return read();
+    };
+    const items = (await this.#run.loop.step({ tool: reading, input: null, perform })) as AgentInputItem[];
+    this.#isRepeated ||= !isRead;
+    this.#length = items.length;
+    return structuredClone(items);
+  }
+
+  async #add(items: readonly AgentInputItem[], add: (rest: AgentInputItem[]) => Promise<void>): Promise<void> {
+    const given = structuredClone([...items]);
+    if (await this.#run.mayChange()) {
+      const rest = given.slice(await this.#alreadyAdded(given));
+      if (rest.length > 0) await add(rest);
+    }
+    this.#grow(given.length);
+  }
+
+  #grow(by: number): void {
+    if (this.#length !== undefined) this.#length += by;
   }
 
   /** How many of these items an earlier process has added. */
   async #alreadyAdded(items: readonly AgentInputItem[]): Promise<number> {
-    if (!this.#isRepeated || !this.#items) return 0;
-    const found = (await this.#session.getItems()).slice(this.#items.length);
+    if (!this.#isRepeated || this.#length === undefined) return 0;
+    const found = (await this.#session.getItems()).slice(this.#length);
     const missing = items.findIndex((item, index) => !isSameValue(item, found[index]));
     return missing < 0 ? items.length : missing;
   }

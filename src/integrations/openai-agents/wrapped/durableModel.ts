@@ -43,9 +43,10 @@ async function* stream(model: Model, request: ModelRequest): AsyncIterable<Strea
   const answered = run.loop.answer(async () => {
     return recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request);
   });
-  const ended = answered.then((given) => {
+  const ended = answered.then(async (given) => {
     const response = run.ids.noted(given);
     if (given.replayed) for (const event of replayedEvents(response)) events.push(event);
+    else await run.loop.durable();
     events.push(lastEvent(response));
     events.end();
   });
