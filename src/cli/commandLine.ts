@@ -12,8 +12,12 @@ The agents are at an address: file:<folder>, sqlite:<file>, postgres://<user>@<h
 Without --storage, it is that in AGENT_PERSISTENCE_STORAGE, else the nearest folder .agent-persistence.
 Ids may be shortened to what is unambiguous.`;
 
-/** The parser with all commands. What a command does is loaded when it is called. */
-export function commandLine(io: CommandIo, onEnd: (reason: ExitReason) => void): Command {
+/**
+ * The parser with all commands. What a command does is loaded when it is called.
+ *
+ * @param isForPrograms whether the answer is JSON: the parser then says nothing of what is wrong, and only throws it.
+ */
+export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reason: ExitReason) => void): Command {
   const lazily: Lazily =
     (load) =>
     async (...given) => {
@@ -32,7 +36,7 @@ export function commandLine(io: CommandIo, onEnd: (reason: ExitReason) => void):
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.out.write(text),
-      writeErr: (text) => void io.err.write(visibleLines(text)),
+      writeErr: (text) => void (isForPrograms || io.err.write(visibleLines(text))),
       getOutHelpWidth: () => io.out.columns ?? 100,
       getErrHelpWidth: () => io.err.columns ?? 100,
       getOutHasColors: () => false,

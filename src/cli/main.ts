@@ -1,6 +1,7 @@
 import { exitCodes, type ExitReason } from "./failure/CommandFailure.ts";
 import { commandLine } from "./commandLine.ts";
 import { failureReport } from "./failure/failureReport.ts";
+import { ClosedOutputError } from "./terminal/ClosedOutputError.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { jsonText } from "./terminal/jsonText.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
@@ -12,24 +13,20 @@ import { visibleLines } from "./terminal/visibleText.ts";
  * @returns what to exit with: docs/command-line.md says what each code means.
  */
 export async function main(args: readonly string[], io: CommandIo): Promise<number> {
+  const isForPrograms = args.includes("--json");
   let ended: ExitReason = "done";
-  const program = commandLine(io, (reason) => {
+  const program = commandLine(io, isForPrograms, (reason) => {
     ended = reason;
   });
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCodes[ended];
   } catch (error) {
-    if (isClosedPipe(error)) return exitCodes.done;
-    const { reason, code, message } = failureReport(error);
-    if (message !== undefined) await io.err.write(`${said(code, message, args.includes("--json"))}\n`);
+    if (error instanceof ClosedOutputError) return exitCodes.done;
+    const { reason, code, message } = failureReport(error, { isForPrograms, isStopped: io.isStopped });
+    if (message !== undefined) await io.err.write(`${said(code, message, isForPrograms)}\n`);
     return exitCodes[reason];
   }
-}
-
-/** Whoever read the answer has enough of it, as `head` has. */
-function isClosedPipe(error: unknown): boolean {
-  return (error as { readonly code?: unknown }).code === "EPIPE";
 }
 
 function said(code: string, message: string, json: boolean): string {

@@ -32,7 +32,7 @@ import { agentView } from "./show/agentView.ts";
 import { checkpoints } from "./show/checkpoints.ts";
 import { entryView } from "./log/entryView.ts";
 import { followRecords } from "./log/followRecords.ts";
-import { listedAgent } from "./show/listedAgent.ts";
+import { agentStatuses, listedAgent } from "./show/listedAgent.ts";
 import { ownerView } from "./log/ownerView.ts";
 import type { PageOptions } from "./place/pageOf.ts";
 import { type Source, withValues } from "./show/Source.ts";
@@ -87,8 +87,13 @@ const defaultMaxValueLength = 100_000;
 const defaultPollMs = 500;
 
 const optionsSchema = strictOptions({ maxValueLength: integerFrom(0).optional(), clock: clockSchema.optional() });
+const agentStatusSchema = z.enum(agentStatuses);
 const filterSchema = strictOptions({
-  status: z.union([nonEmptyString, z.array(nonEmptyString)]).optional(),
+  status: z
+    .union([agentStatusSchema, z.array(agentStatusSchema)], {
+      error: `expected one or several of ${agentStatuses.map((status) => JSON.stringify(status)).join(", ")}`,
+    })
+    .optional(),
   after: nonEmptyString.optional(),
   limit: integerFrom(0).optional(),
 });

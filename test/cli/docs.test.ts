@@ -26,7 +26,7 @@ describe("docs/command-line.md", () => {
   });
 
   it("has every command and every option", () => {
-    const { commands } = commandLine(processIo("0.0.0"), () => {});
+    const { commands } = commandLine(processIo("0.0.0"), false, () => {});
     for (const [path, command] of leavesOf(commands)) {
       expect(page).toMatch(new RegExp(`\`${path.replace(/^(tasks|move) /, "(tasks |move |)?")}[ \`]`));
       for (const { long, hidden } of command.options) if (!hidden) expect(page).toContain(String(long));

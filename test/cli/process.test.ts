@@ -67,8 +67,19 @@ describe("the command line as a process", () => {
     await following.shows('"status":"completed"');
     following.child.kill("SIGINT");
     const { code, out, err } = await following.ended();
-    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect({ code, err }).toEqual({ code: 130, err: "" });
     for (const line of out.trimEnd().split("\n")) expect(JSON.parse(line)).toMatchObject({ records: [{}] });
+  });
+
+  it("does what it is told when nobody reads what it says beside its answer", async () => {
+    const forking = start(["fork", "order-2", "order-3", "--yes", "--json"]);
+    forking.child.stderr?.destroy();
+    expect(await forking.ended()).toMatchObject({ code: 0 });
+    const unread = start(["fork", "order-2", "order-4", "--yes"]);
+    unread.child.stderr?.destroy();
+    unread.child.stdout?.destroy();
+    expect(await unread.ended()).toMatchObject({ code: 0 });
+    expect((await command("list", "--json")).out).toMatch(/"order-3"[^]*"order-4"/);
   });
 
   it("ends quietly when its reader has enough, and colors nothing without a terminal", async () => {

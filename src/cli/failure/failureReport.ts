@@ -11,27 +11,71 @@ export interface FailureReport {
   readonly message?: string;
 }
 
-const reasons: Readonly<Record<string, ExitReason>> = {
-  agent_busy: "busy",
-  checkpoint_not_found: "notFound",
-  corrupt_blob: "damaged",
-  corrupt_log: "damaged",
-  invalid_archive: "damaged",
-  invalid_input: "usage",
-  invalid_agent_id: "usage",
-  not_an_ancestor: "usage",
-  request_not_found: "notFound",
-  task_not_found: "notFound",
-  tool_call_not_in_doubt: "notFound",
-  unreadable_value: "damaged",
-  unsupported_record: "damaged",
+/** The codes of errors that are no failure of what the command does. After those of `usage`, nothing has changed. */
+const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
+  usage: [
+    "agent_copied",
+    "agent_exists",
+    "agent_moved",
+    "approval_changed",
+    "invalid_agent_id",
+    "invalid_input",
+    "not_an_ancestor",
+    "not_supported",
+    "nothing_to_resume",
+    "pruning_not_supported",
+    "request_answered",
+    "request_expired",
+    "storage_not_listable",
+    "transition_not_allowed",
+    "wrong_shape",
+  ],
+  notFound: [
+    "checkpoint_not_found",
+    "request_not_found",
+    "storage_not_ready",
+    "task_not_found",
+    "tool_call_not_in_doubt",
+  ],
+  busy: ["agent_busy"],
+  damaged: [
+    "corrupt_blob",
+    "corrupt_log",
+    "invalid_archive",
+    "unreadable_value",
+    "unsupported_format",
+    "unsupported_record",
+  ],
 };
+const reasons: ReadonlyMap<string, ExitReason> = new Map(
+  Object.entries(codes).flatMap(([reason, each]) => each.map((code) => [code, reason as ExitReason] as const)),
+);
+
+/** How a command was called, and ended. */
+export interface CommandCircumstances {
+  /** An answer for programs: the parser has said nothing yet. */
+  readonly isForPrograms: boolean;
+  /** The person stopped the command. */
+  readonly isStopped: boolean;
+}
 
 /** What an error means for who called the command line. */
-export function failureReport(error: unknown): FailureReport {
-  if (error instanceof CommanderError) return { reason: error.exitCode === 0 ? "done" : "usage", code: "usage" };
+export function failureReport(error: unknown, { isForPrograms, isStopped }: CommandCircumstances): FailureReport {
+  if (error instanceof CommanderError) return parserReport(error, isForPrograms);
+  if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "It was stopped." };
   if (error instanceof CommandFailure) return { reason: error.reason, code: error.reason, message: error.message };
   if (AgentPersistenceError.isInstance(error))
-    return { reason: reasons[error.code] ?? "failed", code: error.code, message: error.message };
+    return { reason: reasons.get(error.code) ?? "failed", code: error.code, message: error.message };
   return { reason: "failed", code: "failed", message: error instanceof Error ? error.message : String(error) };
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}
+
+/** The parser shows help, or says what is wrong, in words for people. */
+function parserReport({ exitCode, message }: CommanderError, isForPrograms: boolean): FailureReport {
+  if (exitCode === 0) return { reason: "done", code: "done" };
+  if (!isForPrograms) return { reason: "usage", code: "usage" };
+  return { reason: "usage", code: "usage", message: message.replace(/^error: /, "") };
 }

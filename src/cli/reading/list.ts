@@ -38,6 +38,7 @@ function filterOf({ status, limit, after }: ListCommandOptions): Parameters<Agen
 }
 
 function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
-  const { agentId, status, updatedAt, checkpoints = "–", taskName = "", reason = agent.problem?.message ?? "" } = agent;
-  return [painted("bold", agentId), statusOf(status), output.ago(updatedAt), String(checkpoints), taskName, reason];
+  const { agentId, shape, updatedAt, checkpoints = "–", taskName = "", reason = agent.problem?.message ?? "" } = agent;
+  const status = shape === "agent" ? statusOf(agent.status) : painted("dim", shape);
+  return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, reason];
 }

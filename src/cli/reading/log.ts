@@ -1,5 +1,6 @@
 import { type EntryView, inspect } from "../../inspect.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import type { ExitReason } from "../failure/CommandFailure.ts";
+import { findLog } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
@@ -13,9 +14,9 @@ export interface LogCommandOptions extends CommonOptions {
 }
 
 /** `log <agent>`: its records, as they are stored. */
-export async function log(session: Session, options: LogCommandOptions, given: string): Promise<void> {
+export async function log(session: Session, options: LogCommandOptions, given: string): Promise<ExitReason | void> {
   const storage = await session.storage();
-  const agentId = await findAgent(storage, given);
+  const agentId = await findLog(storage, given);
   const view = inspect(storage);
   let { after } = options;
   const limit = options.limit > 0 ? { limit: options.limit } : {};
@@ -26,6 +27,7 @@ export async function log(session: Session, options: LogCommandOptions, given: s
   if (!options.follow) return;
   for await (const entry of view.follow(agentId, { after, signal: session.io.stopSignal() }))
     await showEntry(session, entry, options.kind);
+  return "stopped";
 }
 
 async function showEntry({ output, io }: Session, entry: EntryView, kinds?: readonly string[]): Promise<void> {

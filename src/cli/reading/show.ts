@@ -1,5 +1,6 @@
 import { type AgentView, inspect } from "../../inspect.ts";
 import { findAgent } from "../ids/findAgent.ts";
+import { findLog } from "../ids/findLog.ts";
 import { assertFound } from "../ids/assertFound.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
@@ -25,15 +26,28 @@ export async function show(
   checkpoint?: string,
 ): Promise<void> {
   const storage = await session.storage();
-  const agentId = await findAgent(storage, given);
+  const agentId = await (checkpoint === undefined ? findLog : findAgent)(storage, given);
   const view = inspect(storage);
   if (checkpoint !== undefined) return showCheckpoint(session, view, { agentId, given: checkpoint, messages });
   const agent = assertFound(await view.agent(agentId), agentId);
   const { output } = session;
   if (output.json) return output.document(agent);
+  if (agent.shape !== "agent") return showShape(session, agent);
   for (const [name, ...parts] of factsOf(agent, output)) await output.line(painted("dim", name.padEnd(12)), ...parts);
   await showParts(session, agent);
 }
+
+/** Of what is no agent, only the records mean something here. */
+async function showShape({ output }: Session, { agentId, shape }: AgentView): Promise<void> {
+  await output.line(painted("dim", "id".padEnd(12)), painted("bold", agentId));
+  await output.line(painted("dim", "shape".padEnd(12)), shapeNames[shape] ?? shape);
+  await output.line("It is no agent. The commands log and verify read it; what wrote it shows what it holds.");
+}
+
+const shapeNames: Readonly<Record<string, string>> = {
+  thread: "a thread of LangGraph",
+  session: "a session of the OpenAI Agents SDK",
+};
 
 type Fact = readonly [name: string, ...parts: readonly Part[]];
 

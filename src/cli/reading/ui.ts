@@ -1,11 +1,10 @@
-import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { inspect } from "../../inspect.ts";
 import { serveTimeline, timelinePage } from "../../timeline.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
+import { writeOver } from "../storage/writeOver.ts";
 import { painted } from "../terminal/painted.ts";
 
 /** What `ui` takes. */
@@ -18,7 +17,7 @@ export interface UiCommandOptions extends CommonOptions {
 }
 
 /** `ui [agent]`: writes the timeline of an agent to a page, or serves the timelines of all until it is stopped. */
-export async function ui(session: Session, options: UiCommandOptions, given?: string): Promise<void> {
+export async function ui(session: Session, options: UiCommandOptions, given?: string): Promise<ExitReason | void> {
   const storage = await session.storage();
   const agentId = given === undefined ? undefined : await findAgent(storage, given);
   const inspector = inspect(storage);
@@ -28,6 +27,7 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   const server = await serveTimeline(inspector, { ...shown, port });
   try {
     await serve(session, agentId === undefined ? server.url : server.urlOf(agentId));
+    return "stopped";
   } finally {
     await server.close();
   }
@@ -42,7 +42,7 @@ async function writePage(
   if (agentId === undefined)
     throw new CommandFailure("usage", "Say which agent the page is of: ui <agent> --out <file>");
   const file = resolve(io.cwd, out);
-  await pipeline(pageOf(agentId), createWriteStream(file, { mode: 0o600 }));
+  await writeOver(file, pageOf(agentId));
   if (output.json) await output.document({ agentId, file });
   else await output.line("Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);
 }

@@ -1,5 +1,5 @@
 import { inspect } from "../../inspect.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { findLog } from "../ids/findLog.ts";
 import type { ExitReason } from "../failure/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
@@ -16,9 +16,10 @@ export async function verify(
   const storage = await session.storage();
   const view = inspect(storage);
   const ids: string[] = [];
-  for (const each of given) ids.push(await findAgent(storage, each));
+  for (const each of given) ids.push(await findLog(storage, each));
   if (given.length === 0) for await (const { agentId } of view.agents()) ids.push(agentId);
   let damaged = 0;
+  let what: "agent" | "log" = "agent";
   const found: VerifiedAgent[] = [];
   await withProgress(
     output,
@@ -28,6 +29,7 @@ export async function verify(
         tell(`${at + 1} of ${ids.length}`, at);
         const verified = await verifyAgent(storage.log, view, agentId);
         if (verified.damage.length > 0) damaged++;
+        if (verified.shape !== "agent") what = "log";
         if (output.json) await output.item(verified);
         else if (verified.damage.length > 0) found.push(verified);
       }
@@ -38,10 +40,14 @@ export async function verify(
   if (!output.json)
     await output.line(
       damaged === 0
-        ? painted("green", `${ids.length} agents are intact.`)
-        : painted("red", `${damaged} of ${ids.length} agents are damaged.`),
+        ? painted("green", `${counted(ids.length, what)} intact.`)
+        : painted("red", `${damaged} of ${counted(ids.length, what)} damaged.`),
     );
   return damaged > 0 ? "damaged" : undefined;
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what} is` : `${count} ${what}s are`;
 }
 
 async function show({ output }: Session, { agentId, damage }: VerifiedAgent): Promise<void> {

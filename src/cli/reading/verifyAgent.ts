@@ -1,6 +1,8 @@
 import type { AgentInspector, Problem } from "../../inspect.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import { addAllBlobs } from "../../checkpoint/records/blobReferences.ts";
+import { isRestating } from "../../checkpoint/format/ShapeRecord.ts";
+import { addAllBlobs, blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { blobsAtOnce } from "../../storage/BlobStore.ts";
@@ -9,6 +11,8 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 /** What was found of one agent. */
 export interface VerifiedAgent {
   readonly agentId: string;
+  /** What the log is of: of what is no agent, the appends and the large values are read, and no record is judged. */
+  readonly shape: string;
   /** Empty: all of it can be read. */
   readonly damage: readonly Problem[];
   /** How many large values were read. */
@@ -19,16 +23,21 @@ export interface VerifiedAgent {
 export async function verifyAgent(log: RecordLog, view: AgentInspector, agentId: string): Promise<VerifiedAgent> {
   const damage = new Map<string, Problem>();
   const add = ({ code, message }: Problem): unknown => damage.set(`${code} ${message}`, { code, message });
-  await orDamage(add, async () => (await view.agent(agentId))?.damage.forEach(add));
+  let shape = "agent";
+  await orDamage(add, async () => {
+    const found = await view.agent(agentId);
+    found?.damage.forEach(add);
+    shape = found?.shape ?? shape;
+  });
   const blobs = new Map<string, number>();
-  await orDamage(add, () => addNeeded(log, agentId, blobs));
+  await orDamage(add, () => (shape === "agent" ? addNeeded : addNeededByItems)(log, agentId, blobs));
   await forEachAtOnce([...blobs.keys()], blobsAtOnce, (reference) =>
     orDamage(add, async () => {
       if ((await log.blobs.get(agentId, reference)) === undefined)
         add({ code: "unreadable_value", message: `the value ${reference} is missing` });
     }),
   );
-  return { agentId, damage: [...damage.values()], blobs: blobs.size };
+  return { agentId, shape, damage: [...damage.values()], blobs: blobs.size };
 }
 
 /** What is before a pruning counts only as the pruning restates it. */
@@ -39,6 +48,20 @@ async function addNeeded(log: RecordLog, agentId: string, blobs: Map<string, num
       for (const each of restatedBy(record)) addAllBlobs(each, blobs);
     }
   }
+}
+
+/** Threads and sessions keep their values in lists of items. What is before a restatement does not count. */
+async function addNeededByItems(log: RecordLog, id: string, blobs: Map<string, number>): Promise<void> {
+  for await (const { records } of log.read(id)) {
+    for (const record of records) {
+      if (isRestating(record)) blobs.clear();
+      for (const [reference, bytes] of itemsIn(record).flatMap(blobCellsOf)) blobs.set(reference, bytes);
+    }
+  }
+}
+
+function itemsIn({ items }: { readonly items?: unknown }): readonly StoredValue[] {
+  return Array.isArray(items) ? (items as readonly StoredValue[]) : [];
 }
 
 /** The records that a pruning writes anew; of any other record itself. */

@@ -1,6 +1,6 @@
 /** Where text goes: standard output or standard error. */
 export interface TextSink {
-  /** Resolves once more may be written. */
+  /** Resolves once more may be written. @throws ClosedOutputError when nobody reads standard output any more. */
   write(text: string): Promise<void>;
   /** Whether a person looks at it. */
   readonly isTerminal: boolean;
@@ -32,6 +32,8 @@ export interface CommandIo {
   readonly version: string;
   /** Aborted when the person stops the command, which does not end the process from the first call on. */
   stopSignal(): AbortSignal;
+  /** Whether the person has stopped the command. */
+  readonly isStopped: boolean;
   /** Asks a question that is answered with yes or no. Only where somebody can be asked. */
   confirm(question: string): Promise<boolean>;
   /** Begins a bar, on standard error. Only where that is a terminal. */

@@ -19,39 +19,43 @@ export class Output {
   /** Whether programs read it. */
   readonly json: boolean;
   readonly io: CommandIo;
-  readonly #colored: { readonly out: boolean; readonly err: boolean };
+  readonly #options: OutputOptions;
+  readonly #sink: TextSink;
+  readonly #isColored: boolean;
 
-  constructor(io: CommandIo, { json = false, color }: OutputOptions) {
+  /** @param to where it writes: the answer, or what is said beside it. */
+  constructor(io: CommandIo, options: OutputOptions, to: "out" | "err" = "out") {
     this.io = io;
-    this.json = json;
-    const colored = (sink: TextSink) => color !== false && mayColor(io, sink);
-    this.#colored = { out: colored(io.out), err: colored(io.err) };
+    this.json = options.json ?? false;
+    this.#options = options;
+    this.#sink = io[to];
+    this.#isColored = options.color !== false && mayColor(io, this.#sink);
   }
 
-  /** Whether the answer is in color. */
-  get isColored(): boolean {
-    return this.#colored.out;
+  /** What writes on standard error, for people: what is said beside the answer. */
+  get beside(): Output {
+    return new Output(this.io, this.#options, "err");
   }
 
   /** The one document of a command, for programs. */
   async document(value: unknown): Promise<void> {
-    await this.io.out.write(`${jsonText(value, 2)}\n`);
+    await this.#sink.write(`${jsonText(value, 2)}\n`);
   }
 
   /** One of many documents, each on its line, for programs. */
   async item(value: unknown): Promise<void> {
-    await this.io.out.write(`${jsonText(value)}\n`);
+    await this.#sink.write(`${jsonText(value)}\n`);
   }
 
   /** A line for people. */
   async line(...parts: readonly Part[]): Promise<void> {
-    await this.io.out.write(`${this.#written(parts, this.#colored.out)}\n`);
+    await this.#sink.write(`${this.#written(parts)}\n`);
   }
 
   /** A text of several lines for people, such as that of a message. */
   async text(text: string, indent = ""): Promise<void> {
     const lines = visibleLines(text).split("\n");
-    await this.io.out.write(lines.map((line) => `${indent}${line}\n`).join(""));
+    await this.#sink.write(lines.map((line) => `${indent}${line}\n`).join(""));
   }
 
   /** Aligned rows for people. */
@@ -59,20 +63,20 @@ export class Output {
     const { textTable } = await import("./textTable.ts");
     const cell = (parts: Part | readonly Part[]): Cell => ({
       text: visibleText(plain(parts)),
-      written: this.#written([parts].flat() as readonly Part[], this.#colored.out),
+      written: this.#written([parts].flat() as readonly Part[]),
     });
     const titles = head.map((title) => cell({ text: title, paint: "dim" }));
     const table = textTable(
       titles,
       rows.map((row) => row.map(cell)),
-      this.io.out.columns,
+      this.#sink.columns,
     );
-    await this.io.out.write(`${table}\n`);
+    await this.#sink.write(`${table}\n`);
   }
 
   /** A line for people beside the answer, on standard error. Programs get none. */
   async note(...parts: readonly Part[]): Promise<void> {
-    if (!this.json) await this.io.err.write(`${this.#written(parts, this.#colored.err)}\n`);
+    if (!this.json) await this.beside.line(...parts);
   }
 
   /** A time for people. @param time ISO 8601. */
@@ -80,8 +84,8 @@ export class Output {
     return time === undefined ? "–" : relativeTime(time, this.io.now());
   }
 
-  #written(parts: readonly Part[], isColored: boolean): string {
-    const colors = createColors(isColored);
+  #written(parts: readonly Part[]): string {
+    const colors = createColors(this.#isColored);
     return parts
       .map((part) => (typeof part === "string" ? visibleText(part) : colors[part.paint](visibleText(part.text))))
       .join("");

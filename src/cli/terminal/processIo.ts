@@ -1,3 +1,4 @@
+import { ClosedOutputError } from "./ClosedOutputError.ts";
 import type { CommandIo, TextSink } from "./CommandIo.ts";
 
 /** The streams of a process, or others in their place. */
@@ -12,8 +13,9 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
   const { env } = process;
   let stop: AbortController | undefined;
   return {
-    out: sinkOf(stdout),
-    err: sinkOf(stderr),
+    out: sinkOf(stdout, (error) => (isClosedPipe(error) ? new ClosedOutputError({ cause: error }) : error)),
+    // Notes are beside the answer: a command goes on without them.
+    err: sinkOf(stderr, () => undefined),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     env,
     cwd: process.cwd(),
@@ -26,6 +28,9 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
       }
       return stop.signal;
     },
+    get isStopped() {
+      return stop?.signal.aborted === true;
+    },
     confirm: async (question) => (await import("./ask.ts")).ask(question, { input: stdin, output: stderr }),
     progress: async (title, whole) => (await import("./progressBar.ts")).progressBar(title, whole, stderr),
     divertOutput() {
@@ -35,7 +40,12 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
   };
 }
 
-function sinkOf(stream: NodeJS.WriteStream): TextSink {
+function isClosedPipe(error: NodeJS.ErrnoException): boolean {
+  return error.code === "EPIPE";
+}
+
+/** @param failureOf what a write fails with, by the error of the stream. None: the write counts as done. */
+function sinkOf(stream: NodeJS.WriteStream, failureOf: (error: NodeJS.ErrnoException) => Error | undefined): TextSink {
   const write = stream.write.bind(stream) as (text: string, done: (error?: Error | null) => void) => boolean;
   // A reader that goes away is told to whoever writes next.
   stream.on("error", () => {});
@@ -44,7 +54,11 @@ function sinkOf(stream: NodeJS.WriteStream): TextSink {
     columns: stream.isTTY ? stream.columns : undefined,
     write: (text) =>
       new Promise((resolve, reject) => {
-        write(text, (error) => (error ? reject(error) : resolve()));
+        write(text, (error) => {
+          const failure = error ? failureOf(error) : undefined;
+          if (failure) reject(failure);
+          else resolve();
+        });
       }),
   };
 }

@@ -1,11 +1,11 @@
-import { createWriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { exportAgent } from "../../index.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
+import { checkpointGiven } from "../ids/checkpointGiven.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
+import { writeNew } from "../storage/writeNew.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/bytesText.ts";
 import { withProgress } from "../terminal/withProgress.ts";
@@ -27,6 +27,7 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
   const agentId = await findAgent(storage, given);
   const file = resolve(io.cwd, out);
   if (await stat(file).catch(() => undefined)) throw new CommandFailure("usage", `There is a file ${file} already.`);
+  const fromCheckpoint = await checkpointGiven(storage, agentId, checkpoint);
   if (move)
     await session.confirm(
       ["The agent ", painted("bold", agentId), " is marked as moving, and runs here no more."],
@@ -34,11 +35,7 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
         "Import the file elsewhere, then call move finish here with the receipt of the import; move cancel takes it back.",
       ],
     );
-  const archive = exportAgent(storage, agentId, {
-    move,
-    gzip,
-    ...(checkpoint !== undefined && { fromCheckpoint: checkpoint }),
-  });
+  const archive = exportAgent(storage, agentId, { move, gzip, fromCheckpoint });
   let bytes = 0;
   await withProgress(output, `Exporting ${agentId}`, async (tell) => {
     const counted = async function* (): AsyncGenerator<Uint8Array> {
@@ -48,7 +45,7 @@ export async function exportCommand(session: Session, options: ExportCommandOpti
         yield part;
       }
     };
-    await pipeline(counted(), createWriteStream(file, { flags: "wx", mode: 0o600 }));
+    await writeNew(file, counted());
   });
   if (output.json) await output.document({ agentId, file, bytes, move });
   else await output.line("Exported ", painted("bold", agentId), ` to ${file} (${bytesText(bytes)}).`);

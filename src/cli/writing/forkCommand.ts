@@ -1,4 +1,5 @@
 import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
+import { checkpointGiven } from "../ids/checkpointGiven.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
@@ -11,9 +12,10 @@ export interface ForkCommandOptions extends AgentOptions {
 /** `fork <agent> <new agent>`: makes an independent copy. */
 export async function fork(session: Session, options: ForkCommandOptions, given: string, newId: string): Promise<void> {
   const { output } = session;
-  const { checkpoint: checkpointId } = options;
   const { feature, storage } = await storedAgents(session, options, "write");
   const agentId = await findAgent(storage, given);
+  const { checkpoint } = options;
+  const checkpointId = await checkpointGiven(storage, agentId, checkpoint);
   const upTo = checkpointId === undefined ? "" : ` up to checkpoint ${checkpointId}`;
   await session.confirm([
     "The agent ",

@@ -3,6 +3,7 @@ import type { ExitReason } from "../failure/CommandFailure.ts";
 import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { Session } from "../session/Session.ts";
+import type { Output } from "../terminal/Output.ts";
 import { bytesText } from "../terminal/bytesText.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/withProgress.ts";
@@ -28,7 +29,7 @@ export async function prune(
   );
   if (options.dryRun) return show(session, foreseen, "would be deleted");
   if (foreseen.pruned.length > 0) {
-    if (!output.json) await showAgents(session, foreseen);
+    if (!output.json) await showAgents(output.beside, foreseen);
     await session.confirm([`${bytesText(foreseen.bytes)} of ${foreseen.pruned.length} agents are deleted, for good.`]);
   }
   const report = await withProgress(output, "Pruning", () => feature.prune({ agentId }));
@@ -39,13 +40,13 @@ async function show(session: Session, report: PruneReport, what: string): Promis
   const { output } = session;
   if (output.json) await output.document(report);
   else {
-    await showAgents(session, report);
+    await showAgents(output, report);
     await output.line(`${bytesText(report.bytes)} of ${report.pruned.length} agents ${what}.`);
   }
   return report.failed.length > 0 ? "failed" : undefined;
 }
 
-async function showAgents({ output }: Session, { pruned, busy, failed }: PruneReport): Promise<void> {
+async function showAgents(output: Output, { pruned, busy, failed }: PruneReport): Promise<void> {
   const rows = [
     ...pruned.map(({ agentId, dropped, checkpointIds, bytes }) => [
       agentId,

@@ -1,5 +1,6 @@
 import type { RunResult } from "../../index.ts";
 import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
+import { checkpointGiven } from "../ids/checkpointGiven.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
@@ -17,7 +18,8 @@ export async function resume(session: Session, options: ResumeCommandOptions, gi
   const { output, io } = session;
   const { agent, storage } = await requireAgent(session, options, "Resuming runs the code of your agent.");
   const agentId = await findAgent(storage, given);
-  const { checkpoint: checkpointId, takeOver = false } = options;
+  const { checkpoint, takeOver = false } = options;
+  const checkpointId = await checkpointGiven(storage, agentId, checkpoint);
   const where = checkpointId === undefined ? "" : `, on a branch that begins at checkpoint ${checkpointId}`;
   await session.confirm(["The agent ", painted("bold", agentId), ` goes on in this process${where}.`]);
   const result = await agent.resume({ agentId, checkpointId, takeOver, signal: io.stopSignal() });

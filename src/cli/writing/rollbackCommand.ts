@@ -25,15 +25,16 @@ export async function rollback(
   checkpoint: string,
 ): Promise<ExitReason | void> {
   const { output } = session;
-  const loaded = options.preview
+  const needsNone = options.preview && options.agent === undefined;
+  const loaded = needsNone
     ? undefined
     : await requireAgent(session, options, "A rollback runs the inverses of your agent's tools.");
   const storage = loaded?.storage ?? (await session.storage());
   const agentId = await findAgent(storage, given);
   const view = inspect(storage);
   const preview = await view.previewRollback(agentId, await findCheckpoint(view, agentId, checkpoint));
-  if (!loaded) return output.json ? output.document(preview) : showPreview(output, preview);
-  if (!output.json) await showPreview(output, preview);
+  if (!loaded || options.preview) return output.json ? output.document(preview) : showPreview(output, preview);
+  if (!output.json) await showPreview(output.beside, preview);
   const { checkpointId } = preview.target;
   await session.confirm([
     "The agent ",

@@ -1,7 +1,7 @@
 import { FilePersistenceStorageProvider, FileRecordLog, type SalvageReport } from "../../file.ts";
 import { resolve } from "node:path";
 import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { findLog } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
@@ -22,7 +22,7 @@ export async function salvage(
   const { log } = storage;
   if (!(log instanceof FileRecordLog))
     throw new CommandFailure("usage", "Only agents in files can be salvaged: --storage file:<folder>");
-  const agentId = await findAgent(storage, given);
+  const agentId = await findLog(storage, given);
   const folder = resolve(io.cwd, to);
   await session.confirm([
     "What is intact of ",

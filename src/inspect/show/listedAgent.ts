@@ -4,7 +4,8 @@ import { unreadable } from "../../storage/unreadableSummary.ts";
 import type { AgentStatus, ListedAgent } from "../view/AgentView.ts";
 import type { Problem } from "../view/ShownValue.ts";
 
-const statuses: ReadonlySet<string> = new Set<AgentStatus>([
+/** The statuses that agents are listed in. */
+export const agentStatuses = [
   "queued",
   "in_progress",
   "paused",
@@ -16,14 +17,14 @@ const statuses: ReadonlySet<string> = new Set<AgentStatus>([
   "moved",
   "copied",
   "unreadable",
-]);
+] as const satisfies readonly AgentStatus[];
 
 /** Lists show the shape of a log that is no agent's as its status. */
 const shapes: ReadonlySet<string> = new Set(["thread", "session"]);
 
 /** A status as a storage lists it. */
 function agentStatus(status: string): AgentStatus {
-  return statuses.has(status) ? (status as AgentStatus) : "unknown";
+  return agentStatuses.find((known) => known === status) ?? "unknown";
 }
 
 export function listedAgent(summary: AgentSummary): ListedAgent {

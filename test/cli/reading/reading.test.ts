@@ -33,6 +33,11 @@ describe("commands that read", () => {
     expect(one).toMatchObject({ code: 0, err: "There are more than 1: --limit shows others.\n" });
     expect((await desk.command(["list", "--status", "waiting", "failed"])).out).not.toContain("order-1");
     expect(await desk.command(["list", "--limit", "-1"])).toMatchObject({ code: 2, out: "" });
+    expect(await desk.command(["list", "--status", "done"])).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringContaining('"completed"'),
+    });
   });
 
   it("show an agent: what it waits for, and calls in doubt", async () => {
@@ -94,7 +99,7 @@ describe("commands that read", () => {
     const stop = new AbortController();
     const onOut = () => stop.abort();
     const followed = await desk.command(["log", "order-1", "--follow", "--json"], { onOut, stop: stop.signal });
-    expect(followed.code).toBe(0);
+    expect(followed.code).toBe(130);
     expect(itemsOf(followed)).toEqual(entries);
   });
 
@@ -138,7 +143,7 @@ describe("commands that read", () => {
       const answered = fetch(text.trim()).then((response) => response.text());
       pages.push(answered.finally(() => stop.abort()));
     };
-    expect(await desk.command(["ui", "order-1"], { onOut, stop: stop.signal })).toMatchObject({ code: 0 });
+    expect(await desk.command(["ui", "order-1"], { onOut, stop: stop.signal })).toMatchObject({ code: 130 });
     expect(await pages[0]).toMatch(/^<!doctype html>/i);
   });
 

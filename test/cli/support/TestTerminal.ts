@@ -47,6 +47,9 @@ export async function run(args: readonly string[], options: TerminalOptions = {}
     version: "0.0.0",
     now: () => now,
     stopSignal: () => stop ?? new AbortController().signal,
+    get isStopped() {
+      return stop?.aborted === true;
+    },
     async confirm(question) {
       shown.push(question);
       const answer = left.shift();

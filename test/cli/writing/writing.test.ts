@@ -32,7 +32,7 @@ describe("commands that change something", () => {
       forkOf: "order-1",
     });
     const taken = await desk.command(["fork", "order-1", "order-3", "--yes", "--json"]);
-    expect(taken).toMatchObject({ code: 1, out: "" });
+    expect(taken).toMatchObject({ code: 2, out: "" });
     expect(JSON.parse(taken.err)).toMatchObject({ error: { code: "agent_exists" } });
   });
 
@@ -130,7 +130,7 @@ describe("commands that change something", () => {
     expect(await desk.command(["salvage", "order-1"])).toMatchObject({ code: 2 });
     expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"])).toMatchObject({ code: 0 });
     expect(await desk.command(["verify", "--storage", "file:saved"])).toMatchObject({ code: 0 });
-    expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"])).toMatchObject({ code: 1 });
+    expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"])).toMatchObject({ code: 2 });
   });
 
   it("prune what the agent's retention does not keep, and show it before", async () => {
@@ -165,7 +165,7 @@ describe("commands that change something", () => {
     await tasks.fail("b", new Error("tired"));
     expect(await desk.command(["tasks", "retry", "b", "--yes"])).toMatchObject({ code: 0, out: "b is queued.\n" });
     expect(await desk.command(["tasks", "cancel", "a", "--yes"])).toMatchObject({ code: 0 });
-    expect(await desk.command(["tasks", "retry", "a", "--yes"])).toMatchObject({ code: 1 });
+    expect(await desk.command(["tasks", "retry", "a", "--yes"])).toMatchObject({ code: 2 });
     expect(await statuses()).toEqual(["a cancelled", "b queued"]);
   });
 

@@ -50,6 +50,12 @@ export function deskOn(storage) {
 /** What `--agent desk.mjs#desk` loads. */
 export const desk = () => deskOn(new FilePersistenceStorageProvider({ directory: process.env["DESK_FOLDER"] }));
 
+/** Code that fails in odd ways, as sockets and careless code do. */
+export const cutOff = () => {
+  throw Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
+};
+export const throwsNothing = () => Promise.reject(null);
+
 export const notAnAgent = { name: "nobody" };
 export const bare = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none" });
 export default desk;

@@ -1,0 +1,112 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { persistence } from "agent-persistence";
+import { describe, expect, it } from "vitest";
+import { writeOver } from "../../src/cli/storage/writeOver.ts";
+import { Desk, deskModule } from "./support/Desk.ts";
+import { deskOn } from "./support/desk/desk.mjs";
+import { documentOf } from "./support/TestTerminal.ts";
+
+describe("a command that ends badly", () => {
+  it.each([
+    [["list", "--bogus"], "unknown option '--bogus'"],
+    [["show"], "missing required argument 'agent'"],
+    [["nothing"], "unknown command 'nothing'"],
+    [["list", "--limit", "many"], "Expected a whole number"],
+  ])("says for programs what is wrong with %j, and nothing else", async (args, message) => {
+    await using desk = await Desk.open();
+    const { code, out, err } = await desk.command([...args, "--json"]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(JSON.parse(err)).toEqual({ error: { code: "usage", message: expect.stringContaining(message) } });
+  });
+
+  it.each([
+    ["cutOff", "write EPIPE"],
+    ["throwsNothing", "null"],
+  ])("fails when the code of the user does, whatever it throws: %s", async (name, message) => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const failed = await desk.command(["resume", "order-1", "--yes", "--json", "--agent", `${deskModule}#${name}`]);
+    expect(failed).toMatchObject({ code: 1, out: "" });
+    expect(JSON.parse(failed.err)).toEqual({ error: { code: "failed", message } });
+  });
+
+  it("says that it was stopped, and leaves the agent as it was", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    const args = ["resume", "order-1", "--yes", "--json", "--agent", `${deskModule}#desk`];
+    const stopped = await desk.command(args, { stop: AbortSignal.abort() });
+    expect(stopped).toMatchObject({ code: 130, out: "" });
+    expect(JSON.parse(stopped.err)).toMatchObject({ error: { code: "stopped" } });
+    expect(documentOf(await desk.command(["show", "order-1", "--json"]))).toMatchObject({ status: "waiting" });
+  });
+
+  it("leaves no part of a file, so that it can be called again", async () => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    await desk.damage("order-1");
+    for (const _time of [1, 2])
+      expect(await desk.command(["export", "order-1", "--out", "copy"])).toMatchObject({ code: 6 });
+    expect(await readdir(desk.folder)).not.toContain("copy");
+  });
+
+  it("leaves the page that was there when another cannot be written to its end", async () => {
+    await using desk = await Desk.open();
+    const page = join(desk.folder, "page.html");
+    await writeFile(page, "before");
+    async function* pieces(): AsyncGenerator<string> {
+      yield "half";
+      throw new Error("the storage is gone");
+    }
+    const names = await readdir(desk.folder);
+    await expect(writeOver(page, pieces())).rejects.toThrow("the storage is gone");
+    expect(await readFile(page, "utf8")).toBe("before");
+    expect(await readdir(desk.folder)).toEqual(names);
+  });
+});
+
+describe("a command that asks first", () => {
+  it("says beside the answer what it will do, so that a pipe gets what was done alone", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const withDesk = ["--yes", "--agent", `${deskModule}#desk`];
+    const rolled = await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
+    expect(rolled).toMatchObject({ code: 0, out: expect.stringMatching(/^Rolled back to 1-2: 1 calls taken back/) });
+    expect(rolled.err).toMatch(/Taken back, in this order\n.*book/s);
+    await desk.completes("order-2");
+    const pruned = await desk.command(["prune", ...withDesk]);
+    expect(pruned.err).toMatch(/order-2.*the whole agent.*are deleted, for good/s);
+    expect(pruned.out.match(/order-2/g)).toHaveLength(1);
+  });
+
+  it("takes the beginning of a checkpoint's id, or its name, in every option", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await persistence(deskOn(desk.storage)).agent("order-1").nameCheckpoint("1-3", "booked");
+    await persistence(deskOn(desk.storage)).agent("order-1").nameCheckpoint("1-2", "booking");
+    for (const [checkpoint, newId] of [["booked", "a"] as const, ["3-5", "b"] as const])
+      expect(await desk.command(["fork", "order-1", newId, "--checkpoint", checkpoint, "--yes"])).toMatchObject({
+        code: 0,
+      });
+    const forked = documentOf<{ head: { checkpointId: string } }>(await desk.command(["show", "a", "--json"]));
+    const beginning = forked.head.checkpointId.split("-")[0] ?? "";
+    expect(await desk.command(["fork", "a", "c", "--checkpoint", beginning, "--yes"])).toMatchObject({ code: 0 });
+    expect(await desk.command(["export", "a", "--checkpoint", beginning, "-o", "copy"])).toMatchObject({ code: 0 });
+    const wrong = ["resume", "order-1", "--checkpoint", "1-", "--yes", "--agent", `${deskModule}#desk`];
+    expect(await desk.command(wrong)).toMatchObject({ code: 3, err: expect.stringContaining('"1-1", "1-2"') });
+  });
+
+  it("previews a rollback on the storage of the agent that is named", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await using other = await Desk.open();
+    await other.crashes("order-1");
+    process.env["DESK_FOLDER"] = desk.agents;
+    const args = ["rollback", "order-1", "1-2", "--preview", "--json"];
+    expect(documentOf(await other.command([...args, "--agent", `${deskModule}#desk`]))).toMatchObject({
+      inDoubt: [],
+    });
+    expect(documentOf(await other.command(args))).toMatchObject({ inDoubt: [{ tool: "write" }] });
+    expect(await other.command([...args, "--agent", deskModule, "--storage", "file:x"])).toMatchObject({ code: 2 });
+  });
+});
