@@ -28,6 +28,8 @@ export interface ModelRequestEvent {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
+  /** True: another runtime asks. Its answer is found by its number alone, whatever it asks. Absent: false. */
+  readonly isHosted?: true;
 }
 
 /** The event of `aroundToolCall`. */

@@ -1,6 +1,7 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
+import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import { NodeContext } from "./NodeContext.ts";
@@ -13,6 +14,14 @@ export interface RequestPlace {
   readonly toolCallId: (index: number) => string;
   /** Aborted when the run is aborted or moves. */
   readonly signal: AbortSignal;
+}
+
+/** A request that another runtime makes. */
+export interface HostedRequest {
+  /** The model that it asks, for those who look on. Absent: that of the agent. */
+  readonly model?: string | undefined;
+  /** What it throws takes no place. */
+  readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
 /** A call that an answer asks for, as another runtime makes it. */
@@ -32,13 +41,21 @@ export interface AnsweredCall {
  */
 export async function requestThrough(
   context: AgentContext,
-  execute: (place: RequestPlace) => Promise<PromptAnswer>,
+  { model, execute }: HostedRequest,
 ): Promise<GivenAnswer> {
   const { scope, llm } = contextOf(context);
   const { visit } = scope;
   const ordinal = scope.nextOrdinal("model");
-  const { model } = visit.state.settings;
-  const event = { context, visit: visit.at, ordinal, messages: [], model, tools: [] };
+  const { settings } = visit.state;
+  const event: ModelRequestEvent = {
+    context,
+    visit: visit.at,
+    ordinal,
+    messages: [],
+    model: model ?? settings.model,
+    tools: [],
+    isHosted: true,
+  };
   const toolCallId = (index: number) => scope.idAt("model", ordinal, index);
   return scope.start(undefined, (signal) => {
     const ask: AskModel = async (_event, asked) => {

@@ -22,8 +22,10 @@ export interface HostedLoop {
   /**
    * The recorded answer of this place, or the one that `perform` gives. Within a call it belongs to that call. What `perform`
    * throws takes no place.
+   *
+   * @param model the name of the model that is asked, for telemetry. Another one counts as the same request. Absent: unknown.
    */
-  answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer>;
+  answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, model?: string): Promise<GivenHostedAnswer>;
   /**
    * Makes a call that an answer asks for, or gives back what is recorded of it. Waits for the answer if it is still coming.
    *

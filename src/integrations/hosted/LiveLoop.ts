@@ -48,11 +48,11 @@ export class LiveLoop implements HostedLoop {
     return this.#failure;
   }
 
-  async answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
+  async answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, model?: string): Promise<GivenHostedAnswer> {
     this.#assertSound();
     const context = this.#here;
     const performed: { error?: unknown } = {};
-    const answer = requestThrough(context, async (place) => {
+    const execute = async (place: RequestPlace) => {
       if (context === this.#context) await this.#saveStep();
       this.#live = true;
       try {
@@ -61,7 +61,8 @@ export class LiveLoop implements HostedLoop {
         performed.error = error;
         throw error;
       }
-    });
+    };
+    const answer = requestThrough(context, { model, execute });
     this.#calls.await(answer.then(({ message }) => this.#calls.add(message)));
     try {
       const given = await answer;

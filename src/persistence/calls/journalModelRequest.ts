@@ -83,7 +83,7 @@ async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): P
 
 function record(
   recorder: RunRecorder,
-  { event: { ordinal }, visit, within, node, asked: { digest: asked } }: PlacedRequest,
+  { event: { ordinal, isHosted }, visit, within, node, asked: { digest: asked } }: PlacedRequest,
   { message, usage, finishReason: finish }: PromptAnswer,
   failed: readonly FailedRequest[],
 ): void {
@@ -96,7 +96,7 @@ function record(
       visit,
       ordinal,
       ...(within !== undefined && { within }),
-      asked,
+      ...(!isHosted && { asked }),
       node,
       message: slot,
       ...withoutUndefined({ usage, finish }),

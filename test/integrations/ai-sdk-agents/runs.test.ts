@@ -1,13 +1,14 @@
-import { generateText, stepCountIs, streamText, tool, ToolLoopAgent } from "ai";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
+import { type Sdk, sdks } from "./support/sdks.ts";
 
 /** A refund desk whose tools count their calls. */
-function refundDesk(script: readonly Scripted[], storage = new InMemoryPersistenceStorageProvider()) {
-  const model = scriptedModel(script);
+function refundDesk(sdk: Sdk, script: readonly Scripted[], storage = new InMemoryPersistenceStorageProvider()) {
+  const { stepCountIs, tool, ToolLoopAgent } = sdk.ai;
+  const model = scriptedModel(script, sdk);
   const found: { id: string; toolCallId: string }[] = [];
   const find = tool({
     inputSchema: z.object({ id: z.string() }),
@@ -35,12 +36,11 @@ function refundDesk(script: readonly Scripted[], storage = new InMemoryPersisten
 
 const twoOrders = [[calling("find", { id: "7" }), calling("find", { id: "8" })], [calling("find", { id: "9" })]];
 
-describe("a durable agent of the AI SDK", () => {
+describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
   it("goes on after a failed request with what it has recorded, and the request takes no place", async () => {
-    const { desk, model, found, live } = refundDesk([
+    const { desk, model, found, live } = refundDesk(sdk, [
       twoOrders[0]!,
-      new Error("overloaded"),
-      twoOrders[1]!,
+      { failsWith: new Error("overloaded"), then: twoOrders[1]! },
       text("Done."),
     ]);
     await expect(desk.for("a").generate({ prompt: "Find them." })).rejects.toThrow("overloaded");
@@ -53,7 +53,7 @@ describe("a durable agent of the AI SDK", () => {
   });
 
   it("gives calls ids of its own, and shows the model those of the provider", async () => {
-    const { desk, model, found } = refundDesk([...twoOrders, text("Done.")]);
+    const { desk, model, found } = refundDesk(sdk, [...twoOrders, text("Done.")]);
     const result = await desk.for("a").generate({ prompt: "Find them." });
     const ids = result.steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolCallId }) => toolCallId));
     expect(new Set(ids).size).toBe(3);
@@ -64,7 +64,7 @@ describe("a durable agent of the AI SDK", () => {
   });
 
   it("replays a finished run, with the same result, and calls nothing", async () => {
-    const { desk, model, found, live } = refundDesk([...twoOrders, text("Done.")]);
+    const { desk, model, found, live } = refundDesk(sdk, [...twoOrders, text("Done.")]);
     const result = await desk.for("a", { runId: "r1" }).generate({ prompt: "Find them." });
     live.length = 0;
     for (const again of [
@@ -81,15 +81,15 @@ describe("a durable agent of the AI SDK", () => {
   });
 
   it("records neither headers nor bodies", async () => {
-    const { desk, storage } = refundDesk([text("Done.")]);
+    const { desk, storage } = refundDesk(sdk, [text("Done.")]);
     await desk.for("a").generate({ prompt: "Hello." });
     const entries = await entriesOf(storage);
-    expect(JSON.stringify(entries)).toContain("response-1");
+    expect(JSON.stringify(entries)).toContain("response-0");
     expect(JSON.stringify(entries)).not.toContain("the secret");
   });
 
   it("makes each step a checkpoint, in at most two appends", async () => {
-    const { desk, storage } = refundDesk([...twoOrders, [calling("find", { id: "10" })], text("Done.")]);
+    const { desk, storage } = refundDesk(sdk, [...twoOrders, [calling("find", { id: "10" })], text("Done.")]);
     await desk.for("a").generate({ prompt: "Find them." });
     expect(await desk.agent("a").getCheckpoints()).toHaveLength(5);
     const entries = await entriesOf(storage);
@@ -99,14 +99,19 @@ describe("a durable agent of the AI SDK", () => {
   });
 });
 
-describe("durableRun", () => {
+describe.each(sdks)("durableRun with the AI SDK $version", (sdk) => {
   it("runs code, and repeats what is recorded when it is asked again", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
-    const model = scriptedModel([text("one"), new Error("overloaded"), text("two")]);
+    const { generateText, streamText } = sdk.ai;
+    const model = scriptedModel([text("one"), { failsWith: new Error("overloaded"), then: text("two") }], sdk);
     const run = (input: string) =>
       durableRun({ storage, agentId: "report", input }, async ({ model: wrap, signal }) => {
         const { text: first } = await generateText({ model: wrap(model), prompt: "1", abortSignal: signal });
-        const second = streamText({ model: wrap(model), prompt: first, maxRetries: 0, onError: () => undefined });
+        const messages = [
+          { role: "user" as const, content: "1" },
+          { role: "assistant" as const, content: first },
+        ];
+        const second = streamText({ model: wrap(model), messages, maxRetries: 0, onError: () => undefined });
         return [first, await second.text];
       });
     await expect(run("x")).rejects.toThrow("No output generated");

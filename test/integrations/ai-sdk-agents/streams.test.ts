@@ -1,9 +1,9 @@
-import { tool, ToolLoopAgent } from "ai";
 import { InMemoryPersistenceStorageProvider, ToolCallInDoubtError } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
+import { type Sdk, sdks } from "./support/sdks.ts";
 import { chunksOf, messageOf } from "./support/uiStream.ts";
 
 /** Resolves when it is told to. */
@@ -14,10 +14,12 @@ function gate() {
 }
 
 function findingDesk(
+  sdk: Sdk,
   script: readonly Scripted[],
   { storage = new InMemoryPersistenceStorageProvider(), until = Promise.resolve(), begun = () => {} } = {},
 ) {
-  const model = scriptedModel(script);
+  const { tool, ToolLoopAgent } = sdk.ai;
+  const model = scriptedModel(script, sdk);
   const find = tool({
     inputSchema: z.object({ id: z.string() }),
     execute: async function* ({ id }) {
@@ -37,17 +39,17 @@ function findingDesk(
 
 const script = [[calling("find", { id: "7" })], text("Found it.")];
 
-describe("streams of a durable agent of the AI SDK", () => {
+describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) => {
   it("go on when nobody reads them, and a client that comes back gets all of them, from any process", async () => {
     const { open, opened } = gate();
-    const { storage, desk } = findingDesk(script, { until: opened });
+    const { storage, desk } = findingDesk(sdk, script, { until: opened });
     const stream = await desk.for("a").stream({ prompt: "Find 7." });
     const reader = stream.toUIMessageStream().getReader();
     for (let type = ""; type !== "tool-output-available";)
       type = (await reader.read()).value?.type ?? "tool-output-available";
     await reader.cancel();
     const own = await desk.for("a").attach();
-    const elsewhere = await findingDesk([], { storage }).desk.for("a").attach();
+    const elsewhere = await findingDesk(sdk, [], { storage }).desk.for("a").attach();
     open();
     const [attached, followed] = await Promise.all(
       [own, elsewhere].map((each) => chunksOf(each!.toUIMessageStreamResponse())),
@@ -67,7 +69,7 @@ describe("streams of a durable agent of the AI SDK", () => {
   });
 
   it("hold the end of an answer back until it is durable, and calls have their ids from the first piece on", async () => {
-    const { storage, desk } = findingDesk(script);
+    const { storage, desk } = findingDesk(sdk, script);
     const stream = await desk.for("a").stream({ prompt: "Find 7." });
     const ids = new Set<string>();
     let recorded: boolean | undefined;
@@ -86,14 +88,14 @@ describe("streams of a durable agent of the AI SDK", () => {
 
   it("reject with what a model reports in the middle, and ask anew for the answer that was cut", async () => {
     const failing = [[{ type: "error", error: new Error("cut off") } as never, ...text("never told")]];
-    const { storage, desk } = findingDesk(failing);
+    const { storage, desk } = findingDesk(sdk, failing);
     const stream = await desk.for("a").stream({ prompt: "Find 7.", onStepFinish: () => undefined });
     const parts = await chunksOf(stream.toUIMessageStreamResponse());
     expect(parts.map(({ type }) => type)).toContain("error");
     const unfinished = [];
     for await (const run of desk.unfinished({ includeFailed: true })) unfinished.push(run);
     expect(unfinished).toMatchObject([{ agentId: "a", status: "failed" }]);
-    const later = findingDesk([text("Nothing to find.")], { storage });
+    const later = findingDesk(sdk, [text("Nothing to find.")], { storage });
     const resumed = await later.desk.for("a").resumeStream();
     expect((await messageOf(resumed.toUIMessageStreamResponse())).parts.at(-1)).toMatchObject({
       text: "Nothing to find.",
@@ -102,12 +104,12 @@ describe("streams of a durable agent of the AI SDK", () => {
 
   it("are aborted by their signal, and resumed", async () => {
     const begun = gate();
-    const { storage, desk } = findingDesk(script, { until: gate().opened, begun: begun.open });
+    const { storage, desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
     const controller = new AbortController();
     const result = desk.for("a").generate({ prompt: "Find 7.", abortSignal: controller.signal });
     void begun.opened.then(() => controller.abort(new Error("enough")));
     await expect(result).rejects.toThrow("enough");
-    const later = findingDesk([text("Found it.")], { storage });
+    const later = findingDesk(sdk, [text("Found it.")], { storage });
     await expect(later.desk.for("a").resume()).rejects.toBeInstanceOf(ToolCallInDoubtError);
     expect(later.model.asked).toHaveLength(0);
   });

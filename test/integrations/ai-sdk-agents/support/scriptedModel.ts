@@ -4,9 +4,13 @@ import type {
   LanguageModelV3Content,
   LanguageModelV3StreamPart,
 } from "@ai-sdk/provider";
+import type { Sdk } from "./sdks.ts";
 
-/** What a scripted model does when it is asked: answer, or fail with an error. */
-export type Scripted = readonly LanguageModelV3Content[] | Error;
+/** What a model answers. */
+type Answer = readonly LanguageModelV3Content[];
+
+/** What a scripted model does when it is asked: answer, or fail once and then answer. */
+export type Scripted = Answer | { readonly failsWith: Error; readonly then: Answer };
 
 export interface ScriptedModel extends LanguageModelV3 {
   /** What it was asked, in order. */
@@ -19,55 +23,72 @@ const usage = {
 };
 
 /**
- * A model of the AI SDK 6. The answer follows from how many answers and results the prompt has, as with a real model: so
- * it is the same when it is asked again, in another process, too.
+ * A model of a version of the AI SDK. Its answer follows from how many answers the prompt has, as with a real model: so it is
+ * the same when it is asked again, in another process, too.
  */
-export function scriptedModel(script: readonly Scripted[], modelId = "scripted"): ScriptedModel {
+export function scriptedModel(
+  script: readonly Scripted[],
+  { specificationVersion }: Pick<Sdk, "specificationVersion">,
+  modelId = "scripted",
+): ScriptedModel {
   const asked: LanguageModelV3CallOptions[] = [];
-  const next = (options: LanguageModelV3CallOptions): readonly LanguageModelV3Content[] => {
+  const failed = new Set<number>();
+  const next = (options: LanguageModelV3CallOptions) => {
     asked.push(options);
-    const answer = script[asked.length - 1];
-    if (!answer) throw new Error(`The script has no answer ${asked.length}.`);
-    if (answer instanceof Error) throw answer;
-    return answer;
+    const number = answersIn(options);
+    const scripted = script[number];
+    if (!scripted) throw new Error(`The script has no answer ${number}.`);
+    if (!("failsWith" in scripted)) return { number, answer: scripted };
+    if (failed.has(number)) return { number, answer: scripted.then };
+    failed.add(number);
+    throw scripted.failsWith;
   };
-  return {
+  const model: ScriptedModel = {
     specificationVersion: "v3",
     provider: "test",
     modelId,
     supportedUrls: {},
     asked,
-    doGenerate: async (options) => ({
-      content: [...next(options)],
-      ...endOf(script[asked.length - 1]),
-      warnings: [],
-      request: { body: "the secret body of the request" },
-      response: {
-        id: `response-${asked.length}`,
-        headers: { "x-secret": "the secret header" },
-        body: "the secret body",
-      },
-    }),
+    doGenerate: async (options) => {
+      const { number, answer } = next(options);
+      return {
+        content: [...answer],
+        ...endOf(answer),
+        warnings: [],
+        request: { body: "the secret body of the request" },
+        response: {
+          id: `response-${number}`,
+          headers: { "x-secret": "the secret header" },
+          body: "the secret body",
+        },
+      };
+    },
     doStream: async (options) => {
-      const answer = next(options);
+      const { number, answer } = next(options);
       const parts: LanguageModelV3StreamPart[] = [
         { type: "stream-start", warnings: [] },
-        { type: "response-metadata", id: `response-${asked.length}` },
+        { type: "response-metadata", id: `response-${number}` },
         ...answer.flatMap((part, index) => piecesOf(part, String(index))),
         { type: "finish", ...endOf(answer) },
       ];
       return { stream: streamOf(parts) };
     },
   };
+  return Object.assign(model, { specificationVersion });
 }
 
-export function text(value: string): readonly LanguageModelV3Content[] {
+/** How many answers a prompt has. */
+export function answersIn({ prompt }: Pick<LanguageModelV3CallOptions, "prompt">): number {
+  return prompt.filter(({ role }) => role === "assistant").length;
+}
+
+export function text(value: string): Answer {
   return [{ type: "text", text: value }];
 }
 
-/** A call, under an id that the provider gives to every call. */
-export function calling(toolName: string, input: object): LanguageModelV3Content {
-  return { type: "tool-call", toolCallId: "call_1", toolName, input: JSON.stringify(input) };
+/** A call, under an id that the provider gives to every call, unless another one is named. */
+export function calling(toolName: string, input: object, toolCallId = "call_1"): LanguageModelV3Content {
+  return { type: "tool-call", toolCallId, toolName, input: JSON.stringify(input) };
 }
 
 export function streamOf<Part>(parts: Iterable<Part>): ReadableStream<Part> {
@@ -81,8 +102,8 @@ export function streamOf<Part>(parts: Iterable<Part>): ReadableStream<Part> {
   });
 }
 
-function endOf(answer: Scripted | undefined) {
-  const calls = Array.isArray(answer) && answer.some(({ type }: LanguageModelV3Content) => type === "tool-call");
+function endOf(answer: Answer) {
+  const calls = answer.some((part) => part.type === "tool-call" && !part.providerExecuted);
   const unified = calls ? ("tool-calls" as const) : ("stop" as const);
   return { finishReason: { unified, raw: "the provider's word" }, usage, providerMetadata: { test: { cached: true } } };
 }
