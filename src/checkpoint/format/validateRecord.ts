@@ -70,6 +70,7 @@ const checkpoint = {
 const call = { visit: pair, call: text };
 const failedRequest = like({ asked: text, error: like({ name: text, message: text, code: optional(text) }) });
 const error = optional(like({ message: text }));
+const thrown = optional(like({ message: text, name: optional(text) }));
 const packs = optional(listOf(like({ blob: text, contents: listOf(sized) })));
 const numbered = listOf(like({ number: count }));
 const restated = like({ position: count, generation: count, checksum: text, records: listOf(like({ kind: text })) });
@@ -109,7 +110,7 @@ const shapes = {
     ...lane,
   },
   intent: { ...call, tool: text, effect: text, node: text, ...lane },
-  outcome: { ...call, error, failedCalls: optional(listOf(text)), ...lane },
+  outcome: { ...call, error: thrown, failedCalls: optional(listOf(text)), ...lane },
   note: { key: text, call: optional(text), packs, ...lane },
   checkpoint,
   name: { name: givenName, version: optional(count) },

@@ -71,7 +71,8 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   readonly visit: Visit;
   readonly call: string;
   readonly output?: StoredValue;
-  readonly error?: { readonly message: string };
+  /** `name` is absent if it was `Error`, and empty if what was thrown is no error. */
+  readonly error?: { readonly message: string; readonly name?: string };
   /** The calls made within it whose failures its error came of. Absent: it came of none. */
   readonly failedCalls?: readonly string[];
   readonly lost?: { readonly path: string; readonly reason: string };

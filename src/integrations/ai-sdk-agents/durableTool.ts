@@ -73,8 +73,9 @@ async function called(loop: HostedLoop, { toolCallId }: ExecuteOptions, call: Ho
 }
 
 /** What the tool threw, or what is recorded of it. */
-function thrownBy({ cause, reason }: ToolFailedError): Error {
-  return cause instanceof Error ? cause : new Error(reason);
+function thrownBy({ cause, reason, errorName }: ToolFailedError): unknown {
+  if (cause !== undefined) return cause;
+  return Object.assign(new Error(reason), errorName !== undefined && { name: errorName });
 }
 
 function either({ abortSignal: theirs }: ExecuteOptions, { abortSignal: ours }: PerformOptions): AbortSignal {

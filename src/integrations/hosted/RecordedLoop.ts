@@ -5,6 +5,7 @@ import { NotSerializableError } from "../../errors/storage/NotSerializableError.
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { AnsweredCalls } from "./AnsweredCalls.ts";
 import { hostedAnswer } from "./AnswerMessage.ts";
@@ -141,7 +142,7 @@ export class RecordedLoop implements HostedLoop {
 
 function outputOf({ record, log }: HeldRecord<OutcomeRecord>, toolName: string): unknown {
   const { call, error, unknown, lost } = record;
-  if (error) throw new ToolFailedError(toolName, call, error.message);
+  if (error) throw new ToolFailedError(toolName, call, error.message, withoutUndefined({ errorName: error.name }));
   if (unknown) throw new ToolOutcomeUnknownError(toolName, call);
   if (lost) throw new NotSerializableError(`the output of tool "${toolName}"`, lost.path, lost.reason);
   return record.output === undefined ? undefined : log.readValue(record.output);

@@ -128,12 +128,20 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   }
 }
 
+/** The name of what the tool threw, unless it is that of a plain error. */
+function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
+  if (cause === undefined) return errorName;
+  if (!(cause instanceof Error)) return "";
+  return cause.name === "Error" ? undefined : String(cause.name);
+}
+
 /** A call that an abort interrupted has no outcome: it may or may not have had its effect. */
 function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
     const failedCalls = failedCallsIn(error.cause);
-    const end = { error: { message: reason }, ...(failedCalls.length > 0 && { failedCalls }) };
+    const name = nameOf(error);
+    const end = { error: { message: reason, ...(name !== undefined && { name }) }, ...(failedCalls.length > 0 && { failedCalls }) };
     recordEnd(recorder, facts, end, { input, status: "failed", error: reason });
   }
   if (error instanceof ToolOutcomeUnknownError)
@@ -225,7 +233,13 @@ function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): Cal
 
 function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
   const { error, failedCalls } = outcome;
-  if (error) throw new ToolFailedError(tool.name, call, error.message, withoutUndefined({ failedCalls }));
+  if (error)
+    throw new ToolFailedError(
+      tool.name,
+      call,
+      error.message,
+      withoutUndefined({ failedCalls, errorName: error.name }),
+    );
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)
     throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);

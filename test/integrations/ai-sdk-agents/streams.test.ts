@@ -37,6 +37,20 @@ function findingDesk(
   return { storage, model, desk };
 }
 
+/** From then on nothing is stored. */
+function failAppendsOf({ log }: InMemoryPersistenceStorageProvider, kind: string): void {
+  const open = log.open.bind(log);
+  log.open = async (...given) => {
+    const owned = await open(...given);
+    const append = owned.append.bind(owned);
+    owned.append = async (entry, position) => {
+      if (entry.records.some((record) => record.kind === kind)) throw new Error("the disk is full");
+      return append(entry, position);
+    };
+    return owned;
+  };
+}
+
 const script = [[calling("find", { id: "7" })], text("Found it.")];
 
 describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) => {
@@ -68,22 +82,34 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     expect(await desk.for("a").attach()).toBeUndefined();
   });
 
-  it("hold the end of an answer back until it is durable, and calls have their ids from the first piece on", async () => {
-    const { storage, desk } = findingDesk(sdk, script);
+  it("show the end of a step only once its answer is durable", async () => {
+    const { desk, storage } = findingDesk(sdk, [text("Nothing to find.")]);
+    failAppendsOf(storage, "answer");
     const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    const types: string[] = [];
+    const read = async () => {
+      for await (const { type } of stream.fullStream) types.push(type);
+    };
+    await expect(read()).rejects.toThrow("the disk is full");
+    expect(types.at(-1)).toBe("text-end");
+  });
+
+  it("make two appends a step, and calls have their ids from the first piece on", async () => {
+    const { desk, storage } = findingDesk(sdk, [[calling("find", { id: "7" })], [calling("find", { id: "8" })], text("Both.")]);
+    const stream = await desk.for("a").stream({ prompt: "Find 7 and 8." });
     const ids = new Set<string>();
-    let recorded: boolean | undefined;
     for await (const part of stream.fullStream) {
       if (part.type === "tool-input-start" || part.type === "tool-input-delta") ids.add(part.id);
-      if (part.type === "tool-call") ids.add(part.toolCallId);
-      if (part.type !== "tool-result") continue;
-      ids.add(part.toolCallId);
-      const entries = [];
-      for await (const { records } of storage.log.read("a")) entries.push(...records);
-      recorded ??= entries.some(({ kind }) => kind === "answer");
+      if (part.type === "tool-call" || part.type === "tool-result") ids.add(part.toolCallId);
     }
-    expect(ids.size).toBe(1);
-    expect(recorded).toBe(true);
+    expect(ids.size).toBe(2);
+    const kinds = [];
+    for await (const { records } of storage.log.read("a")) kinds.push(records.map(({ kind }) => kind));
+    const step = [
+      ["answer", "intent"],
+      ["outcome", "checkpoint"],
+    ];
+    expect(kinds.slice(1)).toEqual([...step, ...step, ["answer"], ["checkpoint"]]);
   });
 
   it("reject with what a model reports in the middle, and ask anew for the answer that was cut", async () => {

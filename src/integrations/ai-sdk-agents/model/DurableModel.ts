@@ -86,7 +86,11 @@ interface Recording {
   readonly recorded: () => Promise<void>;
 }
 
-/** Passes a stream on, and its last part only once the answer is durable. An answer that is cut off is not recorded. */
+/**
+ * Passes a stream on. It ends only once the answer is durable: the AI SDK ends a step with the stream. Tools begin with the
+ * last part, so that what is recorded of them before they run is stored together with the answer. An answer that is cut off is
+ * not recorded.
+ */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
   { streamed, whole, cut, recorded }: Recording,
@@ -94,12 +98,11 @@ function recordedStream(
   const reader = stream.getReader();
   const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
     const generation = streamed.whole;
-    if (generation) {
-      controller.enqueue({ type: "response-metadata", ...generation.response });
-      whole(answerOf(generation));
-      await recorded();
-    }
+    if (!generation) return controller.enqueue(part);
+    controller.enqueue({ type: "response-metadata", ...generation.response });
+    whole(answerOf(generation));
     controller.enqueue(part);
+    await recorded();
   };
   return new ReadableStream({
     async pull(controller) {

@@ -13,27 +13,59 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 
+interface Ended {
+  readonly signal?: string;
+  readonly said: string;
+  readonly complaints?: string;
+}
+
 /** What a process of its own printed, and what ended it. */
-function inOwnProcess(given: readonly string[]): Promise<{ readonly signal?: string; readonly said: string }> {
+function inOwnProcess(given: readonly string[]): Promise<Ended> {
   return new Promise((resolve) =>
-    execFile(process.execPath, [program, ...given], (ended, stdout) =>
-      resolve({ ...(ended?.signal && { signal: ended.signal }), said: stdout }),
+    execFile(process.execPath, [program, ...given], (ended, said, complaints) =>
+      resolve({ ...(ended?.signal && { signal: ended.signal }), ...(complaints !== "" && { complaints }), said }),
     ),
   );
 }
 
+/** In the order in which a run comes to them: in answers, between an answer and its effect, around each effect. */
+const moments = [
+  "in answer 0",
+  "asked for 1",
+  "before 1",
+  "after 1",
+  "before 2",
+  "after 2",
+  "in answer 1",
+  "asked for 3",
+  "before 3",
+  "after 3",
+  "in answer 2",
+];
+
+/** The answers that are asked for. One is asked for again until it is recorded, which it is before its calls begin. */
+const asked = ["0", "0", "0", "1 fails", "1", "1", "1", "2", "2"];
+
+const cases = [
+  { version: "6", how: "stream" },
+  { version: "7", how: "stream" },
+  ...(process.env["SOAK"] === undefined ? [] : [{ version: "6", how: "generate" }, { version: "7", how: "generate" }]),
+];
+
 describe("a durable agent of the AI SDK under SIGKILL", () => {
-  // One run, killed in turn between an answer and its effect, and after the effects of a parallel and of a later call.
-  it("makes each call once, under one id, however often it is killed", async () => {
-    const directory = await temporaryDirectory();
-    const moments = ["before 1", "after 2", "after 3"];
-    for (const _moment of moments)
-      expect(await inOwnProcess([directory, "generate", ...moments])).toEqual({ signal: "SIGKILL", said: "" });
-    const { said } = await inOwnProcess([directory, "generate", ...moments]);
-    const end = JSON.parse(said) as { readonly said: string; readonly refunded: readonly string[] };
-    expect(end.said).toBe("All are refunded.");
-    expect(end.refunded.map((line) => line.split(" ")[0])).toEqual(["1", "2", "3"]);
-    expect(new Set(end.refunded).size).toBe(3);
-    await rm(directory, { recursive: true });
-  });
+  it.concurrent.each(cases)(
+    "makes each call once, under one id, and asks for no answer that it has: $how with version $version",
+    async ({ version, how }) => {
+      const directory = await temporaryDirectory();
+      const given = [directory, version, how, ...moments];
+      for (const _moment of moments) expect(await inOwnProcess(given)).toEqual({ signal: "SIGKILL", said: "" });
+      const { said } = await inOwnProcess(given);
+      const end = JSON.parse(said) as { said: string; refunded: readonly string[]; asked: readonly string[] };
+      expect(end.said).toBe("All are refunded.");
+      expect(end.refunded.map((line) => line.split(" ")[0])).toEqual(["1", "2", "3"]);
+      expect(new Set(end.refunded).size).toBe(3);
+      expect(end.asked).toEqual(asked);
+      await rm(directory, { recursive: true });
+    },
+  );
 });

@@ -115,9 +115,9 @@ function piecesOf(part: LanguageModelV3Content, id: string): LanguageModelV3Stre
     return [{ type: `${part.type}-start`, id }, ...deltas, { type: `${part.type}-end`, id }];
   }
   if (part.type !== "tool-call") return [part];
-  const { toolCallId, toolName, input } = part;
+  const { toolCallId, input, type: _type, ...about } = part;
   return [
-    { type: "tool-input-start", id: toolCallId, toolName },
+    { type: "tool-input-start", id: toolCallId, ...about },
     { type: "tool-input-delta", id: toolCallId, delta: input.slice(0, 3) },
     { type: "tool-input-delta", id: toolCallId, delta: input.slice(3) },
     { type: "tool-input-end", id: toolCallId },
