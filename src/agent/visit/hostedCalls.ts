@@ -39,10 +39,7 @@ export interface AnsweredCall {
  * A model request that `execute` answers in place of the agent's executor: once, and without a limit of time. It is found by
  * its number alone when the node runs again: what it asks may be another then. What `execute` throws takes no place.
  */
-export async function requestThrough(
-  context: AgentContext,
-  { model, execute }: HostedRequest,
-): Promise<GivenAnswer> {
+export async function requestThrough(context: AgentContext, { model, execute }: HostedRequest): Promise<GivenAnswer> {
   const { scope, llm } = contextOf(context);
   const { visit } = scope;
   const ordinal = scope.nextOrdinal("model");

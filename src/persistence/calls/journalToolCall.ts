@@ -141,7 +141,10 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
     const { reason } = error;
     const failedCalls = failedCallsIn(error.cause);
     const name = nameOf(error);
-    const end = { error: { message: reason, ...(name !== undefined && { name }) }, ...(failedCalls.length > 0 && { failedCalls }) };
+    const end = {
+      error: { message: reason, ...(name !== undefined && { name }) },
+      ...(failedCalls.length > 0 && { failedCalls }),
+    };
     recordEnd(recorder, facts, end, { input, status: "failed", error: reason });
   }
   if (error instanceof ToolOutcomeUnknownError)
@@ -234,12 +237,7 @@ function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): Cal
 function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEnd, { tool }: ToolCallEvent): unknown {
   const { error, failedCalls } = outcome;
   if (error)
-    throw new ToolFailedError(
-      tool.name,
-      call,
-      error.message,
-      withoutUndefined({ failedCalls, errorName: error.name }),
-    );
+    throw new ToolFailedError(tool.name, call, error.message, withoutUndefined({ failedCalls, errorName: error.name }));
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
   if (outcome.lost)
     throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);

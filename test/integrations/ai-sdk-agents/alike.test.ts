@@ -10,8 +10,17 @@ import { type Sdk, sdks } from "./support/sdks.ts";
 type Wraps = Pick<Durable, "model" | "tools">;
 const bare: Wraps = { model: (model) => model, tools: (tools) => tools };
 
+/** An agent, whatever tools it has. */
+interface PlainAgent {
+  readonly version: string;
+  readonly id: string | undefined;
+  readonly tools: unknown;
+  generate(call: { readonly prompt: string }): PromiseLike<unknown>;
+  stream(call: { readonly prompt: string }): PromiseLike<unknown>;
+}
+
 /** Makes an agent, each time with models and tools that have not been called yet. */
-type Define = (sdk: Sdk, wraps: Wraps) => InstanceType<Sdk["ai"]["ToolLoopAgent"]>;
+type Define = (sdk: Sdk, wraps: Wraps) => PlainAgent;
 
 /** How a model gives a file. */
 function fileData({ version }: Sdk, data: string): string {
@@ -20,7 +29,9 @@ function fileData({ version }: Sdk, data: string): string {
 
 /** Of the results of a tool the last one alone is recorded. */
 function withoutPreliminary(streamed: unknown): unknown {
-  const { shown, ...rest } = streamed as { readonly shown: readonly { readonly output?: { readonly state?: string } }[] };
+  const { shown, ...rest } = streamed as {
+    readonly shown: readonly { readonly output?: { readonly state?: string } }[];
+  };
   return { ...rest, shown: shown.filter(({ output }) => output?.state !== "looking") };
 }
 
@@ -51,12 +62,14 @@ const callsInVain: Define = (sdk, { model, tools }) =>
     tools: tools({
       find: sdk.ai.tool({
         inputSchema: order,
-        execute: async ({ id }) => {
+        execute: async ({ id }): Promise<string> => {
           throw new TypeError(`there is no order ${id}`);
         },
       }),
-      // oxlint-disable-next-line no-throw-literal -- tools of users do
-      lose: sdk.ai.tool({ inputSchema: z.object({}), execute: () => Promise.reject("lost" as never) }),
+      lose: sdk.ai.tool({
+        inputSchema: z.object({}),
+        execute: (): Promise<string> => Promise.reject("lost" as unknown as Error),
+      }),
     }),
   });
 
@@ -68,12 +81,21 @@ const usesToolsOfItsProvider: Define = (sdk, { model, tools }) =>
           [
             { type: "reasoning", text: "I look it up.", providerMetadata: { test: { signature: "s" } } },
             { ...calling("search", { q: "7" }, "srv_1"), providerExecuted: true, dynamic: true } as never,
-            { type: "tool-result", toolCallId: "srv_1", toolName: "search", result: { hits: 2 }, dynamic: true } as never,
+            {
+              type: "tool-result",
+              toolCallId: "srv_1",
+              toolName: "search",
+              result: { hits: 2 },
+              dynamic: true,
+            } as never,
             { type: "source", sourceType: "url", id: "s1", url: "https://example.org/7" },
             { type: "text", text: "There are two.", providerMetadata: { test: { cited: [1] } } },
             calling("find", { id: "7" }),
           ],
-          [{ type: "file", mediaType: "image/png", data: fileData(sdk, "iVBORw0KGgo=") }, { type: "text", text: "Found." }],
+          [
+            { type: "file", mediaType: "image/png", data: fileData(sdk, "iVBORw0KGgo=") },
+            { type: "text", text: "Found." },
+          ],
         ],
         sdk,
       ),
@@ -95,7 +117,7 @@ const answersInAForm: Define = (sdk, { model, tools }) =>
     model: model(scriptedModel([[calling("find", { id: "7" })], text('{"cents": 900}')], sdk)),
     tools: tools({ find: sdk.ai.tool({ inputSchema: order, execute: async ({ id }) => id }) }),
     output: sdk.ai.Output.object({ schema: z.object({ cents: z.int() }) }),
-  }) as never;
+  });
 
 const showsResultsAsTheyCome: Define = (sdk, { model, tools }) =>
   new sdk.ai.ToolLoopAgent({
@@ -147,9 +169,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     ["that asks another agent in a tool", asksAnAgent],
   ])("%s behaves as without the library, now and in a replay", async (_what, define) => {
     const prompt = "Find order 7.";
-    const desk = durableAgent({ storage: new InMemoryPersistenceStorageProvider() }, (durable) =>
-      define(sdk, durable),
-    );
+    const desk = durableAgent({ storage: new InMemoryPersistenceStorageProvider() }, (durable) => define(sdk, durable));
     const generated = await comparable(await define(sdk, bare).generate({ prompt }));
     expect(await comparable(await desk.for("a").generate({ prompt }))).toEqual(generated);
     expect(await comparable(await desk.for("a").resume())).toEqual(generated);

@@ -83,7 +83,7 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
           : part,
       ),
     };
-    const { desk, model, refunded } = refundDesk(sdk, first.storage);
+    const { desk, refunded } = refundDesk(sdk, first.storage);
     const chunks = await chunksOf(
       await createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages: [user, answered], ...ids }),
     );

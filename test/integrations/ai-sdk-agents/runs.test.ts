@@ -40,7 +40,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
   it("goes on after a failed request with what it has recorded, and the request takes no place", async () => {
     const { desk, model, found, live } = refundDesk(sdk, [
       twoOrders[0]!,
-      { failsWith: new Error("overloaded"), then: twoOrders[1]! },
+      { failsWith: new Error("overloaded"), afterwards: twoOrders[1]! },
       text("Done."),
     ]);
     await expect(desk.for("a").generate({ prompt: "Find them." })).rejects.toThrow("overloaded");
@@ -88,6 +88,25 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(JSON.stringify(entries)).not.toContain("the secret");
   });
 
+  it("records what it did, whatever its callbacks do", async () => {
+    const kinds = [];
+    for (const callbacks of [
+      {},
+      {
+        onStepFinish: () => {
+          throw new Error("a bug");
+        },
+      },
+    ]) {
+      const storage = new InMemoryPersistenceStorageProvider();
+      const { desk } = refundDesk(sdk, [twoOrders[0]!, text("Done.")], storage);
+      const stream = await desk.for("a").stream({ prompt: "Find them.", ...callbacks });
+      await stream.consumeStream();
+      kinds.push((await entriesOf(storage)).map(({ records }) => records.map(({ kind }) => kind)));
+    }
+    expect(kinds[1]).toEqual(kinds[0]);
+  });
+
   it("makes each step a checkpoint, in at most two appends", async () => {
     const { desk, storage } = refundDesk(sdk, [...twoOrders, [calling("find", { id: "10" })], text("Done.")]);
     await desk.for("a").generate({ prompt: "Find them." });
@@ -103,7 +122,7 @@ describe.each(sdks)("durableRun with the AI SDK $version", (sdk) => {
   it("runs code, and repeats what is recorded when it is asked again", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const { generateText, streamText } = sdk.ai;
-    const model = scriptedModel([text("one"), { failsWith: new Error("overloaded"), then: text("two") }], sdk);
+    const model = scriptedModel([text("one"), { failsWith: new Error("overloaded"), afterwards: text("two") }], sdk);
     const run = (input: string) =>
       durableRun({ storage, agentId: "report", input }, async ({ model: wrap, signal }) => {
         const { text: first } = await generateText({ model: wrap(model), prompt: "1", abortSignal: signal });

@@ -95,7 +95,11 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
   });
 
   it("make two appends a step, and calls have their ids from the first piece on", async () => {
-    const { desk, storage } = findingDesk(sdk, [[calling("find", { id: "7" })], [calling("find", { id: "8" })], text("Both.")]);
+    const { desk, storage } = findingDesk(sdk, [
+      [calling("find", { id: "7" })],
+      [calling("find", { id: "8" })],
+      text("Both."),
+    ]);
     const stream = await desk.for("a").stream({ prompt: "Find 7 and 8." });
     const ids = new Set<string>();
     for await (const part of stream.fullStream) {
@@ -137,6 +141,12 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     await expect(result).rejects.toThrow("enough");
     const later = findingDesk(sdk, [text("Found it.")], { storage });
     await expect(later.desk.for("a").resume()).rejects.toBeInstanceOf(ToolCallInDoubtError);
+    const shown = [];
+    for await (const part of (await later.desk.for("a").resumeStream()).fullStream) shown.push(part);
+    expect(shown.filter(({ type }) => type === "error")).toEqual([
+      { type: "error", error: expect.any(ToolCallInDoubtError) as unknown },
+    ]);
+    // The model is not told.
     expect(later.model.asked).toHaveLength(0);
   });
 });

@@ -49,7 +49,12 @@ const asked = ["0", "0", "0", "1 fails", "1", "1", "1", "2", "2"];
 const cases = [
   { version: "6", how: "stream" },
   { version: "7", how: "stream" },
-  ...(process.env["SOAK"] === undefined ? [] : [{ version: "6", how: "generate" }, { version: "7", how: "generate" }]),
+  ...(process.env["SOAK"] === undefined
+    ? []
+    : [
+        { version: "6", how: "generate" },
+        { version: "7", how: "generate" },
+      ]),
 ];
 
 describe("a durable agent of the AI SDK under SIGKILL", () => {

@@ -41,14 +41,15 @@ async function shownBy(stream: AsyncIterable<Fields>): Promise<readonly Fields[]
   for await (const part of stream) {
     const last = shown.at(-1);
     const piece = pieces[String(part["type"])] as string | undefined;
-    if (piece !== undefined && last?.["type"] === part["type"] && last?.["id"] === part["id"])
+    if (piece !== undefined && last && last["type"] === part["type"] && last["id"] === part["id"])
       shown[shown.length - 1] = { ...last, [piece]: String(last[piece]) + String(part[piece]) };
     else shown.push(part);
   }
   return shown;
 }
 
-function withoutIds(value: unknown): unknown {
+/** A value whose ids are numbered, without what is another one each time. */
+export function withoutIds(value: unknown): unknown {
   const known = new Map<unknown, string>();
   const numbered = (id: unknown) => {
     if (!known.has(id)) known.set(id, `id ${known.size}`);

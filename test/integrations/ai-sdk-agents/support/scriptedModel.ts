@@ -10,7 +10,7 @@ import type { Sdk } from "./sdks.ts";
 type Answer = readonly LanguageModelV3Content[];
 
 /** What a scripted model does when it is asked: answer, or fail once and then answer. */
-export type Scripted = Answer | { readonly failsWith: Error; readonly then: Answer };
+export type Scripted = Answer | { readonly failsWith: Error; readonly afterwards: Answer };
 
 export interface ScriptedModel extends LanguageModelV3 {
   /** What it was asked, in order. */
@@ -39,7 +39,7 @@ export function scriptedModel(
     const scripted = script[number];
     if (!scripted) throw new Error(`The script has no answer ${number}.`);
     if (!("failsWith" in scripted)) return { number, answer: scripted };
-    if (failed.has(number)) return { number, answer: scripted.then };
+    if (failed.has(number)) return { number, answer: scripted.afterwards };
     failed.add(number);
     throw scripted.failsWith;
   };

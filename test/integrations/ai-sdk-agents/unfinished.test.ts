@@ -1,0 +1,73 @@
+import { InMemoryPersistenceStorageProvider, UnfinishedRunError } from "agent-persistence";
+import { durableAgent } from "agent-persistence/ai-sdk";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { comparable } from "./support/comparable.ts";
+import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
+import { type Sdk, sdks } from "./support/sdks.ts";
+
+/** A desk that finds an order in each run. It wants an approval for that if it is told so. */
+function desk(
+  sdk: Sdk,
+  {
+    storage = new InMemoryPersistenceStorageProvider(),
+    fails = false,
+    needsApproval = false,
+    found = [] as string[],
+  } = {},
+) {
+  const { tool, ToolLoopAgent } = sdk.ai;
+  const end = text("Found it.");
+  const model = scriptedModel(
+    [[calling("find", { id: "7" })], fails ? { failsWith: new Error("overloaded"), afterwards: end } : end],
+    sdk,
+  );
+  const find = tool({
+    inputSchema: z.object({ id: z.string() }),
+    needsApproval,
+    execute: async (_input, { toolCallId }) => {
+      found.push(toolCallId);
+      return { cents: 900 };
+    },
+  });
+  const agents = durableAgent(
+    { storage },
+    (durable) => new ToolLoopAgent({ model: durable.model(model), tools: durable.tools({ find }), maxRetries: 0 }),
+  );
+  return { storage, found, model, agents };
+}
+
+describe.each(sdks)("an unfinished run before another one of the AI SDK $version", (sdk) => {
+  it("is finished first, and a client is shown its own run alone", async () => {
+    const first = desk(sdk, { fails: true });
+    await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
+    const { agents, found } = desk(sdk, first);
+    const undisturbed = await comparable(await desk(sdk).agents.for("a").stream({ prompt: "And again." }));
+    const both = agents.for("a", { unfinished: "finish_first" });
+    expect(await comparable(await both.stream({ prompt: "And again." }))).toEqual(undisturbed);
+    expect(new Set(found).size).toBe(2);
+    expect(found).toHaveLength(2);
+    const generated = await comparable(await desk(sdk).agents.for("a").generate({ prompt: "Once more." }));
+    expect(await comparable(await both.generate({ prompt: "Once more." }))).toEqual(generated);
+  });
+
+  it("is refused or ended, as the caller says", async () => {
+    const first = desk(sdk, { fails: true });
+    await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
+    const { agents, found } = desk(sdk, first);
+    await expect(agents.for("a").stream({ prompt: "And again." })).rejects.toBeInstanceOf(UnfinishedRunError);
+    const result = await agents.for("a", { unfinished: "abandon" }).generate({ prompt: "And again." });
+    expect(result.text).toBe("Found it.");
+    expect(found).toHaveLength(2);
+  });
+
+  it("is refused if it waits for an approval, which nobody has given", async () => {
+    const first = desk(sdk, { needsApproval: true });
+    await first.agents.for("a").generate({ prompt: "Find 7." });
+    const { agents, model } = desk(sdk, { ...first, needsApproval: true });
+    const another = agents.for("a", { unfinished: "finish_first" }).stream({ prompt: "And again." });
+    await expect(another).rejects.toBeInstanceOf(UnfinishedRunError);
+    expect(model.asked).toHaveLength(0);
+    expect(await agents.agent("a").getRequests()).toHaveLength(1);
+  });
+});
