@@ -46,6 +46,7 @@ export function delegatingOwner(owned: OwnedLog, changes: OwnedChanges): OwnedLo
     generation: owned.generation,
     lost: owned.lost,
     append: (entry, expectedPosition) => owned.append(entry, expectedPosition),
+    ...(owned.checkStop && { checkStop: owned.checkStop.bind(owned) }),
     prune: () => owned.prune(),
     drop: () => owned.drop(),
     release: () => owned.release(),

@@ -4,10 +4,12 @@ import { inDatabase } from "../log/logsUnderTest.ts";
 import {
   everyInstance,
   everyOwner,
+  keepingStops,
   keyedBy,
   passingOn,
   skippingDamage,
   startingOver,
+  stoppingWhoLooks,
   trustingAnyone,
 } from "../log/mistakenLogs.ts";
 
@@ -15,6 +17,7 @@ const silent = "lets another own when the owner is silent, under a higher genera
 const replaced = "stores nothing for an owner that was replaced, and tells it so";
 const removed = "removes nothing for an owner that was replaced";
 const lostAnswer = "stores an append once whose answer was lost, and takes no more from an owner it failed";
+const looks = "tells an owner that looks at once, in whichever process it was asked to stop";
 const altered = "gives no append for the one at position 4 of 8 when a byte was altered";
 const pruned = "removes the bytes of what is pruned, also those that an earlier prune left";
 
@@ -73,6 +76,17 @@ export const brokenOwnerships: readonly BrokenLog[] = [
     mistake: "lets everyone own at any time",
     caughtBy: "is seen as owned by a second process",
     make: () => inDatabase(() => ({ isFree: () => true })),
+  },
+  {
+    mistake: "tells an owner nothing that looks whether it is to stop",
+    caughtBy: looks,
+    make: () => everyOwner(() => ({ checkStop: async () => {} })),
+  },
+  { mistake: "stops an owner that looks, though nobody asked", caughtBy: looks, make: stoppingWhoLooks },
+  {
+    mistake: "keeps the stop that an owner was asked for until it is released, for the next one that looks",
+    caughtBy: looks,
+    make: keepingStops,
   },
   {
     mistake: "lets an append through as its driver fails it",

@@ -53,6 +53,10 @@ export class DatabaseOwnedLog implements OwnedLog {
     return row.position;
   }
 
+  async checkStop(): Promise<void> {
+    if (this.#ended === undefined) await this.#connection.database.select(() => this.#noticeStop());
+  }
+
   async prune(): Promise<void> {
     this.#assertOwned();
     const { database } = this.#connection;
@@ -93,9 +97,14 @@ export class DatabaseOwnedLog implements OwnedLog {
     const renew = () => database.renew(this.#agentId, this.generation, time.monotonic() + leaseMs);
     const isOwner = await database.write(renew).catch(() => true);
     if (!isOwner) return void this.#lose();
-    const { stop } = database.agent(this.#agentId);
-    if (stop !== undefined) this.#lost.abort(new StopRequestedError(this.#agentId, stop));
+    this.#noticeStop();
     if (this.#ended === undefined) this.#renewLater();
+  }
+
+  #noticeStop(): void {
+    const { stop, generation } = this.#connection.database.agent(this.#agentId);
+    if (stop !== undefined && generation === this.generation)
+      this.#lost.abort(new StopRequestedError(this.#agentId, stop));
   }
 
   async #orEnd<Result>(action: () => Promise<Result>): Promise<Result> {

@@ -30,6 +30,28 @@ export function trustingAnyone(statement: "insert" | "free" | "removePruned" | "
   });
 }
 
+/** A log that takes a look for a request. */
+export function stoppingWhoLooks(): RecordLogHarness {
+  return everyOwner((owned, log, agentId) => ({
+    checkStop: async () => {
+      await log.requestStop(agentId, "looked");
+      await owned.checkStop?.();
+    },
+  }));
+}
+
+/** A log that does not forget who was asked to stop. */
+export function keepingStops(): RecordLogHarness {
+  return inDatabase((database) => ({
+    claim: (...given) => {
+      const { stop } = database.agent(given[0]);
+      const generation = Database.prototype.claim.apply(database, given);
+      database.agent(given[0]).stop = stop;
+      return generation;
+    },
+  }));
+}
+
 /** A log that knows agents by something else than their ids. */
 export function keyedBy(keyOf: (agentId: string) => string): RecordLogHarness {
   return everyInstance((log) => ({
