@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { main } from "./main.ts";
-import { processIo } from "./terminal/processIo.ts";
+import * as nodeModule from "node:module";
+
+// Code that was compiled once is kept on disk, where Node can do that (22.1 and later).
+(nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
+const { main } = await import("./main.ts");
+const { processIo } = await import("./terminal/processIo.ts");
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   readonly version: string;

@@ -11,7 +11,7 @@ import {
 } from "../../../src/checkpoint/format/entryCodec.ts";
 import { formatVersion } from "../../../src/checkpoint/format/formatVersion.ts";
 import type { Sha256 } from "../../../src/internal/sha256/Sha256.ts";
-import { portableSha256 } from "../../../src/internal/sha256/platformSha256.ts";
+import { portableSha256 } from "../../../src/internal/sha256/portableSha256.ts";
 
 const sha256: Sha256 = {
   base64url: (data) => createHash("sha256").update(data).digest("base64url"),

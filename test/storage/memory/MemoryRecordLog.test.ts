@@ -6,7 +6,7 @@ import { PositionConflictError } from "../../../src/errors/storage/PositionConfl
 import { StopRequestedError } from "../../../src/errors/run/StopRequestedError.ts";
 import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
 import type { Sha256 } from "../../../src/internal/sha256/Sha256.ts";
-import { portableSha256 } from "../../../src/internal/sha256/platformSha256.ts";
+import { portableSha256 } from "../../../src/internal/sha256/portableSha256.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import type { AgentSummary } from "../../../src/storage/RecordLog.ts";
 
