@@ -7,12 +7,22 @@ import { buildPackage, type BuiltPackage } from "./builtPackage.ts";
 import { complaintsOf, programOf, repository } from "./compile.ts";
 import { publicNames } from "./publicNames.ts";
 
-const contract = ["usage", "usagePeople", "usagePeopleLines", "usageStorages", "usageTasks", "usageWorkspace"];
+const contract = [
+  "usage",
+  "usageAiSdk",
+  "usagePeople",
+  "usagePeopleLines",
+  "usageStorages",
+  "usageTasks",
+  "usageWorkspace",
+];
 const engines = ["dynamodb", "postgres", "s3", "sqlite"];
 
 /** Files that use the package, by the names that they get beside it. */
 const usages = new Map([
   ...contract.map((name) => [name, `test/package/usage/${name}.ts`] as const),
+  // The same with the AI SDK 7, whose agents have another third type parameter.
+  ["ai7/usageAiSdk", "test/package/usage/usageAiSdk.ts"] as const,
   ...engines.map((engine) => [`${engine}Clients`, `test/storage/${engine}/clients.types.ts`] as const),
 ]);
 
@@ -81,7 +91,11 @@ function declarationsOf({ root, entries }: BuiltPackage): [path: string, text: s
 
 /** A file that uses the package, in the folder of a user who installed it. */
 function usageOf({ app }: BuiltPackage, name: string): [path: string, text: string] {
-  return [`${app}${name}.mts`, readFileSync(`${repository}${usages.get(name)}`, "utf8")];
+  const text = readFileSync(`${repository}${usages.get(name)}`, "utf8");
+  const shown = name.startsWith("ai7/")
+    ? text.replace("Agent<never, typeof tools, never>", "Agent<never, typeof tools>")
+    : text;
+  return [`${app}${name}.mts`, shown];
 }
 
 /** The names of all modules that a built file imports, directly or through other files of the package. */

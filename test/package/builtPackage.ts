@@ -35,6 +35,9 @@ export function buildPackage({ declarations = true }: { readonly declarations?: 
     mkdirSync(dirname(`${app}node_modules/${name}`), { recursive: true });
     symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
   }
+  // A folder in which version 7 of the AI SDK is installed.
+  mkdirSync(`${app}ai7/node_modules`, { recursive: true });
+  symlinkSync(`${repository}node_modules/ai7`, `${app}ai7/node_modules/ai`);
   return { app, root, entries: entriesOf(root), bin: manifestOf(root).bin["agent-persistence"] };
 }
 

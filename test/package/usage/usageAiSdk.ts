@@ -1,3 +1,5 @@
+// Agents of the AI SDK, made durable: the definition stays; models and tools are wrapped where it is made.
+import { metrics, trace } from "@opentelemetry/api";
 import {
   createAgentUIStreamResponse,
   generateText,
@@ -9,14 +11,17 @@ import {
   type LanguageModel,
   type UIMessage,
 } from "ai";
-import { InMemoryPersistenceStorageProvider, type RollbackReport } from "agent-persistence";
+import type { RollbackReport } from "agent-persistence";
 import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
+import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { openTelemetry } from "agent-persistence/otel";
 import { z } from "zod";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void => {};
 
-const storage = new InMemoryPersistenceStorageProvider();
+const storage = new FilePersistenceStorageProvider({ directory: ".agents" });
+const telemetry = openTelemetry({ tracer: trace.getTracer("desk"), meter: metrics.getMeter("desk") });
 declare const model: LanguageModel;
 const tools = {
   find: tool({
@@ -32,7 +37,7 @@ const tools = {
   }),
 };
 const desk = durableAgent(
-  { storage },
+  { storage, telemetry },
   (durable) =>
     new ToolLoopAgent({
       id: "desk",
@@ -57,7 +62,7 @@ const desk = durableAgent(
     }),
 );
 
-/** What the contract says of an agent, with the types of this version of the AI SDK. */
+/** It is an agent of the AI SDK, bound to one durable agent. */
 export async function useAgent(): Promise<void> {
   const order7 = desk.for("order-7");
   const asAgent: Agent<never, typeof tools, never> = order7;
@@ -71,6 +76,7 @@ export async function useAgent(): Promise<void> {
   console.log(asAgent.version, report.reverted.length);
 }
 
+/** A chat server: POST, and GET for a client that comes back. */
 export const POST = async (id: string, messages: UIMessage[]): Promise<Response> =>
   createAgentUIStreamResponse({ agent: desk.for(id, { unfinished: "finish_first" }), uiMessages: messages });
 export const GET = async (id: string): Promise<Response> =>
