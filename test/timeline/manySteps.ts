@@ -28,7 +28,7 @@ export async function manySteps(count: number): Promise<string> {
       };
     }
   }
-  const hidden = { secrets: 0, redacted: 0, paths: [], off: false };
+  const hidden = { secrets: 0, redacted: 0, paths: [], idle: [], off: false };
   const agent = { id: "many", status: "completed", head: `s${count - 1}`, checkpoints: count, left: 0, hidden, at };
   const parts = { ...(await pageAssets()), title: "many", items: items(), agent: async () => agent };
   const pieces: string[] = [];

@@ -42,6 +42,8 @@ type Picture = (storage: PersistenceStorageProvider, agentId: string) => Promise
 interface OpenOptions extends TimelineOptions {
   readonly width?: number;
   readonly dark?: boolean;
+  /** Runs in the page before its own script. */
+  readonly before?: () => void;
 }
 
 /** The page of an agent that really ran, opened as a file. An error in the page or a breach of its policy fails the test. */
@@ -56,19 +58,23 @@ async function openStored(
   agentId: string,
   options: OpenOptions = {},
 ): Promise<OpenedPage> {
-  const { width, dark, ...shown } = options;
+  const { width, dark, before, ...shown } = options;
   const pieces: string[] = [];
   const view = inspect(storage, { maxValueLength: Infinity });
   for await (const piece of timelinePage(view, agentId, shown)) pieces.push(piece);
-  return openHtml(pieces.join(""), width, dark);
+  return openHtml(pieces.join(""), { width, dark, before });
 }
 
-async function openHtml(html: string, width = 1200, dark = false): Promise<OpenedPage> {
+async function openHtml(
+  html: string,
+  { width = 1200, dark = false, before }: Pick<OpenOptions, "width" | "dark" | "before"> = {},
+): Promise<OpenedPage> {
   const file = join(scratch, "page.html");
   writeFileSync(file, html);
   await context?.close();
   context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: dark ? "dark" : "light" });
   const page = await context.newPage();
+  if (before) await page.addInitScript(before);
   page.on("pageerror", (error) => expect.unreachable(error.message));
   page.on("console", (message) => expect(`${message.type()}: ${message.text()}`).not.toMatch(/^error/));
   page.on("request", (request) => expect(request.url()).toMatch(/^file:/));
@@ -202,6 +208,16 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("What differs");
     await page.keyboard.press("Escape");
     await expect.poll(() => details()).toContain("Choose a step");
+  });
+
+  it("keys work from the first moment on", async () => {
+    const press = (): void => {
+      document.addEventListener("DOMContentLoaded", () =>
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true })),
+      );
+    };
+    const { page } = await open(pictured.parallelCalls, { before: press });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("search");
   });
 
   it("a search, a tool and a state leave the rows that have them", async () => {

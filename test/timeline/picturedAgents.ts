@@ -7,6 +7,7 @@ import {
   RollbackToolRegistry,
   storageKey,
   strategy,
+  type RetentionPolicy,
   type Strategy,
   tool,
 } from "agent-persistence";
@@ -40,9 +41,14 @@ interface PicturedOptions {
   readonly turns?: readonly ScriptedTurn[];
   readonly strategy?: Strategy<string, string>;
   readonly clock?: SimulatedClock;
+  readonly retention?: RetentionPolicy;
 }
 
-function agentOn(storage: PersistenceStorageProvider, { turns = [], strategy: graph, clock }: PicturedOptions) {
+/** The agent that signs people up. */
+export function agentOn(
+  storage: PersistenceStorageProvider,
+  { turns = [], strategy: graph, clock, retention }: PicturedOptions,
+) {
   return new AIAgent<string, string>({
     promptExecutor: scriptedModel(turns),
     llmModel: "scripted",
@@ -52,11 +58,13 @@ function agentOn(storage: PersistenceStorageProvider, { turns = [], strategy: gr
   }).install(Persistence, {
     storage,
     rollbackToolRegistry: registry,
+    ...(retention && { retention }),
     clock: clock ?? new SimulatedClock(Date.UTC(2026, 10, 23, 9)),
   });
 }
 
-const calls = (...names: readonly string[]) =>
+/** Calls that sign people up. */
+export const calls = (...names: readonly string[]) =>
   names.map((name) => ({ toolName: "signUp", input: { name, apiKey: "k-1234567890", email: `${name}@example.com` } }));
 
 /** A turn of three calls side by side, one of which fails, and an answer. */

@@ -1,9 +1,12 @@
 import { request } from "node:http";
-import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { connect } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
+import type { ScriptedTurn } from "agent-persistence/testing";
 import { serveTimeline, type TimelineServer } from "agent-persistence/timeline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { TimelineNews } from "../../src/timeline/data/TimelineData.ts";
+import type { TimelineData, TimelineItem, TimelineNews } from "../../src/timeline/data/TimelineData.ts";
 import * as pictured from "./picturedAgents.ts";
 
 interface Answer {
@@ -24,6 +27,18 @@ function get(url: string, host?: string, method = "GET"): Promise<Answer> {
   });
 }
 
+/** The first line of the answer to a target that is sent as it is. */
+function rawStatus(port: number, target: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`);
+    });
+    let text = "";
+    socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+    socket.on("end", () => resolve(text.split("\r\n")[0] ?? "")).on("error", reject);
+  });
+}
+
 /** The news of a page, one after the other. */
 async function* newsFrom(url: string, signal: AbortSignal): AsyncGenerator<TimelineNews> {
   const response = await fetch(`${url}/events`, { signal });
@@ -31,10 +46,17 @@ async function* newsFrom(url: string, signal: AbortSignal): AsyncGenerator<Timel
   for await (const piece of response.body ?? []) {
     text += new TextDecoder().decode(piece);
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      if (text.startsWith("event: gone\n")) return;
       yield JSON.parse(text.slice("data: ".length, end)) as TimelineNews;
       text = text.slice(end + 2);
     }
   }
+}
+
+/** The items of a page. */
+function itemsOf(html: string): readonly TimelineItem[] {
+  const [, data = ""] = /id="timeline-data">(.*?)<\/script>/s.exec(html) ?? [];
+  return (JSON.parse(data) as TimelineData).items;
 }
 
 const storage = new InMemoryPersistenceStorageProvider();
@@ -68,6 +90,38 @@ describe("a served timeline", () => {
     expect((await get(server.url, host, "POST")).status).toBe(405);
     expect((await get(server.urlOf("nobody"))).status).toBe(404);
     expect((await get(`${server.urlOf("team/7")}/other`)).status).toBe(404);
+    expect((await get(`${server.urlOf("team/7")}/events/other`)).status).toBe(404);
+    expect((await get(`${server.urlOf("nobody")}/events`)).status).toBe(404);
+    expect((await get(`${server.url}agents/id=%E0%A4%A`)).status).toBe(404);
+    expect((await get(server.urlOf("x".repeat(5_000)))).status).toBe(404);
+    expect((await get(server.url)).headers).not.toHaveProperty("access-control-allow-origin");
+  });
+
+  it("takes what is asked for as it is: no other form leads around the token", async () => {
+    const { port, pathname } = new URL(server.url);
+    const agent = new URL(server.urlOf("team/7")).pathname;
+    const names = ["*/..", "*", "*/../agents/names", "//[", "http://[", "http://", `http://evil.example${pathname}`];
+    for (const target of [...names, `http://127.0.0.1:${port}${pathname}`, `/x/..${pathname}`, `.${agent}`])
+      expect(`${target} ${await rawStatus(Number(port), target)}`).toMatch(/ HTTP\/1.1 40[04] /);
+    expect(await rawStatus(Number(port), agent)).toBe("HTTP/1.1 200 OK");
+  });
+
+  it("serves agents with names that are ways in addresses", async () => {
+    for (const agentId of [".", "..", "a/../b", "?", "#", "%2e"]) {
+      await pictured.parallelCalls(storage, agentId);
+      const url = server.urlOf(agentId);
+      expect(new URL(url).href).toBe(url);
+      expect((await get(url)).body).toContain("Sign up three people.");
+    }
+  });
+
+  it("hides in the list what looks like a secret in the reason of a failure", async () => {
+    const promptExecutor = { execute: async () => Promise.reject(new Error("no https://bob:hunter2@host")) };
+    const agent = new AIAgent({ promptExecutor, llmModel: "none" }).install(Persistence, { storage });
+    await expect(agent.run("x", { agentId: "failing" })).rejects.toThrow("hunter2");
+    const list = (await get(server.url)).body;
+    expect(list).toContain("https://bob:[hidden]@host");
+    expect(list).not.toContain("hunter2");
   });
 
   it("tells an open page what is new, and nothing twice", async () => {
@@ -83,6 +137,40 @@ describe("a served timeline", () => {
     while (last.agent.status !== "completed") last = (await news.next()).value as TimelineNews;
     expect(last.items.at(-1)).toMatchObject({ kind: "step", ended: "completed" });
     stop.abort();
+  });
+
+  it("keeps up with an agent that is rolled back, goes on, is forked, pruned and deleted meanwhile", async () => {
+    const first = { toolCalls: pictured.calls("Alex") };
+    const turns = [first, { toolCalls: pictured.calls("Maria") }, "Both are in."];
+    const agentOf = (script: readonly ScriptedTurn[]) => pictured.agentOn(storage, { turns: script });
+    const agent = agentOf(turns);
+    await agent.run("Sign up Alex and Maria.", { agentId: "changing" });
+    const news = newsFrom(server.urlOf("changing"), new AbortController().signal);
+    let items: readonly TimelineItem[] = [];
+    const isAsAnew = async (): Promise<void> => {
+      const anew = itemsOf((await get(server.urlOf("changing"))).body);
+      while (!isDeepStrictEqual(items, anew)) {
+        const { value } = await news.next();
+        items = [...items.slice(0, (value as TimelineNews).from), ...(value as TimelineNews).items];
+      }
+    };
+    await isAsAnew();
+    const durable = persistence(agent).agent("changing");
+    const [, second] = await durable.getCheckpoints();
+    await durable.rollbackToCheckpoint(second?.checkpointId ?? "");
+    await isAsAnew();
+    expect(items).toContainEqual(expect.objectContaining({ kind: "rollback" }));
+    await agentOf([first, "Only Alex is in."]).resume({ agentId: "changing" });
+    await durable.fork("copied");
+    await isAsAnew();
+    const before = items.length;
+    const feature = persistence(pictured.agentOn(storage, { retention: { maxCheckpoints: 2 } }));
+    expect((await feature.prune({ agentId: "changing" })).pruned).toMatchObject([{ agentId: "changing" }]);
+    await isAsAnew();
+    expect(items.length).toBeLessThan(before);
+    await persistence(agent).deleteAgent("changing");
+    expect(await news.next()).toMatchObject({ done: true });
+    expect((await get(server.urlOf("changing"))).status).toBe(404);
   });
 
   it("options that it does not know, and paths that are none, are refused before it listens", async () => {

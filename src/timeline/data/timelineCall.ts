@@ -7,7 +7,7 @@ import type { CallState, TimelineCall, TimelineWait } from "./TimelineData.ts";
 export function timelineCall(call: CallView, texts: ShownTexts): TimelineCall {
   const { toolCallId, tool, effect, input, output, error } = call;
   const result = error === undefined ? output && texts.of(output, [tool, "output"]) : texts.text(error);
-  const note = noteOf(call);
+  const note = noteOf(call, texts);
   return {
     id: toolCallId,
     tool,
@@ -48,11 +48,12 @@ const notes: Readonly<Partial<Record<CallView["state"] | CallView["undo"], strin
   with_files: "is taken back with its files",
 };
 
-function noteOf({ state, undo, undoError, settledBy, within }: CallView): string {
+function noteOf({ state, undo, undoError, settledBy, within }: CallView, texts: ShownTexts): string {
   const failure = undo === "failed" ? "its inverse failed" : notes[undo];
   const settled = settledBy === undefined ? undefined : `settled by ${settledBy}`;
   const inside = within === undefined ? undefined : `within ${within}`;
-  return [notes[state], failure, undoError, settled, inside].filter((part) => part !== undefined).join(", ");
+  const why = undoError === undefined ? undefined : texts.text(undoError);
+  return [notes[state], failure, why, settled, inside].filter((part) => part !== undefined).join(", ");
 }
 
 /** A question to somebody outside, with its answer. */

@@ -5,6 +5,8 @@ export interface HiddenValues {
   /** Values at a path to redact. */
   readonly redacted: number;
   readonly paths: readonly string[];
+  /** Those of the paths that led to no value. */
+  readonly idle: readonly string[];
   /** Nothing was looked for. */
   readonly off: boolean;
 }

@@ -1,6 +1,6 @@
 import type { HiddenValues } from "./HiddenValues.ts";
+import { pathText, type RedactedPath } from "./redactedPath.ts";
 import { isSecretName, secretPatterns } from "./secretPatterns.ts";
-import type { RedactedPath } from "./redactedPath.ts";
 
 /** What stands in the place of a hidden value. */
 export const hiddenText = "[hidden]";
@@ -8,21 +8,34 @@ export const hiddenText = "[hidden]";
 /** Deeper values are given as a text that says so: nobody reads them, and code that walks them would end. */
 const deepest = 200;
 
+/** Keys of objects are seldom secrets: only long ones are searched. In characters. */
+const shortestSecret = 16;
+
+/** Where a value is: by all keys, and by those without the places in lists. */
+interface Place {
+  readonly whole: readonly string[];
+  readonly named: readonly string[];
+}
+
 /** Hides secrets and what is at given paths, and counts what it has hidden. */
 export class Redaction {
   readonly #paths: readonly RedactedPath[];
   readonly #hidesSecrets: boolean;
+  /** How many values each path has hidden. */
+  readonly #redacted: number[];
   #secrets = 0;
-  #redacted = 0;
 
   constructor(paths: readonly RedactedPath[], hidesSecrets: boolean) {
     this.#paths = paths;
+    this.#redacted = paths.map(() => 0);
     this.#hidesSecrets = hidesSecrets;
   }
 
   get hidden(): HiddenValues {
-    const paths = this.#paths.map((path) => path.join("."));
-    return { secrets: this.#secrets, redacted: this.#redacted, paths, off: !this.#hidesSecrets };
+    const paths = this.#paths.map(pathText);
+    const redacted = this.#redacted.reduce((sum, count) => sum + count, 0);
+    const idle = paths.filter((_path, at) => this.#redacted[at] === 0);
+    return { secrets: this.#secrets, redacted, paths, idle, off: !this.#hidesSecrets };
   }
 
   /** Whether values are hidden by their path, which raw records do not have. */
@@ -32,7 +45,9 @@ export class Redaction {
 
   /** A copy of a value without what is hidden. `path` is where the value is. */
   value(value: unknown, path: readonly string[]): unknown {
-    return this.#copy(value, path, false, 0);
+    const isWithin = path.some((_key, at) => this.#hides({ whole: path.slice(0, at + 1), named: [] }));
+    if (isWithin) return hiddenText;
+    return this.#copy(value, { whole: path, named: path }, this.#isSecret(path.at(-1)), 0);
   }
 
   /** A text without the secrets in it. */
@@ -48,27 +63,52 @@ export class Redaction {
     return shown;
   }
 
-  #copy(value: unknown, path: readonly string[], isSecret: boolean, depth: number): unknown {
-    if (this.#paths.some((redacted) => endsWith(path, redacted))) {
-      this.#redacted += 1;
-      return hiddenText;
-    }
-    if (typeof value === "string") return isSecret ? this.#secret(value) : this.text(value);
-    if (typeof value !== "object" || value === null) return value;
-    if (depth >= deepest) return "… deeper levels are not shown";
-    if (Array.isArray(value))
-      return value.map((item, index) => this.#copy(item, [...path, String(index)], isSecret, depth + 1));
-    return this.#copyObject(value, path, isSecret, depth);
+  #isSecret(name: unknown): boolean {
+    return this.#hidesSecrets && typeof name === "string" && isSecretName(name);
   }
 
-  #copyObject(value: object, path: readonly string[], isSecret: boolean, depth: number): object {
-    const name = (value as { readonly key?: unknown }).key;
-    const isNamed = this.#hidesSecrets && typeof name === "string" && isSecretName(name);
+  /** Whether a path hides what is at a place; then it is counted. */
+  #hides({ whole, named }: Place): boolean {
+    const by = this.#paths.findIndex((path) => endsWith(whole, path) || endsWith(named, path));
+    if (by < 0) return false;
+    this.#redacted[by] = (this.#redacted[by] ?? 0) + 1;
+    return true;
+  }
+
+  #copy(value: unknown, place: Place, isSecret: boolean, depth: number): unknown {
+    if (depth > 0 && this.#hides(place)) return hiddenText;
+    if (typeof value === "string") return isSecret ? this.#secret(value) : this.text(value);
+    if (typeof value === "number" && isSecret) return this.#secret(String(value));
+    if (typeof value !== "object" || value === null) return value;
+    if (depth >= deepest) return "… deeper levels are not shown";
+    if (Array.isArray(value)) return this.#copyList(value, place, isSecret, depth + 1);
+    return this.#copyObject(value, place, isSecret, depth + 1);
+  }
+
+  /** Maps and headers are lists of pairs. */
+  #copyList(list: readonly unknown[], { whole, named }: Place, isSecret: boolean, depth: number): unknown {
+    return list.map((item: unknown, index) => {
+      const at = { whole: [...whole, String(index)], named };
+      if (!isPair(item)) return this.#copy(item, at, isSecret, depth);
+      const [key, value] = item;
+      if (this.#hides(at)) return hiddenText;
+      const within = { whole: [...at.whole, "1"], named: [...named, key] };
+      const first = this.#copy(key, { whole: [...at.whole, "0"], named: [] }, isSecret, depth + 1);
+      return [first, this.#copy(value, within, isSecret || this.#isSecret(key), depth + 1)];
+    });
+  }
+
+  #copyObject(value: object, { whole, named }: Place, isSecret: boolean, depth: number): object {
+    const { key: ownKey, name } = value as { readonly key?: unknown; readonly name?: unknown };
+    const isNamed = this.#isSecret(ownKey) || this.#isSecret(name);
     const tool = toolOf(value);
     const entries = Object.entries(value).map(([key, item]) => {
-      const hides = isSecret || (this.#hidesSecrets && isSecretName(key)) || (isNamed && key === "value");
-      const place = tool !== undefined && (key === "input" || key === "output") ? [tool, key] : [...path, key];
-      return [key, this.#copy(item, place, hides, depth + 1)] as const;
+      const hides = isSecret || this.#isSecret(key) || (isNamed && key === "value");
+      const isOfTool = tool !== undefined && (key === "input" || key === "output");
+      const place = isOfTool
+        ? { whole: [tool, key], named: [tool, key] }
+        : { whole: [...whole, key], named: [...named, key] };
+      return [key.length < shortestSecret ? key : this.text(key), this.#copy(item, place, hides, depth)] as const;
     });
     return Object.fromEntries(entries);
   }
@@ -78,6 +118,10 @@ export class Redaction {
     this.#secrets += 1;
     return hiddenText;
   }
+}
+
+function isPair(item: unknown): item is readonly [key: string, value: unknown] {
+  return Array.isArray(item) && item.length === 2 && typeof item[0] === "string";
 }
 
 /** The tool whose call an object is, such as a part of a message. */

@@ -1,6 +1,16 @@
 /** Names of keys whose values are secrets: of each way to write them, `apiKey`, `api_key` and `API-KEY`, the first. */
-const secretName =
-  /pass(word|wd|phrase|code)|secret|api_?key|private_?key|access_?key|auth_?token|access_?token|refresh_?token|id_?token|bearer|authorization|cookie|credential|session_?(id|key|token)|signature|^(token|pwd|auth|otp|pin|cvv|jwt)$/;
+const secretName = new RegExp(
+  [
+    /(password|passwd|passphrase|passcode|secret|credential)s?(_|$)/,
+    /(api|private|access|account|signing|encryption|master|deploy|service|ssh)_?key(_|$)/,
+    /(^|_)(bearer|cookies?|signature|jwt)$/,
+    /authorization$/,
+    /session_?(id|key)$/,
+    /(^|_)(pass|pgpass|pwd|token|auth|otp|pin|cvv)$/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+);
 
 /** Whether a value is probably a secret by the name it has. */
 export function isSecretName(name: string): boolean {
@@ -12,22 +22,31 @@ export function isSecretName(name: string): boolean {
   );
 }
 
+/** What says in a text that a secret follows. */
+const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|account|signing|encryption)[-_]?key|token";
+
 /**
- * Secrets by their own form, wherever they stand in a text. What a group before the secret takes stays. Each repetition has
- * an end, so that a hostile text of megabytes costs no more than its length.
+ * Secrets by their own form, wherever they stand in a text. What a group before the secret takes stays. A repetition without
+ * an end is the last of its pattern, or begins where no other of the same kind can, so that a hostile text of megabytes costs
+ * no more than its length.
  */
 export const secretPatterns: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]{0,9000}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g,
-  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,200}/g,
-  /\bgh[pousr]_[A-Za-z0-9]{20,255}/g,
-  /\bgithub_pat_[A-Za-z0-9_]{20,255}/g,
-  /\bglpat-[A-Za-z0-9_-]{16,100}/g,
-  /\bnpm_[A-Za-z0-9]{30,60}/g,
-  /\bxox[abeoprs]-[A-Za-z0-9-]{10,200}/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
+  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g,
+  /\b(?:gh[pousr]_|github_pat_|npm_|hf_|gsk_|whsec_|shp(?:at|ca|pa|ss)_|dop_v1_)[A-Za-z0-9_]{20,}/g,
+  /\b(?:glpat-|xai-|xapp-|xox[abeoprs]-|GOCSPX-|pypi-)[A-Za-z0-9_-]{10,}/g,
+  /\b(?:SG|hvs|ya29)\.[A-Za-z0-9._-]{16,}/g,
+  /\bAGE-SECRET-KEY-[A-Z0-9]{20,}/g,
   /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
-  /\bAIza[0-9A-Za-z_-]{30,60}/g,
-  /\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,2000}/g,
-  /(\b(?:Bearer|Basic)\s{1,4})[A-Za-z0-9._~+/-]{12,4000}={0,2}/gi,
-  /(:\/\/[^\s:/@]{1,100}:)[^\s@/]{1,200}(?=@)/g,
-  /((?:password|passwd|passphrase|secret|api[-_]?key|access[-_]?key|private[-_]?key|token)["']?\s{0,3}[:=]\s{0,3}["']?)(?!\[hidden\])[^\s"',;]{6,400}/gi,
+  /\bAIza[0-9A-Za-z_-]{30,}/g,
+  /\b\d{8,10}:[A-Za-z0-9_-]{35}\b/g,
+  /(hooks\.slack\.com\/services\/)[A-Za-z0-9/]{10,}/g,
+  /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  /(?<=[_-])eyJ[A-Za-z0-9_-]{8,200}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  /(\bauthorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:[a-z]{2,20}\s)?)(?!\[hidden\])[^\s"',;]{6,}/gi,
+  /(\b(?:Bearer|Basic)\s{1,4})[A-Za-z0-9._~+/-]{12,}={0,2}/gi,
+  /(\b(?:set-)?cookie\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?)(?!\[hidden\])[^\n"']{6,}/gi,
+  /(:\/\/[^\s:/@]{0,256}:)[^\s/]{1,256}(?=@)/g,
+  /([?&](?:sig|signature|X-Amz-Signature|X-Goog-Signature)=)[A-Za-z0-9%+/=_-]{10,}/gi,
+  new RegExp(`((?:${named})\\\\{0,3}["']?\\s{0,3}[:=]\\s{0,3}\\\\{0,3}["']?)(?!\\[hidden\\])[^\\s"',;\\\\]{6,}`, "gi"),
 ];

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { TimelineData, TimelineItem } from "../data/TimelineData.ts";
 import { shownItems, toolsIn, type TimelineFilter } from "../layout/shownItems.ts";
 import { stepsByKey } from "../layout/stateAt.ts";
@@ -106,9 +106,9 @@ function Help() {
   );
 }
 
-/** Keys that work everywhere on the page. */
+/** Keys that work everywhere on the page, from the first moment on. */
 function useKeys(onEscape: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isTyping = (event.target as Element).closest("input, select") !== null;
       if (event.key === "Escape") {

@@ -113,10 +113,11 @@ function checkpointsText({ checkpoints, left }: TimelineAgent): string {
 
 /** What was hidden, so that nobody takes the page for the whole. */
 function hiddenText({ hidden }: TimelineAgent): string {
-  const { secrets, redacted, paths, off } = hidden;
+  const { secrets, redacted, paths, idle, off } = hidden;
   const parts = [
     off ? "Secrets are not hidden" : `${secrets} value${secrets === 1 ? "" : "s"} hidden as likely secrets`,
     paths.length === 0 ? "" : `${redacted} redacted at ${paths.join(", ")}`,
+    idle.length === 0 ? "" : `Nothing is at ${idle.join(", ")}`,
   ];
   return parts.filter(Boolean).join(" · ");
 }

@@ -25,6 +25,12 @@ function follow(address: string): void {
     live = false;
     draw();
   });
+  events.addEventListener("gone", () => {
+    events.close();
+    live = false;
+    data = { ...data, agent: { ...data.agent, status: "deleted" } };
+    draw();
+  });
   events.addEventListener("message", (event: MessageEvent<string>) => {
     const { agent, from, items } = JSON.parse(event.data) as TimelineNews;
     data = { agent, items: [...data.items.slice(0, from), ...items] };

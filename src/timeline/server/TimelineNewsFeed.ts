@@ -16,7 +16,10 @@ export class TimelineNewsFeed {
     this.#reader = reader;
   }
 
-  /** Looks again once records have come, and rests for several times as long as a look takes: a long log costs more. */
+  /**
+   * Looks again once records have come, and rests for several times as long as a look takes: a long log costs more. Ends when
+   * the agent is gone.
+   */
   async *follow(
     inspector: Pick<AgentInspector, "agent">,
     agentId: string,
@@ -27,6 +30,7 @@ export class TimelineNewsFeed {
     while (!signal.aborted) {
       const began = performance.now();
       const now = await stateOf(inspector, agentId);
+      if (now === undefined) return;
       if (now !== seen) yield await this.#news();
       seen = now;
       const rest = Math.max(everyMs, 4 * (performance.now() - began));
@@ -50,7 +54,9 @@ export class TimelineNewsFeed {
   }
 }
 
-async function stateOf(inspector: Pick<AgentInspector, "agent">, agentId: string): Promise<string> {
+/** What news follows from; `undefined`: there is no such agent any more. */
+async function stateOf(inspector: Pick<AgentInspector, "agent">, agentId: string): Promise<string | undefined> {
   const view = await inspector.agent(agentId);
-  return JSON.stringify([view?.position, view?.status, view?.owner?.state, view?.owner?.generation]);
+  if (view === undefined) return undefined;
+  return JSON.stringify([view.position, view.status, view.owner?.state, view.owner?.generation]);
 }

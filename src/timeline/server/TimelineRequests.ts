@@ -1,12 +1,13 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { InvalidAgentIdError } from "../../errors/agent/InvalidAgentIdError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import { TimelineReader } from "../data/TimelineReader.ts";
 import { pageAssets } from "../html/pageAssets.ts";
 import { contentSecurityPolicy, listHtml, pageHtml } from "../html/pageHtml.ts";
-import type { TimelineOptions } from "../options/TimelineOptions.ts";
+import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import { TimelineNewsFeed } from "./TimelineNewsFeed.ts";
 
 /** Agents in the list at most: a browser shows no more in time. */
@@ -33,7 +34,8 @@ export class TimelineRequests {
   }
 
   urlOf(agentId: string): string {
-    return `${this.url}agents/${encodeURIComponent(agentId)}`;
+    // A browser takes a part of a path that is "." or ".." for the way to another address.
+    return `${this.url}agents/${beforeId}${encodeURIComponent(agentId)}`;
   }
 
   close(): void {
@@ -45,19 +47,21 @@ export class TimelineRequests {
       await this.#route(request, response);
     } catch (error) {
       if (response.headersSent) response.destroy();
-      else refuse(response, error instanceof InvalidInputError ? 404 : 500, String(error));
+      else if (noSuchAgent.some((kind) => error instanceof kind)) refuse(response, 404, "Not found");
+      else refuse(response, 500, String(error));
     }
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [, token = "", kind = "", agent = "", part] = new URL(request.url ?? "/", this.url).pathname.split("/");
-    if (!this.#isAllowed(request, token)) return refuse(response, 404, "Not found");
+    // What is asked for may be "*" or a whole address: it is taken as it is, and never resolved.
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const [before, token = "", ...parts] = path.split("/");
+    if (before !== "" || !this.#isAllowed(request, token)) return refuse(response, 404, "Not found");
     if (request.method !== "GET") return refuse(response, 405, "Only GET is answered");
-    if (kind === "") return this.#sendList(response);
-    const agentId = decodeURIComponent(agent);
-    if (kind !== "agents" || agentId === "") return refuse(response, 404, "Not found");
-    if (part === "events") return this.#sendNews(agentId, response);
-    return part === undefined ? this.#sendPage(agentId, response) : refuse(response, 404, "Not found");
+    if (parts.length <= 1 && (parts[0] ?? "") === "") return this.#sendList(response);
+    const asked = askedOf(parts);
+    if (asked === undefined) return refuse(response, 404, "Not found");
+    await (asked.news ? this.#sendNews(asked.agentId, response) : this.#sendPage(asked.agentId, response));
   }
 
   /** A page elsewhere that makes a name of its own lead here says that name as the host. */
@@ -68,15 +72,17 @@ export class TimelineRequests {
 
   async #sendList(response: ServerResponse): Promise<void> {
     const agents = [];
+    const texts = redactionOf(this.#options);
     for await (const { agentId, status, updatedAt, reason } of this.#inspector.agents({ limit: mostListed })) {
-      agents.push({ id: agentId, status, at: updatedAt ?? "", reason: reason ?? "", url: this.urlOf(agentId) });
+      const why = texts.text(reason ?? "");
+      agents.push({ id: agentId, status, at: updatedAt ?? "", reason: why, url: this.urlOf(agentId) });
     }
     const assets = await pageAssets();
     await send(response, contentSecurityPolicy(assets), listHtml(assets, agents));
   }
 
   async #sendPage(agentId: string, response: ServerResponse): Promise<void> {
-    const reader = new TimelineReader(this.#inspector, agentId, this.#options);
+    const reader = this.#reader(agentId);
     await reader.view();
     const parts = { ...(await pageAssets()), events: `${this.urlOf(agentId)}/events` };
     const items = { items: reader.items(), agent: () => reader.agent(), title: `${agentId} · timeline` };
@@ -84,16 +90,37 @@ export class TimelineRequests {
   }
 
   async #sendNews(agentId: string, response: ServerResponse): Promise<void> {
+    await this.#reader(agentId).view();
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     response.writeHead(200, { ...safeHeaders, "content-type": "text/event-stream" });
     response.flushHeaders();
-    const feed = new TimelineNewsFeed(() => new TimelineReader(this.#inspector, agentId, this.#options));
+    const feed = new TimelineNewsFeed(() => this.#reader(agentId));
     for await (const news of feed.follow(this.#inspector, agentId, this.#everyMs, signal)) {
       await write(response, `data: ${JSON.stringify(news)}\n\n`);
     }
+    if (!signal.aborted) await write(response, "event: gone\ndata: {}\n\n");
     response.end();
+  }
+
+  #reader(agentId: string): TimelineReader {
+    return new TimelineReader(this.#inspector, agentId, this.#options);
+  }
+}
+
+const noSuchAgent = [InvalidInputError, InvalidAgentIdError];
+const beforeId = "id=";
+
+/** What is asked for of which agent, by the parts of the path behind the token. */
+function askedOf(parts: readonly string[]): { readonly agentId: string; readonly news: boolean } | undefined {
+  const [kind, id = "", ...more] = parts;
+  const news = more.length === 1 && more[0] === "events";
+  if (kind !== "agents" || !id.startsWith(beforeId) || (more.length > 0 && !news)) return undefined;
+  try {
+    return { agentId: decodeURIComponent(id.slice(beforeId.length)), news };
+  } catch {
+    return undefined;
   }
 }
 

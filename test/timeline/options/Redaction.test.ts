@@ -14,6 +14,18 @@ describe("likely secrets", () => {
     ["a line of an environment file", "hunter2hunter2", "DB_PASSWORD="],
     ["a header", "dG9rZW50b2tlbg==", "Authorization: Bearer "],
     ["a password in an address", "pa55word", "postgres://user:"],
+    ["a password of an address without a user", "pa55word", "redis://:"],
+    ["a password with an at sign", "p@55word", "postgres://user:"],
+    ["a PGP key", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----"],
+    ["a key that is longer than any", `sk-${"a1".repeat(500)}`],
+    ["a password that is longer than any", "ab1".repeat(500), "password: "],
+    ["JSON within JSON", "hunter2hunter2", String.raw`{\"password\":\"`],
+    ["a header of another scheme", "abcdefghijkl", "Authorization: ApiKey "],
+    ["a cookie", "sid=abcdef; other=ghijkl", "Cookie: "],
+    ["the password of a connection string", "hunter2hunter2", "Server=db;Pwd="],
+    ["a token of a model host", `hf_${"a".repeat(34)}`],
+    ["the signature of an address", "ab%2Bcdefghij", "https://host/file?sig="],
+    ["a web token behind a word", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "token_"],
   ])("%s is hidden in the middle of a text", (_name, secret, before = "") => {
     const redaction = hiding();
     const text = redaction.text(`before ${before}${secret}@ after`);
@@ -24,7 +36,24 @@ describe("likely secrets", () => {
 
   it("values are hidden by their names, however these are written, with all that is in them", () => {
     const value = { apiKey: "abc", "X-API-KEY": "abc", db_password: "abc", credentials: { of: ["abc"] }, token: "abc" };
-    expect(JSON.stringify(hiding().value(value, []))).not.toContain("abc");
+    const more = { GITHUB_TOKEN: "abc", csrfToken: "abc", signingKey: "abc", PGPASS: "abc", clientsecret: "abc" };
+    expect(JSON.stringify(hiding().value({ ...value, ...more }, []))).not.toContain("abc");
+    expect(hiding().value({ pin: 918_273, otp: 1234 }, [])).toEqual({ pin: "[hidden]", otp: "[hidden]" });
+    expect(hiding().value("abc", ["storage", "password"])).toBe("[hidden]");
+    expect(
+      hiding().value(
+        [
+          ["authorization", "abc"],
+          ["b", "c"],
+        ],
+        [],
+      ),
+    ).toEqual([
+      ["authorization", "[hidden]"],
+      ["b", "c"],
+    ]);
+    expect(hiding().value({ name: "Authorization", value: "abc" }, [])).toMatchObject({ value: "[hidden]" });
+    expect(hiding().value({ [`sk-${"a1".repeat(20)}`]: 1 }, [])).toEqual({ "[hidden]": 1 });
     expect(hiding().value({ kind: "storage", key: "apiKey", value: "abc" }, [])).toMatchObject({ value: "[hidden]" });
   });
 
@@ -35,6 +64,11 @@ describe("likely secrets", () => {
       author: "Kim",
       keyboard: "qwerty",
       passenger: "Alex",
+      passwordless: "yes",
+      secretary: "Kim",
+      cookieRecipe: "flour",
+      authorizationUrl: "https://example.com",
+      bypass: "road",
       text: "a task-runner",
     };
     expect(hiding().value(value, [])).toEqual(value);
@@ -42,7 +76,17 @@ describe("likely secrets", () => {
   });
 
   it("megabytes that look like the beginning of a secret are searched in time", () => {
-    for (const text of ["-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "password=", "Bearer ", "sk-"]) {
+    const starts = [
+      "-----BEGIN PRIVATE KEY-----",
+      "eyJ",
+      "eyJ-",
+      "eyJaaaaaaaa.",
+      "://a:",
+      "password=",
+      "Bearer ",
+      "sk-",
+    ];
+    for (const text of [...starts, "cookie=", "authorization: ", "token", "SG.", "1".repeat(10)]) {
       expect(hiding().text(text.repeat(200_000)).length).toBeGreaterThan(0);
     }
   });
@@ -71,6 +115,23 @@ describe("paths to redact", () => {
       { content: [{ input: { email: "[hidden]" } }] },
     ]);
     expect(hiding.hidden).toMatchObject({ redacted: 2, paths: ["signUp.input.email"] });
+  });
+
+  it("lead through lists and maps by their keys, and hide all that is below them", () => {
+    const value = { list: [{ email: "x" }], map: [["user", { email: "y" }]], "user.email": "z" };
+    expect(redaction("list.email", "map.user.email", "user\\.email").value(value, [])).toEqual({
+      list: [{ email: "[hidden]" }],
+      map: [["user", { email: "[hidden]" }]],
+      "user.email": "[hidden]",
+    });
+    expect(redaction("storage").value({ a: 1 }, ["storage", "profile"])).toBe("[hidden]");
+    expect(redaction("signUp").value({ name: "x" }, ["signUp", "output"])).toBe("[hidden]");
+  });
+
+  it("that led to nothing are named", () => {
+    const hiding = redaction("a.b", "a.c", "d\\.e");
+    hiding.value({ a: { b: 1 } }, []);
+    expect(hiding.hidden).toMatchObject({ redacted: 1, paths: ["a.b", "a.c", "d\\.e"], idle: ["a.c", "d\\.e"] });
   });
 
   it("that lead nowhere are none", () => {
