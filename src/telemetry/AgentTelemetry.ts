@@ -88,7 +88,7 @@ export class AgentTelemetry {
       const recorder = await action();
       if (recorder) {
         const { run, head, start } = recorder;
-        span.add({ runId: run.run, checkpointId: head?.id, nodeId: start.nodeId });
+        span.add({ runId: run.run, checkpointId: head?.id, nodeId: start.nodeId, linkedTrace: run.trace });
         call?.add({ runId: run.run, linkedTrace: run.trace });
       }
       return recorder;
@@ -195,6 +195,11 @@ export class AgentTelemetry {
       if ("error" in end) span.end({ error: end.error });
       return end;
     });
+  }
+
+  /** A task is stored in the queue, with what its first start links to. */
+  enqueue<Result>(agentId: string, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
+    return within(this.#begin({ kind: "enqueue", agentId }), action);
   }
 
   answer<Result>(agentId: string, requestIds: readonly string[], action: () => Promise<Result>): Promise<Result> {

@@ -29,6 +29,7 @@ export interface TelemetryFailure {
  * - `open`: an agent is owned and its log is read
  * - `resume`: a stored state is made ready to go on from
  * - `rollback`, with one `inverse` for each call that it reverts
+ * - `enqueue`: a task is stored in the queue
  * - `answer`: a request is answered or rejected
  * - `prune`: checkpoints or agents are deleted
  */
@@ -41,6 +42,7 @@ export type TelemetryKind =
   | "resume"
   | "rollback"
   | "inverse"
+  | "enqueue"
   | "answer"
   | "prune";
 

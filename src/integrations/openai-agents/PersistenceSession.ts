@@ -11,6 +11,8 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
+import type { Telemetry } from "../../telemetry/Telemetry.ts";
+import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
 import { keepStore } from "./session/sessionStores.ts";
 import { SessionStore } from "./session/SessionStore.ts";
 
@@ -20,6 +22,8 @@ export interface PersistenceSessionOptions {
   readonly storage: LogPersistenceStorageProvider;
   /** The name of the session. Agents and sessions of one name do not meet. */
   readonly sessionId: string;
+  /** Shows changes and prunings of the session, such as `openTelemetry()` of `agent-persistence/otel`. Default: nothing is shown. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 const optionsSchema = strictOptions({
@@ -27,6 +31,7 @@ const optionsSchema = strictOptions({
     error: "expected a storage with a log, such as FilePersistenceStorageProvider",
   }),
   sessionId: nonEmptyString,
+  telemetry: telemetrySchema.optional(),
 });
 
 const items = z.array(z.looseObject({}));
@@ -55,9 +60,9 @@ export class PersistenceSession
   /** @throws InvalidInputError */
   constructor(options: PersistenceSessionOptions) {
     checkSchema(optionsSchema, options, "options of a PersistenceSession");
-    const { storage, sessionId } = options;
+    const { storage, sessionId, telemetry } = options;
     this.#sessionId = sessionId;
-    this.#store = new SessionStore(storage, sessionId);
+    this.#store = new SessionStore(storage, sessionId, telemetry);
     keepStore(this, this.#store);
   }
 

@@ -35,7 +35,7 @@ export class Instruments {
     });
     this.#ownDuration = meter.createHistogram("agent_persistence.operation.duration", {
       unit: "s",
-      description: "Duration of saves, opens, resumes, rollbacks, inverses, answers and prunings.",
+      description: "Duration of saves, opens, resumes, rollbacks, inverses, new tasks, answers and prunings.",
       advice: { explicitBucketBoundaries: shortSeconds },
     });
     this.#replayed = meter.createCounter("agent_persistence.replayed", {

@@ -7,6 +7,7 @@ import { Telemetry } from "../../telemetry/Telemetry.ts";
 import type { TelemetryKind, TelemetryOperation, TelemetrySpan } from "../../telemetry/TelemetryOperation.ts";
 import { Instruments } from "./Instruments.ts";
 import { OperationSpan } from "./OperationSpan.ts";
+import { surroundingSpan } from "./surroundingSpan.ts";
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
@@ -69,7 +70,8 @@ class OpenTelemetry extends Telemetry {
 
   override start(operation: TelemetryOperation): TelemetrySpan | undefined {
     const { tracer, spans = "all", provider } = this.#options;
-    if (spans === "persistence" && ofFrameworks.has(operation.kind)) return undefined;
+    if (spans === "persistence" && ofFrameworks.has(operation.kind))
+      return operation.kind === "invoke_agent" ? surroundingSpan() : undefined;
     const started = operation.provider === undefined ? { ...operation, provider } : operation;
     return new OperationSpan(started, tracer, this.#instruments);
   }

@@ -6,21 +6,24 @@ import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../ev
 import { readHead } from "../../storage/readHead.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
 
 /** The logs of all tasks in one storage. */
 export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
+  readonly telemetry: AgentTelemetry | undefined;
   readonly #storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
   /** @throws StorageNotListableError for a three-method provider, or one that keeps nothing. */
-  constructor({ storage, clock = systemClock, onEvent, onListenerError }: TaskManagerOptions) {
+  constructor({ storage, clock = systemClock, onEvent, onListenerError, telemetry }: TaskManagerOptions) {
     if (!offersLog(storage) || storage.log.capabilities.keeps === "nothing") throw new StorageNotListableError();
     this.#storage = storage;
     this.log = storage.log;
     this.clock = clock;
+    this.telemetry = telemetry?.agents;
     this.#emit = eventEmitter(clock, onEvent, onListenerError);
   }
 
@@ -31,7 +34,12 @@ export class TaskLogs {
   }
 
   /** Takes ownership of a task. @throws AgentBusyError while another process owns it. */
-  async openJournal(taskId: string): Promise<Journal> {
+  openJournal(taskId: string): Promise<Journal> {
+    const open = () => this.#openJournal(taskId);
+    return this.telemetry ? this.telemetry.open(taskId, open) : open();
+  }
+
+  async #openJournal(taskId: string): Promise<Journal> {
     const journal = await Journal.open({
       storage: this.#storage,
       agentId: taskId,

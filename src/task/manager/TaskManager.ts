@@ -67,11 +67,17 @@ export class TaskManager {
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
     this.#assertInputFits(taskId, given.inputRequest);
+    const { telemetry } = this.#logs;
+    if (!telemetry) return this.#create(taskId, given);
+    return telemetry.enqueue(taskId, (span) => this.#create(taskId, given, span.trace));
+  }
+
+  async #create(taskId: string, given: Omit<NewTask, "taskId">, trace?: string): Promise<TaskWithStatus<"queued">> {
     // Whoever owns the agent may be creating it, and its records come later than its ownership.
     const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
     await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
     assertUnused(taskId, journal.statusState);
-    const run = runRecord(journal, randomId(), given.inputRequest);
+    const run = runRecord(journal, randomId(), given.inputRequest, trace);
     const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
     await journal.store([taskRecord(given), run, queued]);
     const created = storedTask(taskId, journal.statusState) as TaskWithStatus<"queued">;

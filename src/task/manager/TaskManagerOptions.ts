@@ -12,6 +12,8 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import type { Telemetry } from "../../telemetry/Telemetry.ts";
+import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
 
 /** Where a `TaskManager` keeps its tasks, and who hears of their changes. */
 export interface TaskManagerOptions {
@@ -31,6 +33,11 @@ export interface TaskManagerOptions {
   readonly onEvent?: PersistenceListener | undefined;
   /** Gets the errors of `onEvent`; they have no other effect. Default: a process warning. */
   readonly onListenerError?: ListenerErrorHandler | undefined;
+  /**
+   * Shows what this manager does as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`. The run of a task
+   * links to the span that queued it; the agent's own `telemetry` shows the run. Default: nothing is shown.
+   */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Which tasks `TaskManager.list` yields. */
@@ -67,6 +74,7 @@ export const taskManagerSchemas = {
     clock: clockSchema.optional(),
     onEvent: functionSchema().optional(),
     onListenerError: functionSchema().optional(),
+    telemetry: telemetrySchema.optional(),
   }) as z.ZodType,
   filter: strictOptions({
     status: z.enum(TaskStatus).optional(),

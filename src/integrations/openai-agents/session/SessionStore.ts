@@ -6,6 +6,8 @@ import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
 import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
+import type { Telemetry } from "../../../telemetry/Telemetry.ts";
+import { traced } from "../../../telemetry/traced.ts";
 import { mutationRecords, recordsOf, type SessionChange } from "./SessionChange.ts";
 import type { SessionRecord } from "./sessionRecords.ts";
 import { sessionShape } from "./sessionShape.ts";
@@ -32,14 +34,16 @@ export interface ReadItems {
 export class SessionStore {
   readonly #storage: LogStorage;
   readonly #sessionId: string;
+  readonly #telemetry: Telemetry | undefined;
   readonly #logs: KeptLogs<SessionRecord, SessionState>;
   readonly #changes = new Mutex();
   readonly #reads = new Mutex();
   #view: ShapeView<SessionRecord, SessionState> | undefined;
 
-  constructor(storage: LogStorage, sessionId: string) {
+  constructor(storage: LogStorage, sessionId: string, telemetry?: Telemetry) {
     this.#storage = storage;
     this.#sessionId = sessionId;
+    this.#telemetry = telemetry;
     this.#logs = new KeptLogs(sessionShape, { storage });
   }
 
@@ -116,7 +120,16 @@ export class SessionStore {
 
   /** Removes what the session does not show any more. */
   async prune(): Promise<{ readonly bytes: number }> {
-    return this.#changes.runExclusive(() => this.#logs.use(this.#sessionId, (log) => log.prune()));
+    const operation = { kind: "prune", agentId: this.#sessionId } as const;
+    return traced(
+      this.#telemetry,
+      () => operation,
+      async (span) => {
+        const { bytes } = await this.#changes.runExclusive(() => this.#logs.use(this.#sessionId, (log) => log.prune()));
+        span.add({ prunedBytes: bytes });
+        return { bytes };
+      },
+    );
   }
 
   async close(): Promise<void> {
@@ -135,11 +148,16 @@ export class SessionStore {
   }
 
   async #write(change: (log: SessionLog) => Promise<void>): Promise<void> {
-    await this.#changes.runExclusive(() =>
+    const store = () =>
       this.#logs.use(this.#sessionId, async (log) => {
         await change(log);
         await log.durable();
-      }),
+      });
+    const operation = { kind: "save", agentId: this.#sessionId } as const;
+    await traced(
+      this.#telemetry,
+      () => operation,
+      () => this.#changes.runExclusive(store),
     );
   }
 

@@ -5,36 +5,47 @@ import { EventQueue } from "./EventQueue.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 
 const durable = new WeakSet<Model>();
-const wrappers = new WeakMap<Model, Model>();
+const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();
 
-/** The model, whose answers are recorded while a durable run asks it. Elsewhere it is the model as it was. */
-export function durableModel(model: Model): Model {
+/**
+ * The model, whose answers are recorded while a durable run asks it. Elsewhere it is the model as it was.
+ *
+ * @param name by which its provider was asked for it; `undefined`: not known.
+ */
+export function durableModel(model: Model, name?: string): Model {
   if (durable.has(model)) return model;
-  const known = wrappers.get(model);
+  const named = wrappers.get(model) ?? new Map<string | undefined, Model>();
+  wrappers.set(model, named);
+  const known = named.get(name);
   if (known) return known;
   const wrapper = new Proxy(model, {
     get: (target, key) => {
-      if (key === "getResponse") return (request: ModelRequest) => respond(target, request);
-      if (key === "getStreamedResponse") return (request: ModelRequest) => stream(target, request);
+      if (key === "getResponse") return (request: ModelRequest) => respond({ model: target, name }, request);
+      if (key === "getStreamedResponse") return (request: ModelRequest) => stream({ model: target, name }, request);
       const value: unknown = Reflect.get(target, key);
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
   durable.add(wrapper);
-  wrappers.set(model, wrapper);
+  named.set(name, wrapper);
   return wrapper;
 }
 
-async function respond(model: Model, request: ModelRequest): Promise<ModelResponse> {
+interface NamedModel {
+  readonly model: Model;
+  readonly name: string | undefined;
+}
+
+async function respond({ model, name }: NamedModel, request: ModelRequest): Promise<ModelResponse> {
   const run = currentRun();
   if (!run) return model.getResponse(request);
   const asked = run.ids.provided(request);
-  const given = await run.loop.answer(async () => recordedAnswer(await model.getResponse(asked), request));
+  const given = await run.loop.answer(async () => recordedAnswer(await model.getResponse(asked), request), name);
   return run.ids.noted(given);
 }
 
 /** The last event is held until the answer is durable: the tools start after it. */
-async function* stream(model: Model, request: ModelRequest): AsyncIterable<StreamEvent> {
+async function* stream({ model, name }: NamedModel, request: ModelRequest): AsyncIterable<StreamEvent> {
   const run = currentRun();
   if (!run) return yield* model.getStreamedResponse(request);
   const events = new EventQueue<StreamEvent>();
@@ -42,7 +53,7 @@ async function* stream(model: Model, request: ModelRequest): AsyncIterable<Strea
   const handOn = (event: StreamEvent) => events.push(event);
   const answered = run.loop.answer(async () => {
     return recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request);
-  });
+  }, name);
   const ended = answered.then(async (given) => {
     const response = run.ids.noted(given);
     if (given.replayed) for (const event of replayedEvents(response)) events.push(event);

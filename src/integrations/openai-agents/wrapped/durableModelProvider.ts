@@ -6,7 +6,7 @@ const durable = new WeakSet<ModelProvider>();
 /** A provider whose models are durable in a durable run, and as they were elsewhere. */
 export function durableModelProvider(provider: ModelProvider): ModelProvider {
   if (durable.has(provider)) return provider;
-  const wrapper: ModelProvider = { getModel: async (name) => durableModel(await provider.getModel(name)) };
+  const wrapper: ModelProvider = { getModel: async (name) => durableModel(await provider.getModel(name), name) };
   durable.add(wrapper);
   return wrapper;
 }
