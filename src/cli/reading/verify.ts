@@ -1,4 +1,4 @@
-import { inspect } from "../../inspect.ts";
+import { inspect, type ListedAgent } from "../../inspect.ts";
 import { findLog } from "../ids/findLog.ts";
 import type { ExitReason } from "../failure/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
@@ -15,9 +15,9 @@ export async function verify(
   const { output } = session;
   const storage = await session.storage();
   const view = inspect(storage);
-  const ids: string[] = [];
-  for (const each of given) ids.push(await findLog(storage, each));
-  if (given.length === 0) for await (const { agentId } of view.agents()) ids.push(agentId);
+  const listed: Pick<ListedAgent, "agentId" | "problem">[] = [];
+  for (const each of given) listed.push({ agentId: await findLog(storage, each) });
+  if (given.length === 0) for await (const agent of view.agents()) listed.push(agent);
   let damaged = 0;
   let what: "agent" | "log" = "agent";
   const found: VerifiedAgent[] = [];
@@ -25,23 +25,23 @@ export async function verify(
     output,
     "Verifying",
     async (tell) => {
-      for (const [at, agentId] of ids.entries()) {
-        tell(`${at + 1} of ${ids.length}`, at);
-        const verified = await verifyAgent(storage.log, view, agentId);
+      for (const [at, agent] of listed.entries()) {
+        tell(`${at + 1} of ${listed.length}`, at);
+        const verified = await verifyAgent(storage.log, view, agent);
         if (verified.damage.length > 0) damaged++;
         if (verified.shape !== "agent") what = "log";
         if (output.json) await output.item(verified);
         else if (verified.damage.length > 0) found.push(verified);
       }
     },
-    ids.length,
+    listed.length,
   );
   for (const each of found) await show(session, each);
   if (!output.json)
     await output.line(
       damaged === 0
-        ? painted("green", `${counted(ids.length, what)} intact.`)
-        : painted("red", `${damaged} of ${counted(ids.length, what)} damaged.`),
+        ? painted("green", `${counted(listed.length, what)} intact.`)
+        : painted("red", `${damaged} of ${counted(listed.length, what)} damaged.`),
     );
   return damaged > 0 ? "damaged" : undefined;
 }

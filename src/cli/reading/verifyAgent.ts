@@ -1,4 +1,4 @@
-import type { AgentInspector, Problem } from "../../inspect.ts";
+import type { AgentInspector, ListedAgent, Problem } from "../../inspect.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { isRestating } from "../../checkpoint/format/ShapeRecord.ts";
 import { addAllBlobs, blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
@@ -19,10 +19,19 @@ export interface VerifiedAgent {
   readonly blobs: number;
 }
 
-/** Reads the log of an agent, and every large value that it refers to. */
-export async function verifyAgent(log: RecordLog, view: AgentInspector, agentId: string): Promise<VerifiedAgent> {
+/**
+ * Reads the log of an agent, and every large value that it refers to.
+ *
+ * @param agent as it was listed: one that cannot be read may be listed under the name of its folder.
+ */
+export async function verifyAgent(
+  log: RecordLog,
+  view: AgentInspector,
+  { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
+): Promise<VerifiedAgent> {
   const damage = new Map<string, Problem>();
   const add = ({ code, message }: Problem): unknown => damage.set(`${code} ${message}`, { code, message });
+  if (problem) add(problem);
   let shape = "agent";
   await orDamage(add, async () => {
     const found = await view.agent(agentId);

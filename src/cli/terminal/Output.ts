@@ -21,7 +21,7 @@ export class Output {
   readonly io: CommandIo;
   readonly #options: OutputOptions;
   readonly #sink: TextSink;
-  readonly #isColored: boolean;
+  readonly #colors: ReturnType<typeof createColors>;
 
   /** @param to where it writes: the answer, or what is said beside it. */
   constructor(io: CommandIo, options: OutputOptions, to: "out" | "err" = "out") {
@@ -29,7 +29,7 @@ export class Output {
     this.json = options.json ?? false;
     this.#options = options;
     this.#sink = io[to];
-    this.#isColored = options.color !== false && mayColor(io, this.#sink);
+    this.#colors = createColors(options.color !== false && mayColor(io, this.#sink));
   }
 
   /** What writes on standard error, for people: what is said beside the answer. */
@@ -61,10 +61,11 @@ export class Output {
   /** Aligned rows for people. */
   async table(head: readonly string[], rows: readonly (readonly (Part | readonly Part[])[])[]): Promise<void> {
     const { textTable } = await import("./textTable.ts");
-    const cell = (parts: Part | readonly Part[]): Cell => ({
-      text: visibleText(plain(parts)),
-      written: this.#written([parts].flat() as readonly Part[]),
-    });
+    const cell = (parts: Part | readonly Part[]): Cell =>
+      [parts].flat().map((part: Part) => ({
+        text: visibleText(plain(part)),
+        write: typeof part === "string" ? String : this.#colors[part.paint],
+      }));
     const titles = head.map((title) => cell({ text: title, paint: "dim" }));
     const table = textTable(
       titles,
@@ -85,9 +86,8 @@ export class Output {
   }
 
   #written(parts: readonly Part[]): string {
-    const colors = createColors(this.#isColored);
     return parts
-      .map((part) => (typeof part === "string" ? visibleText(part) : colors[part.paint](visibleText(part.text))))
+      .map((part) => (typeof part === "string" ? visibleText(part) : this.#colors[part.paint](visibleText(part.text))))
       .join("");
   }
 }

@@ -1,47 +1,82 @@
-import Table from "cli-table3";
 import { textWidth } from "./textWidth.ts";
 
 const gap = 2;
 const narrowest = 8;
-const sides = ["top", "bottom", "left", "right", "mid"] as const;
-const noBorders = Object.fromEntries([
-  ["middle", ""],
-  ...sides.flatMap((side) => ["", "-mid", "-left", "-right"].map((end) => [side + end, ""])),
-]) as Partial<Record<Table.CharName, string>>;
+/** Nobody reads more of one cell. In characters. */
+const longest = 2_000;
 
-/** A cell: its text, made harmless, and the same as it is written. */
-export interface Cell {
+/** A piece of a cell: its text, made harmless, and how it is written. */
+export interface Piece {
   readonly text: string;
-  readonly written: string;
+  /** Adds what a terminal obeys to the text, or to the beginning of it. */
+  readonly write: (text: string) => string;
 }
+
+/** A cell of a table. */
+export type Cell = readonly Piece[];
 
 /**
  * Rows as aligned lines, without borders.
  *
- * @param columns of the terminal: the widest cells are cut to fit in. Absent: nothing is cut.
+ * @param columns of the terminal: the widest cells are cut to fit in. Absent: only what nobody reads is cut.
  */
 export function textTable(head: readonly Cell[], rows: readonly (readonly Cell[])[], columns?: number): string {
+  const all = [head, ...rows].map((row) => row.map((cell) => cutTo(cell, longest)));
   const widths = fitted(
-    head.map((cell, at) => Math.max(...[head, ...rows].map((row) => textWidth((row[at] ?? cell).text)))),
+    head.map((_title, at) => all.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? [])), 0)),
     columns,
   );
-  const table = new Table({
-    chars: noBorders,
-    style: { head: [], border: [], "padding-left": 0, "padding-right": gap, compact: true },
-    colWidths: widths.map((width) => width + gap),
-  });
-  table.push(...[head, ...rows].map((row) => row.map(({ written }) => written)));
-  return table
-    .toString()
-    .split("\n")
-    .map((line) => line.trimEnd())
-    .join("\n");
+  return all.map((row) => lineOf(row, widths)).join("\n");
+}
+
+function lineOf(row: readonly Cell[], widths: readonly number[]): string {
+  return row
+    .map((cell, at) => {
+      const shown = cutTo(cell, widths[at] ?? longest);
+      const space = at < row.length - 1 ? (widths[at] ?? 0) + gap - widthOf(shown) : 0;
+      return shown.map(({ text, write }) => write(text)).join("") + " ".repeat(space);
+    })
+    .join("")
+    .trimEnd();
+}
+
+function widthOf(cell: Cell): number {
+  return cell.reduce((sum, { text }) => sum + textWidth(text), 0);
+}
+
+/** The beginning of a cell that is too wide, with a sign that there is more. */
+function cutTo(cell: Cell, width: number): Cell {
+  // Most characters take a column: what is far beyond is not looked at.
+  const looked = cell.map(({ text, write }) => ({ text: text.slice(0, 4 * width + 4), write }));
+  const isWhole = looked.every(({ text }, at) => text.length === cell[at]?.text.length);
+  if (isWhole && widthOf(looked) <= width) return cell;
+  const pieces: Piece[] = [];
+  let left = width - 1;
+  for (const { text, write } of looked) {
+    const begin = beginning(text, left);
+    pieces.push({ text: begin, write });
+    left -= textWidth(begin);
+    if (begin.length < text.length) break;
+  }
+  return [...pieces, { text: "…", write: pieces.at(-1)?.write ?? String }];
+}
+
+/** As much of a text as is no wider than this. */
+function beginning(text: string, width: number): string {
+  let begin = "";
+  let left = width;
+  for (const character of text) {
+    left -= textWidth(character);
+    if (left < 0) return begin;
+    begin += character;
+  }
+  return begin;
 }
 
 /** Takes what is missing from the widest column, as often as it takes. */
 function fitted(wanted: readonly number[], columns: number = Infinity): readonly number[] {
   const widths = [...wanted];
-  const most = columns - gap * widths.length;
+  const most = columns - gap * (widths.length - 1);
   for (let total = widths.reduce((sum, width) => sum + width, 0); total > most; total--) {
     const widest = widths.indexOf(Math.max(...widths));
     if ((widths[widest] ?? 0) <= narrowest) break;

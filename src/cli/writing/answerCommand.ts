@@ -1,4 +1,5 @@
-import type { AgentRequest } from "../../index.ts";
+import type { AgentRequest, PersistenceStorageProvider } from "../../index.ts";
+import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 import { shortened } from "../ids/shortened.ts";
@@ -22,10 +23,10 @@ export async function answer(
   text?: string,
 ): Promise<void> {
   const { output } = session;
-  const { feature } = await storedAgents(session, options, given === undefined ? "read" : "write");
+  const { feature, storage } = await storedAgents(session, options, given === undefined ? "read" : "write");
   const open: AgentRequest[] = [];
   for await (const request of feature.listRequests()) open.push(request);
-  if (given === undefined) return list(session, open);
+  if (given === undefined) return list(session, open, storage);
   const reply = replyOf(options, text);
   const requestId = await shortened(
     "open request",
@@ -58,8 +59,14 @@ function replyOf({ approve, reject }: AnswerCommandOptions, text: string | undef
   throw new CommandFailure("usage", "Give one of an answer as JSON, --approve, --reject <reason>.");
 }
 
-async function list({ output }: Session, open: readonly AgentRequest[]): Promise<void> {
+async function list(
+  { output }: Session,
+  open: readonly AgentRequest[],
+  storage: PersistenceStorageProvider,
+): Promise<void> {
   if (output.json) return output.document(open);
+  for await (const { agentId } of inspect(storage).agents({ status: "unreadable" }))
+    await output.note(painted("yellow", `${agentId} cannot be read, and may ask something: verify says why.`));
   if (open.length === 0) return output.note("No agent asks anything.");
   const rows = open.map((each) => [
     each.requestId,

@@ -58,14 +58,14 @@ export class Desk implements AsyncDisposable {
     if (inDoubt.length !== 2) throw new Error(`${inDoubt.length} calls are in doubt.`);
   }
 
-  /** Changes a byte in the middle of the log of an agent. */
-  async damage(agentId: string): Promise<void> {
+  /** Changes a byte of the log of an agent. @param where as a part of the log: 0 is its beginning. */
+  async damage(agentId: string, where = 0.5): Promise<void> {
     const folder = join(this.agents, "tasks");
     const name = (await readdir(folder)).find((each) => each.startsWith(agentId)) ?? "";
     const checkpoints = join(folder, name, "checkpoints");
     const [segment = ""] = await readdir(checkpoints);
     const bytes = await readFile(join(checkpoints, segment));
-    const at = Math.floor(bytes.length / 2);
+    const at = Math.floor(bytes.length * where) + 20;
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     await writeFile(join(checkpoints, segment), bytes);
   }

@@ -6,7 +6,7 @@ import { shortValue } from "../../../src/cli/terminal/shortValue.ts";
 import { textTable } from "../../../src/cli/terminal/textTable.ts";
 import { textWidth } from "../../../src/cli/terminal/textWidth.ts";
 
-const cells = (...texts: string[]) => texts.map((text) => ({ text, written: text }));
+const cells = (...texts: string[]) => texts.map((text) => [{ text, write: String }]);
 
 describe("a table", () => {
   it("is aligned, also with characters that take two columns", () => {
@@ -20,8 +20,31 @@ describe("a table", () => {
     expect(lines[1]).toMatch(/^agent-with-a-long-name {2}waiting {2}a very.*…$/);
   });
 
+  it("cuts what is painted in its paint, wherever in the cell the end is", () => {
+    const cell = [
+      { text: "abc", write: (text: string) => `<${text}>` },
+      { text: "d".repeat(40), write: (text: string) => `(${text})` },
+    ];
+    expect(textTable(cells("A"), [[cell]], 10)).toBe(`A\n<abc>(${"d".repeat(6)})(…)`);
+    expect(textTable(cells("A"), [[cell]], 4)).toBe(`A\n<abc>(${"d".repeat(4)})(…)`);
+  });
+
+  it("takes megabytes with characters that take two columns, in a pipe and on a terminal", () => {
+    const rows = Array.from({ length: 20 }, () => cells("a", `✅ ${"<p>世".repeat(1_000_000)}`));
+    for (const columns of [undefined, 80]) {
+      const lines = textTable(cells("ID", "WHY"), rows, columns).split("\n");
+      expect(new Set(lines.slice(1)).size).toBe(1);
+      expect(textWidth(lines[1] ?? "")).toBeLessThanOrEqual(columns ?? 2_010);
+    }
+  });
+
+  it("has as many rows as it is given", () => {
+    const rows = Array.from({ length: 200_000 }, (_row, at) => cells(String(at), "x"));
+    expect(textTable(cells("ID", "WHY"), rows, 80).split("\n")).toHaveLength(200_001);
+  });
+
   it("has the width that is asked for, whatever is in it", () => {
-    const row = fc.array(fc.string({ maxLength: 40 }), { minLength: 3, maxLength: 3 });
+    const row = fc.array(fc.string({ maxLength: 40, unit: "grapheme" }), { minLength: 3, maxLength: 3 });
     fc.assert(
       fc.property(fc.array(row, { maxLength: 5 }), fc.integer({ min: 40, max: 120 }), (rows, columns) => {
         const shown = rows.map((each) => cells(...each.map((text) => text.replace(/\s/g, "."))));
