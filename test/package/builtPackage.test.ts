@@ -10,6 +10,7 @@ import { publicNames } from "./publicNames.ts";
 const contract = [
   "usage",
   "usageAiSdk",
+  "usageOpenAIAgents",
   "usagePeople",
   "usagePeopleLines",
   "usageStorages",

@@ -1,14 +1,19 @@
 // Agents of the OpenAI Agents SDK, made durable: agents, tools and models stay as they are.
 import { Agent, type Session, tool } from "@openai/agents-core";
+import { metrics, trace } from "@opentelemetry/api";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { DurableRunner, PersistenceSession } from "agent-persistence/openai-agents";
+import { openTelemetry } from "agent-persistence/otel";
+import { TaskManager } from "agent-persistence/task";
 import { z } from "zod";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void => {};
 
 const storage = new FilePersistenceStorageProvider({ directory: ".agents" });
+const telemetry = openTelemetry({ tracer: trace.getTracer("desk"), meter: metrics.getMeter("desk") });
+export const tasks = new TaskManager({ storage, telemetry });
 const openaiAgent = new Agent({
   name: "desk",
   instructions: "…",
@@ -22,8 +27,8 @@ const openaiAgent = new Agent({
     }),
   ],
 });
-const runner = new DurableRunner({ storage, tools: { refund: { effect: "idempotent" } } });
-await using session = new PersistenceSession({ storage, sessionId: "order-8" });
+const runner = new DurableRunner({ storage, tools: { refund: { effect: "idempotent" } }, telemetry });
+await using session = new PersistenceSession({ storage, sessionId: "order-8", telemetry });
 const asSession: Session = session;
 const first = await runner.run(openaiAgent, "Refund order 8.", { agentId: "order-8", session: asSession });
 if (first.interruptions.length > 0) {
