@@ -114,12 +114,13 @@ export class AgentTelemetry {
     next: Next<ModelRequestEvent, PromptAnswer>,
     perform: Perform<ModelRequestEvent, PromptAnswer>,
   ): Promise<PromptAnswer> {
-    const { context, model, parameters: modelParameters, messages } = event;
+    const { context, model, provider, parameters: modelParameters, messages } = event;
     const operation = {
       kind: "chat",
       ...placeOf(runOf(context)),
       nodeId: context.nodeId,
       model,
+      provider,
       modelParameters,
     } as const;
     return this.#call(recorder, operation, async (span) => {

@@ -30,6 +30,8 @@ export interface ModelRequestEvent {
   readonly tools: readonly AnyTool[];
   /** True: another runtime asks. Its answer is found by its number alone, whatever it asks. Absent: false. */
   readonly isHosted?: true;
+  /** Whose model it is, such as `openai`. Absent: unknown. */
+  readonly provider?: string;
 }
 
 /** The event of `aroundToolCall`. */

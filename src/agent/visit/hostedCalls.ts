@@ -16,10 +16,18 @@ export interface RequestPlace {
   readonly signal: AbortSignal;
 }
 
+/** The model that another runtime asks, for those who look on: another one counts as the same request. */
+export interface HostedModel {
+  /** Its name. */
+  readonly model: string;
+  /** Whose it is, such as `openai`. Absent: unknown. */
+  readonly provider?: string | undefined;
+}
+
 /** A request that another runtime makes. */
 export interface HostedRequest {
-  /** The model that it asks, for those who look on. Absent: that of the agent. */
-  readonly model?: string | undefined;
+  /** Absent: the model of the agent. */
+  readonly asked?: HostedModel | undefined;
   /** What it throws takes no place. */
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
@@ -39,7 +47,10 @@ export interface AnsweredCall {
  * A model request that `execute` answers in place of the agent's executor: once, and without a limit of time. It is found by
  * its number alone when the node runs again: what it asks may be another then. What `execute` throws takes no place.
  */
-export async function requestThrough(context: AgentContext, { model, execute }: HostedRequest): Promise<GivenAnswer> {
+export async function requestThrough(
+  context: AgentContext,
+  { asked: hosted, execute }: HostedRequest,
+): Promise<GivenAnswer> {
   const { scope, llm } = contextOf(context);
   const { visit } = scope;
   const ordinal = scope.nextOrdinal("model");
@@ -49,7 +60,8 @@ export async function requestThrough(context: AgentContext, { model, execute }: 
     visit: visit.at,
     ordinal,
     messages: [],
-    model: model ?? settings.model,
+    model: hosted?.model ?? settings.model,
+    ...(hosted?.provider !== undefined && { provider: hosted.provider }),
     tools: [],
     isHosted: true,
   };

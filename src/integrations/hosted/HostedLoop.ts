@@ -1,4 +1,4 @@
-import type { RequestPlace } from "../../agent/visit/hostedCalls.ts";
+import type { HostedModel, RequestPlace } from "../../agent/visit/hostedCalls.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { HostedTool } from "./HostedTool.ts";
@@ -23,9 +23,9 @@ export interface HostedLoop {
    * The recorded answer of this place, or the one that `perform` gives. Within a call it belongs to that call. What `perform`
    * throws takes no place.
    *
-   * @param model the name of the model that is asked, for telemetry. Another one counts as the same request. Absent: unknown.
+   * @param asked the model, for telemetry. Absent: unknown.
    */
-  answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, model?: string): Promise<GivenHostedAnswer>;
+  answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, asked?: HostedModel): Promise<GivenHostedAnswer>;
   /**
    * Makes a call that an answer asks for, or gives back what is recorded of it. Waits for the answer if it is still coming.
    *

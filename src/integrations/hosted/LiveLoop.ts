@@ -2,7 +2,13 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { markRunFailure } from "../../agent/feature/runFailure.ts";
 import { isToolFailure, type AnyTool, type ToolCallOptions } from "../../agent/tool/Tool.ts";
-import { approvalOfCall, callOfAnswer, requestThrough, type RequestPlace } from "../../agent/visit/hostedCalls.ts";
+import {
+  approvalOfCall,
+  callOfAnswer,
+  type HostedModel,
+  requestThrough,
+  type RequestPlace,
+} from "../../agent/visit/hostedCalls.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
 import { persistence } from "../../persistence/Persistence.ts";
@@ -48,7 +54,10 @@ export class LiveLoop implements HostedLoop {
     return this.#failure;
   }
 
-  async answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, model?: string): Promise<GivenHostedAnswer> {
+  async answer(
+    perform: (place: RequestPlace) => Promise<HostedAnswer>,
+    asked?: HostedModel,
+  ): Promise<GivenHostedAnswer> {
     this.#assertSound();
     const context = this.#here;
     const performed: { error?: unknown } = {};
@@ -62,7 +71,7 @@ export class LiveLoop implements HostedLoop {
         throw error;
       }
     };
-    const answer = requestThrough(context, { model, execute });
+    const answer = requestThrough(context, { asked, execute });
     this.#calls.await(answer.then(({ message }) => this.#calls.add(message)));
     try {
       const given = await answer;

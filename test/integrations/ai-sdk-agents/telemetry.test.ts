@@ -5,6 +5,8 @@ import { recordingTelemetry } from "../otel/tracedAgent.ts";
 import { scriptedModel, text } from "./support/scriptedModel.ts";
 import { sdks } from "./support/sdks.ts";
 
+const names = ["gen_ai.request.model", "gen_ai.provider.name"];
+
 describe.each(sdks)("telemetry of a durable run of the AI SDK $version", (sdk) => {
   it("names the model of each request, and another model repeats none that is recorded", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
@@ -17,12 +19,12 @@ describe.each(sdks)("telemetry of a durable run of the AI SDK $version", (sdk) =
       });
       await run.catch(() => undefined);
       const chats = spans().filter(({ attributes }) => attributes["gen_ai.operation.name"] === "chat");
-      return { asked: model.asked.length, chats: chats.map(({ attributes }) => attributes["gen_ai.request.model"]) };
+      return { asked: model.asked.length, chats: chats.map(({ attributes }) => names.map((name) => attributes[name])) };
     };
     const fails = () => {
       throw new Error("down");
     };
-    expect(await ask("small-1", fails)).toEqual({ asked: 1, chats: ["small-1"] });
-    expect(await ask("small-2", () => undefined)).toEqual({ asked: 0, chats: ["small-2"] });
+    expect(await ask("small-1", fails)).toEqual({ asked: 1, chats: [["small-1", "test"]] });
+    expect(await ask("small-2", () => undefined)).toEqual({ asked: 0, chats: [["small-2", "test"]] });
   });
 });

@@ -63,7 +63,7 @@ export class DurableModel implements ProviderModel {
   }
 
   async #answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
-    const given = await this.#run.loop.answer(perform, this.modelId);
+    const given = await this.#run.loop.answer(perform, { model: this.modelId, provider: this.provider });
     for (const { part } of callsOf(given.message))
       this.#run.providerIds.set(part.toolCallId, part.providerToolCallId ?? part.toolCallId);
     return given;
