@@ -20,6 +20,13 @@ export interface RecordedModelAnswer {
   readonly failed: readonly FailedRequest[];
 }
 
+/** A call as it is made now. */
+interface MadeCall {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly asked: unknown;
+}
+
 /**
  * What the node that runs next did before: the answers and tool calls recorded on its line, given back in order when it
  * asks for them again.
@@ -93,11 +100,14 @@ export class Replay {
     return call;
   }
 
-  /** Whether a call is made of the same tool with the same input as the recorded one of its id. */
-  isSame({ call, ...recorded }: RecordedCall, tool: string, input: unknown): boolean {
-    const { tool: before } = callFacts({ call, ...recorded });
-    // The input of a call that a model asked for is in the recorded answer.
-    return before === tool && (!this.#inputs.has(call) || isSameValue(this.#inputs.get(call), input));
+  /**
+   * Whether a call is made of the same tool with the same input as the recorded one of its id.
+   *
+   * @param asked the input in the recorded answer that asks for the call: it is not recorded again if the call had the same.
+   */
+  isSame({ call, ...recorded }: RecordedCall, { tool, input, asked }: MadeCall): boolean {
+    const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
+    return callFacts({ call, ...recorded }).tool === tool && (before === input || isSameValue(before, input));
   }
 
   /** Whether the node has asked for a call again. */

@@ -1,5 +1,5 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { CallOrigin, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import { discardReplay, type Replaying } from "./discardReplay.ts";
@@ -17,9 +17,16 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
     origin.kind === "model"
       ? recording?.call(event.toolCallId)
       : recording?.callAt(visit, origin.ordinal, callOf(context)?.toolCallId);
-  if (!recorded || recording?.isSame(recorded, tool.name, input)) return recorded;
+  const made = { tool: tool.name, input, asked: origin.kind === "model" ? inputAskedFor(origin) : input };
+  if (!recorded || recording?.isSame(recorded, made)) return recorded;
   const before = callFacts(recorded).tool;
   const found = before === tool.name ? `a call of "${tool.name}" with another input` : `a call of "${tool.name}"`;
   discardReplay(recorder, context, visit, { recorded: `a call of "${before}" (${recorded.call})`, found });
   return undefined;
+}
+
+/** What the answer says: another runtime may make the call with something else, as its schema changes it. */
+function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
+  const part = message.content[index];
+  return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;
 }
