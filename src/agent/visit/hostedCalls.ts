@@ -18,15 +18,15 @@ export interface RequestPlace {
 
 /** The model that another runtime asks, for those who look on: another one counts as the same request. */
 export interface HostedModel {
-  /** Its name. */
-  readonly model: string;
+  /** Its name. Absent: that of the agent's model. */
+  readonly model?: string | undefined;
   /** Whose it is, such as `openai`. Absent: unknown. */
   readonly provider?: string | undefined;
 }
 
 /** A request that another runtime makes. */
 export interface HostedRequest {
-  /** Absent: the model of the agent. */
+  /** Absent: nothing is known of it. */
   readonly asked?: HostedModel | undefined;
   /** What it throws takes no place. */
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;

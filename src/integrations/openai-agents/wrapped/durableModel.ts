@@ -40,7 +40,8 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   const run = currentRun();
   if (!run) return model.getResponse(request);
   const asked = run.ids.provided(request);
-  const given = await run.loop.answer(async () => recordedAnswer(await model.getResponse(asked), request), name);
+  const answered = async () => recordedAnswer(await model.getResponse(asked), request);
+  const given = await run.loop.answer(answered, { model: name });
   return run.ids.noted(given);
 }
 
@@ -51,9 +52,8 @@ async function* stream({ model, name }: NamedModel, request: ModelRequest): Asyn
   const events = new EventQueue<StreamEvent>();
   const asked = run.ids.provided(request);
   const handOn = (event: StreamEvent) => events.push(event);
-  const answered = run.loop.answer(async () => {
-    return recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request);
-  }, name);
+  const streamed = async () => recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request);
+  const answered = run.loop.answer(streamed, { model: name });
   const ended = answered.then(async (given) => {
     const response = run.ids.noted(given);
     if (given.replayed) for (const event of replayedEvents(response)) events.push(event);
