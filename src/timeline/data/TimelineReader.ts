@@ -12,10 +12,12 @@ import type { TimelineAgent, TimelineDamage, TimelineItem } from "./TimelineData
 import { timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
 
-/** How many steps are read at once. */
+/** How many steps are read at once at least. */
 const pageOfSteps = 250;
+/** About how many reads a timeline takes at most: a storage may read a log up to its end each time. */
+const mostReads = 20;
 
-/** Reads what a page shows of an agent, in one pass and a page of steps at a time. */
+/** Reads what a page shows of an agent, in one pass and a part of its steps at a time. */
 export class TimelineReader {
   readonly #inspector: AgentInspector;
   readonly #agentId: string;
@@ -82,8 +84,10 @@ export class TimelineReader {
       yield await this.#inspector.steps(this.#agentId, { limit: this.#last });
       return;
     }
+    const { counts } = await this.view();
+    const limit = Math.max(pageOfSteps, Math.ceil(counts.checkpoints / mostReads));
     for (let after: number | undefined = -1; after !== undefined;) {
-      const page: StepsPage = await this.#inspector.steps(this.#agentId, { after, limit: pageOfSteps });
+      const page: StepsPage = await this.#inspector.steps(this.#agentId, { after, limit });
       after = page.after;
       yield page;
     }
