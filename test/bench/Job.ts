@@ -1,3 +1,4 @@
+import type { SaverKind } from "./contestants.ts";
 import type { Talker } from "./conversations.ts";
 
 /** What one process is asked to measure. */
@@ -14,7 +15,12 @@ export type Job =
   | { readonly kind: "postgres"; readonly steps: number }
   | { readonly kind: "lines" }
   | { readonly kind: "tree" }
-  | { readonly kind: "inspect"; readonly of: "write" | "look" }
+  | { readonly kind: "inspect"; readonly of: "write" | "look" | "page" }
+  | { readonly kind: "graphReads"; readonly saver: SaverKind }
+  | { readonly kind: "commands" }
+  | { readonly kind: "timeline" }
+  | { readonly kind: "graphAppends" }
+  | { readonly kind: "aiSdkSteps" }
   | { readonly kind: "resume" }
   | { readonly kind: "fork" }
   | { readonly kind: "archive"; readonly of: "steps" | "values" }

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { contestants, type Contestant } from "./contestants.ts";
+import { contestants, type Contestant, type SaverKind } from "./contestants.ts";
 import type { Figures } from "./Figures.ts";
 import { importTimes } from "./importTimes.ts";
 import { inOwnProcess, inOwnProcesses } from "./inOwnProcess.ts";
@@ -9,11 +9,15 @@ import type { CaptureFigures } from "./workspace/captures.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { DriftFigures } from "./workspace/drifts.ts";
 import type { ArchiveFigures } from "./ours/archives.ts";
+import type { AiSdkStepFigures } from "./ours/aiSdkSteps.ts";
+import type { GraphAppends, ReadFigures } from "./GraphFigures.ts";
+import type { CommandStartFigures } from "./ours/commandStarts.ts";
 import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./workspace/locks.ts";
-import type { InspectionFigures } from "./ours/inspections.ts";
+import type { InspectionFigures, LastPageFigures } from "./ours/inspections.ts";
+import type { TimelineFigures } from "./ours/timelines.ts";
 import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./workspace/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
@@ -31,17 +35,24 @@ import {
   archiveMemoryTargets,
   archiveTargets,
   callTargets,
+  aiSdkStepTargets,
   captureTargets,
+  commandStartTargets,
   driftTargets,
   fileTargets,
   forkTargets,
+  graphAppendTargets,
+  graphReadTargets,
+  graphTargets,
   importTargets,
   inspectionTargets,
+  lastPageTargets,
   lineTargets,
   loadTargets,
   lockTargets,
   memoryTargets,
   mergeTargets,
+  timelineTargets,
   treeTargets,
   prunedTurnTargets,
   pruningTargets,
@@ -109,8 +120,20 @@ if (values.steps.includes("100") && chosen.some(isOurs))
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...treeTargets((await inOwnProcess({ kind: "tree" })) as TreeFigures));
 if (values.steps.includes("100") && chosen.some(isOurs)) {
-  const jobs = (["write", "look"] as const).map((of) => ({ kind: "inspect", of }) as const);
-  targets.push(...inspectionTargets((await inOwnProcesses(jobs))[1] as InspectionFigures));
+  const jobs = (["write", "look", "page"] as const).map((of) => ({ kind: "inspect", of }) as const);
+  const [, look, page] = await inOwnProcesses(jobs);
+  targets.push(...inspectionTargets(look as InspectionFigures), ...lastPageTargets(page as LastPageFigures));
+  targets.push(...timelineTargets((await inOwnProcess({ kind: "timeline" })) as TimelineFigures));
+}
+if (values.steps.includes("100") && chosen.some(isOurs)) {
+  targets.push(...commandStartTargets((await inOwnProcess({ kind: "commands" })) as CommandStartFigures));
+  targets.push(...graphAppendTargets((await inOwnProcess({ kind: "graphAppends" })) as GraphAppends));
+  targets.push(...aiSdkStepTargets((await inOwnProcess({ kind: "aiSdkSteps" })) as AiSdkStepFigures));
+}
+if (values.steps.includes("3000") && values.only !== "ours") {
+  const reads = async (saver: SaverKind) => (await inOwnProcess({ kind: "graphReads", saver })) as ReadFigures;
+  targets.push(...graphReadTargets("MemorySaver", await reads("ours-memory"), await reads("memory")));
+  targets.push(...graphReadTargets("SqliteSaver", await reads("ours-files"), await reads("sqlite")));
 }
 if (values.steps.includes("100") && chosen.some(isOurs))
   targets.push(...resumeTargets((await inOwnProcess({ kind: "resume" })) as ResumeFigures));
@@ -150,6 +173,7 @@ async function measured(contestant: Contestant, steps: number): Promise<Omit<Row
 
 function promised({ contestant, figures, heapBytes = 0 }: Row, steps: number, bytes: number): Target[] {
   if (figures === undefined || !isOurs(contestant)) return [];
+  if (contestant.graph !== undefined) return graphTargets(steps, bytes, contestant.graph, figures);
   return contestant.kind === "file"
     ? fileTargets(steps, bytes, figures)
     : memoryTargets(steps, bytes, figures, heapBytes);

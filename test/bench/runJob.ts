@@ -3,6 +3,18 @@ import { join } from "node:path";
 import { contestants, type Contestant } from "./contestants.ts";
 import type { Job } from "./Job.ts";
 
+// Types do not need what is installed for the benchmarks alone.
+const graphReads = async () => (await import(new URL("./langgraph/reads.ts", import.meta.url).href)) as ReadsModule;
+const graphs = async () => (await import(new URL("./langgraph/appends.ts", import.meta.url).href)) as AppendsModule;
+
+interface ReadsModule {
+  reads(saver: string, directory: string): Promise<unknown>;
+}
+
+interface AppendsModule {
+  graphAppends(): Promise<unknown>;
+}
+
 const [job, directory = ""] = [JSON.parse(process.argv[2] ?? "") as Job, process.argv[3]];
 process.send?.(await result(job));
 
@@ -28,6 +40,11 @@ async function result(given: Job): Promise<unknown> {
   if (given.kind === "tree") return (await import("./ours/trees.ts")).trees(await folder("run"));
   if (given.kind === "inspect")
     return (await import("./ours/inspections.ts")).inspections(given.of, await folder("run"));
+  if (given.kind === "commands") return (await import("./ours/commandStarts.ts")).commandStarts(await folder("run"));
+  if (given.kind === "timeline") return (await import("./ours/timelines.ts")).timelines(await folder("run"));
+  if (given.kind === "graphReads") return (await graphReads()).reads(given.saver, await folder("run"));
+  if (given.kind === "graphAppends") return (await graphs()).graphAppends();
+  if (given.kind === "aiSdkSteps") return (await import("./ours/aiSdkSteps.ts")).aiSdkSteps(await folder("run"));
   if (given.kind === "resume") return (await import("./ours/resumes.ts")).resumes(await folder("run"));
   if (given.kind === "fork") return (await import("./ours/forks.ts")).forks(await folder("run"));
   if (given.kind === "archive") {

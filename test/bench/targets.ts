@@ -1,5 +1,8 @@
 import type { Figures } from "./Figures.ts";
 import type { ImportFigures } from "./importTimes.ts";
+import type { AiSdkStepFigures } from "./ours/aiSdkSteps.ts";
+import type { GraphAppends, ReadFigures } from "./GraphFigures.ts";
+import type { CommandStartFigures } from "./ours/commandStarts.ts";
 import type { ArchiveFigures } from "./ours/archives.ts";
 import type { CallFigures } from "./ours/calls.ts";
 import type { CaptureFigures } from "./workspace/captures.ts";
@@ -8,7 +11,8 @@ import type { ForkFigures } from "./ours/forks.ts";
 import type { LineFigures } from "./ours/lines.ts";
 import type { LoadFigures } from "./ours/loads.ts";
 import type { LockFigures } from "./workspace/locks.ts";
-import type { InspectionFigures } from "./ours/inspections.ts";
+import type { InspectionFigures, LastPageFigures } from "./ours/inspections.ts";
+import type { TimelineFigures } from "./ours/timelines.ts";
 import type { TreeFigures } from "./ours/trees.ts";
 import type { MergeFigures } from "./workspace/merges.ts";
 import type { PruningFigures } from "./ours/prunings.ts";
@@ -27,7 +31,7 @@ export interface Target {
   readonly found: number;
   readonly atMost: number;
   /** What the number counts: times something, milliseconds, or per cent. */
-  readonly unit: "×" | " ms" | " MB" | " %" | " round trips";
+  readonly unit: "" | "×" | " ms" | " MB" | " %" | " round trips";
 }
 
 export function importTargets({ rootMs, zodMs }: ImportFigures): Target[] {
@@ -163,6 +167,103 @@ export function inspectionTargets({ showMs, treeMs, pageMs, heapBytes }: Inspect
     { name: `${name} the last 50 checkpoints`, found: treeMs, atMost: 1_000, unit: " ms" },
     { name: `${name} the last 50 steps`, found: pageMs, atMost: 2_000, unit: " ms" },
     { name: `${name} heap that stays in use`, found: heapBytes / 1024 ** 2, atMost: 100, unit: " MB" },
+  ];
+}
+
+export function commandStartTargets({ emptyMs, commands }: CommandStartFigures): Target[] {
+  return commands.map(({ name, ms }) => ({
+    name: `agent-persistence ${name} (node -e 0: ${emptyMs.toFixed(0)} ms)`,
+    found: ms,
+    atMost: 150,
+    unit: " ms",
+  }));
+}
+
+/** A graph of LangGraph with our saver. */
+export function graphTargets(
+  steps: number,
+  messageBytes: number,
+  run: "put" | "full" | "delta",
+  { save, diskBytes }: Figures,
+): Target[] {
+  const name = `PersistenceSaver, ${steps} steps:`;
+  if (run === "put" && diskBytes === undefined)
+    return [
+      {
+        name: `${name} a put at the end (${save.endMs.toFixed(2)} ms), above one at the start (${save.startMs.toFixed(2)} ms)`,
+        found: save.endMs - save.startMs,
+        atMost: steps * 0.0005,
+        unit: " ms",
+      },
+    ];
+  if (run === "put" || diskBytes === undefined) return [];
+  const channel = run === "delta" ? "delta" : "full";
+  const atMost = run === "delta" ? 1.45 : 1.4;
+  return [
+    {
+      name: `${name} bytes on disk ÷ message bytes, ${channel} channel`,
+      found: diskBytes / messageBytes,
+      atMost,
+      unit: "×",
+    },
+  ];
+}
+
+export function graphAppendTargets({ full, delta }: GraphAppends): Target[] {
+  const name = "PersistenceSaver: appends of a superstep,";
+  return [
+    { name: `${name} full channel`, found: full, atMost: 1, unit: "" },
+    { name: `${name} delta channel`, found: delta, atMost: 1, unit: "" },
+  ];
+}
+
+/** Beside the saver of LangGraph that stores in the same place. */
+export function graphReadTargets(kind: string, ours: ReadFigures, theirs: ReadFigures): Target[] {
+  const name = `PersistenceSaver ÷ ${kind}:`;
+  const target = (what: string, key: keyof ReadFigures, atMost: number): Target => {
+    const [own = Number.NaN, other = Number.NaN] = [ours[key], theirs[key]];
+    return { name: `${name} ${what}${ofMs(own, other)}`, found: own / other, atMost, unit: "×" };
+  };
+  return [
+    target("history of 303 checkpoints", "historyMs", 0.1),
+    target("latest of 3,000 messages", "latestMs", 1.5),
+    target("the newest 100 of 3,000 checkpoints", "listMs", 2),
+    ...(ours.newLatestMs === undefined ? [] : [target("latest of 3,000 messages, by a new saver", "newLatestMs", 1.5)]),
+  ];
+}
+
+export function aiSdkStepTargets({ appends, bytes }: AiSdkStepFigures): Target[] {
+  const name = "durableAgent of the AI SDK, a step with one call of 2 KB:";
+  return [
+    { name: `${name} appends`, found: appends, atMost: 2, unit: "" },
+    { name: `${name} bytes on disk ÷ message bytes`, found: bytes, atMost: 1.5, unit: "×" },
+  ];
+}
+
+export function lastPageTargets({ writeMs, memoryBytes, logBytes }: LastPageFigures): Target[] {
+  const name = "the page of the last 50 checkpoints of 100,000 records";
+  return [
+    { name: `${name}, written`, found: writeMs, atMost: 10_000, unit: " ms" },
+    { name: `${name}: memory ÷ the log on disk`, found: memoryBytes / logBytes, atMost: 3, unit: "×" },
+  ];
+}
+
+/** A frame of a screen takes 16.7 ms. */
+export function timelineTargets({
+  writeMs,
+  pageBytes,
+  openMs,
+  elements,
+  scrollMs,
+  heapBytes,
+}: TimelineFigures): Target[] {
+  const megabytes = pageBytes / 1024 ** 2;
+  const name = `the page of 10,000 checkpoints (${megabytes.toFixed(0)} MB, ${writeMs.toFixed(0)} ms of CPU to write):`;
+  return [
+    { name: `${name} opening`, found: openMs, atMost: 5_000, unit: " ms" },
+    { name: `${name} elements in the document`, found: elements, atMost: 2_000, unit: "" },
+    { name: `${name} work for a scroll by three rows`, found: scrollMs, atMost: 16.7, unit: " ms" },
+    { name: `${name} heap of the page ÷ the page`, found: heapBytes / pageBytes, atMost: 3, unit: "×" },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { cpuTimeOf } from "./cpuTimeOf.ts";
 import { median } from "./statistics.ts";
 
 /** A conversation of one agent: one run a turn, which keeps what was said before. */
@@ -87,11 +88,6 @@ async function warmedUp(open: OpenConversation, { directory, survives }: TurnsOp
 
 async function medianCpu(action: () => Promise<unknown>): Promise<number> {
   const times: number[] = [];
-  for (let round = 0; round < measured; round++) {
-    const start = process.cpuUsage();
-    await action();
-    const { user, system } = process.cpuUsage(start);
-    times.push((user + system) / 1_000);
-  }
+  for (let round = 0; round < measured; round++) times.push(await cpuTimeOf(action));
   return median(times);
 }

@@ -3,7 +3,8 @@ import { END, MessagesDeltaValue, MessagesValue, START, StateGraph, StateSchema 
 import { mkdir } from "node:fs/promises";
 import { answer, type OpenConversation, question } from "../turns.ts";
 import type { Channel } from "./graph.ts";
-import { type OpenSaver, openSaver, type SaverKind } from "./savers.ts";
+import type { SaverKind } from "../contestants.ts";
+import { type OpenSaver, openSaver } from "./savers.ts";
 
 /** A graph of one node that answers, called once a turn with one thread. */
 export function openGraph(kind: SaverKind, channel: Channel): OpenConversation {
@@ -18,7 +19,7 @@ export function openGraph(kind: SaverKind, channel: Channel): OpenConversation {
         const { messages } = (await graph.getState(config)).values as { messages: readonly { content: unknown }[] };
         return messages.map(({ content }) => ({ content }));
       },
-      close: async () => close(),
+      close: async () => await close(),
     };
   };
 }

@@ -4,7 +4,8 @@ import { timesOf, timesOfAll, type Figures } from "../Figures.ts";
 import { Floor } from "../Floor.ts";
 import { StepTimes } from "../StepTimes.ts";
 import { diskBytes, heapGrowth } from "../storedBytes.ts";
-import { openSaver, type OpenSaver, type SaverKind } from "./savers.ts";
+import type { SaverKind } from "../contestants.ts";
+import { openSaver, type OpenSaver } from "./savers.ts";
 
 /** One run to be measured: `floor` is to be written to once in every step, between `enter` and `leave`. */
 export interface MeasuredRun {
@@ -18,17 +19,21 @@ export type Run = (measured: MeasuredRun) => Promise<void>;
 export async function timesWithSaver(kind: SaverKind, run: Run, directory: string): Promise<Figures> {
   const data = join(directory, "data");
   await mkdir(data);
-  const floor = kind === "memory" ? undefined : await Floor.at(join(directory, "floor"));
+  const floor = isInMemory(kind) ? undefined : await Floor.at(join(directory, "floor"));
   const { saver, close } = openSaver(kind, data);
   const times = new StepTimes();
   await run({ saver, times, floor });
-  close();
+  await close();
   await floor?.close();
   if (floor === undefined) return { save: timesOf(times) };
   return { save: timesOf(times), floor: timesOfAll(floor.times), diskBytes: await diskBytes(data) };
 }
 
-export function heapOfSaver(run: Run): Promise<number> {
-  const { saver } = openSaver("memory", "");
+export function heapOfSaver(kind: SaverKind, run: Run): Promise<number> {
+  const { saver } = openSaver(kind, "");
   return heapGrowth(saver, () => run({ saver, times: new StepTimes(), floor: undefined }));
+}
+
+function isInMemory(kind: SaverKind): boolean {
+  return kind === "memory" || kind === "ours-memory";
 }

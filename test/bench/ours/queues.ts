@@ -1,3 +1,4 @@
+import { cpuTimeOf } from "../cpuTimeOf.ts";
 import { FilePersistenceStorageProvider, nodeFileSystem, type FileSystem } from "agent-persistence/file";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { AIAgent, Persistence, strategy, type PromptExecutor } from "agent-persistence";
@@ -61,7 +62,7 @@ export async function queues(directory: string): Promise<QueueFigures> {
   for (const agents of sizes) {
     const folder = join(directory, `${agents}`);
     const figures = await figuresAmong(agents, folder);
-    const idlePercent = ((await cpuMs(() => new Desk(folder).idle())) / idleMs) * 100;
+    const idlePercent = ((await cpuTimeOf(() => new Desk(folder).idle())) / idleMs) * 100;
     among.push({ ...figures, idlePercent });
   }
   const workedOff: WorkedOffFigures[] = [];
@@ -81,8 +82,8 @@ async function figuresAmong(agents: number, directory: string): Promise<Omit<Amo
   const claims: number[] = [];
   for (let n = 0; n < repetitions; n++) {
     await desk.enqueue(1);
-    claims.push(await cpuMs(() => desk.claim()));
-    workers.push(await cpuMs(() => desk.work()));
+    claims.push(await cpuTimeOf(() => desk.claim()));
+    workers.push(await cpuTimeOf(() => desk.work()));
   }
   return { agents, ...figures, claimMs: median(claims), workerMs: median(workers), buildMs };
 }
@@ -91,7 +92,7 @@ async function cpuOfTask(length: number, directory: string): Promise<number> {
   const desk = new Desk(directory);
   await desk.enqueue(length);
   await desk.claim();
-  return (await cpuMs(() => desk.work())) / length;
+  return (await cpuTimeOf(() => desk.work())) / length;
 }
 
 async function finish(count: number, directory: string): Promise<void> {
@@ -155,14 +156,6 @@ class Desk {
 
 async function typical(action: () => Promise<void>): Promise<number> {
   const times: number[] = [];
-  for (let n = 0; n < repetitions; n++) times.push(await cpuMs(action));
+  for (let n = 0; n < repetitions; n++) times.push(await cpuTimeOf(action));
   return median(times);
-}
-
-/** Time of all threads of this process: other work on the machine changes it little. */
-async function cpuMs(action: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage();
-  await action();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
 }
