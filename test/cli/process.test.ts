@@ -1,12 +1,15 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildPackage, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
+import { textWidth } from "../../src/cli/terminal/textWidth.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
+import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
 import { deskOn } from "./support/desk/desk.mjs";
 
 describe("the command line as a process", () => {
@@ -80,6 +83,53 @@ describe("the command line as a process", () => {
     unread.child.stdout?.destroy();
     expect(await unread.ended()).toMatchObject({ code: 0 });
     expect((await command("list", "--json")).out).toMatch(/"order-3"[^]*"order-4"/);
+  });
+
+  describe.each(terminalKinds)("on a %s", (kind) => {
+    const columns = 50;
+    const onTerminal = (line: string, env: Readonly<Record<string, string>> = {}) =>
+      new TerminalProcess(kind, line.replace("ap", `${process.execPath} ${built.root}${built.bin}`), {
+        cwd: built.app,
+        columns,
+        env,
+      });
+    const isThere = (agentId: string) =>
+      readdirSync(join(built.app, ".agent-persistence/tasks")).some((name) => name.startsWith(`${agentId}-`));
+
+    it("colors its tables, and cuts them to the width", async () => {
+      const { code, screen } = await onTerminal("ap list").ended();
+      expect(code).toBe(0);
+      expect(screen).toContain("\x1b[1morder-1\x1b[22m  \x1b[32mcompleted\x1b[39m");
+      const widths = stripVTControlCharacters(screen).split("\n").map(textWidth);
+      expect(Math.max(...widths)).toBe(columns);
+      expect((await onTerminal("ap list", { NO_COLOR: "1" }).ended()).screen).not.toContain("\x1b");
+    });
+
+    it("draws a bar for what takes long, and gives the cursor back", async () => {
+      const { code, screen } = await onTerminal("ap verify").ended();
+      expect(code).toBe(0);
+      const [, drawn = ""] = screen.split("\x1b[?25l");
+      expect(drawn).toMatch(/Verifying[^]*intact/);
+      expect(drawn).toContain("\x1b[?25h");
+    });
+
+    it.each([
+      ["y", 0, true],
+      ["\r", 4, false],
+      ["\x03", 4, false],
+    ])("asks before it changes something, and takes %j for an answer", async (keys, code, isDone) => {
+      const newId = `${kind.slice(0, 3)}${keys.charCodeAt(0)}`;
+      const asking = onTerminal(`ap fork order-1 ${newId}`);
+      await asking.types(keys, "Go ahead?");
+      expect((await asking.ended()).code).toBe(code);
+      expect(isThere(newId)).toBe(isDone);
+    });
+
+    it("colors nothing that goes into a pipe", async () => {
+      const { screen } = await onTerminal("ap list | cat", { PIPED: "1" }).ended();
+      expect(screen).toContain("order-1");
+      expect(screen).not.toContain("\x1b");
+    });
   });
 
   it("ends quietly when its reader has enough, and colors nothing without a terminal", async () => {

@@ -1,7 +1,9 @@
 import { textWidth } from "./textWidth.ts";
 
 const gap = 2;
+/** A column of values is never narrower, and a title never shorter. In columns of a terminal. */
 const narrowest = 8;
+const shortestTitle = 3;
 /** Nobody reads more of one cell. In characters. */
 const longest = 2_000;
 
@@ -21,12 +23,10 @@ export type Cell = readonly Piece[];
  * @param columns of the terminal: the widest cells are cut to fit in. Absent: only what nobody reads is cut.
  */
 export function textTable(head: readonly Cell[], rows: readonly (readonly Cell[])[], columns?: number): string {
-  const all = [head, ...rows].map((row) => row.map((cell) => cutTo(cell, longest)));
-  const widths = fitted(
-    head.map((_title, at) => all.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? [])), 0)),
-    columns,
-  );
-  return all.map((row) => lineOf(row, widths)).join("\n");
+  const shown = rows.map((row) => row.map((cell) => cutTo(cell, longest)));
+  const contents = head.map((_title, at) => shown.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? [])), 0));
+  const widths = fitted(head.map(widthOf), contents, columns);
+  return [head, ...shown].map((row) => lineOf(row, widths)).join("\n");
 }
 
 function lineOf(row: readonly Cell[], widths: readonly number[]): string {
@@ -73,14 +73,17 @@ function beginning(text: string, width: number): string {
   return begin;
 }
 
-/** Takes what is missing from the widest column, as often as it takes. */
-function fitted(wanted: readonly number[], columns: number = Infinity): readonly number[] {
-  const widths = [...wanted];
+/** Takes what is missing from the titles that are wider than what is below them, and then from the widest column. */
+function fitted(titles: readonly number[], contents: readonly number[], columns: number = Infinity): readonly number[] {
+  const widths = titles.map((title, at) => Math.max(title, contents[at] ?? 0));
   const most = columns - gap * (widths.length - 1);
   for (let total = widths.reduce((sum, width) => sum + width, 0); total > most; total--) {
+    const spare = widths.map((width, at) => width - Math.max(shortestTitle, contents[at] ?? 0));
     const widest = widths.indexOf(Math.max(...widths));
-    if ((widths[widest] ?? 0) <= narrowest) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+    const isSpare = Math.max(...spare) > 0;
+    if (!isSpare && (widths[widest] ?? 0) <= narrowest) break;
+    const at = isSpare ? spare.indexOf(Math.max(...spare)) : widest;
+    widths[at] = (widths[at] ?? 0) - 1;
   }
   return widths;
 }

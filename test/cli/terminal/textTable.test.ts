@@ -20,6 +20,11 @@ describe("a table", () => {
     expect(lines[1]).toMatch(/^agent-with-a-long-name {2}waiting {2}a very.*…$/);
   });
 
+  it("cuts titles before what is below them", () => {
+    const table = textTable(cells("AGENT", "CHECKPOINTS", "WHY"), [cells("order-17", "4", "waits for a person")], 33);
+    expect(table).toBe("AGENT     CH…  WHY\norder-17  4    waits for a person");
+  });
+
   it("cuts what is painted in its paint, wherever in the cell the end is", () => {
     const cell = [
       { text: "abc", write: (text: string) => `<${text}>` },
