@@ -139,6 +139,19 @@ const leavesCallsToTheClient: Define = (sdk, { model, tools }) =>
     tools: tools({ confirm: sdk.ai.tool({ inputSchema: order, outputSchema: z.boolean() }) }),
   });
 
+/** What version 7 decides itself; version 6 asks for no approval. */
+const decidesApprovals: Define = (sdk, { model, tools }) =>
+  new sdk.ai.ToolLoopAgent({
+    model: model(
+      scriptedModel(
+        [[calling("find", { id: "7" }, "c1"), calling("find", { id: "8" }, "c2")], text("Only one was allowed.")],
+        sdk,
+      ),
+    ),
+    tools: tools({ find: sdk.ai.tool({ inputSchema: order, execute: async ({ id }) => id }) }),
+    ...{ toolApproval: { find: ({ id }: { id: string }) => (id === "7" ? "approved" : "denied") } },
+  });
+
 const asksAnAgent: Define = (sdk, { model, tools }) => {
   const { tool, ToolLoopAgent } = sdk.ai;
   const look = tool({ inputSchema: order, execute: async ({ id }) => `order ${id} is in Rome` });
@@ -166,6 +179,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     ["with structured output", answersInAForm],
     ["whose tools have preliminary results", showsResultsAsTheyCome],
     ["that leaves a call to the client", leavesCallsToTheClient],
+    ["that decides itself what is approved", decidesApprovals],
     ["that asks another agent in a tool", asksAnAgent],
   ])("%s behaves as without the library, now and in a replay", async (_what, define) => {
     const prompt = "Find order 7.";

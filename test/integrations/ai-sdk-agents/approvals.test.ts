@@ -102,3 +102,38 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     expect(whole.parts.at(-1)).toMatchObject({ type: "text", text: "Refunded what was approved." });
   });
 });
+
+describe("approvals that the AI SDK 7 decides itself", () => {
+  it("are no requests, beside one that a person has to decide", async () => {
+    const sdk = sdks.find(({ version }) => version === 7)!;
+    const { tool, ToolLoopAgent } = sdk.ai;
+    const model = scriptedModel(
+      [["1", "2", "3"].map((id) => calling("find", { id }, `c${id}`)), text("Two are found.")],
+      sdk,
+    );
+    const found: string[] = [];
+    const find = tool({
+      inputSchema: z.object({ id: z.string() }),
+      execute: async ({ id }) => {
+        found.push(id);
+        return id;
+      },
+    });
+    const statuses = { "1": "approved", "2": "denied", "3": "user-approval" };
+    const desk = durableAgent(
+      { storage: new InMemoryPersistenceStorageProvider() },
+      (durable) =>
+        new ToolLoopAgent({
+          model: durable.model(model),
+          tools: durable.tools({ find }),
+          ...{ toolApproval: { find: ({ id }: { id: keyof typeof statuses }) => statuses[id] } },
+        }),
+    );
+    await desk.for("a").generate({ prompt: "Find them." });
+    const requests = await desk.agent("a").getRequests();
+    expect(requests.map((request) => request.kind === "approval" && request.input)).toEqual([{ id: "3" }]);
+    await desk.agent("a").answer(requests[0]!.requestId, { approved: true });
+    expect((await desk.for("a").resume()).text).toBe("Two are found.");
+    expect(found).toEqual(["1", "3"]);
+  });
+});
