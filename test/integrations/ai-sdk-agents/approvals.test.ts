@@ -93,6 +93,7 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     expect(types.filter((type) => type === "tool-output-available")).toHaveLength(2);
     // A client that comes back gets all of it, as one message under the id that it had.
     const whole = await messageOf((await desk.for("a").resumeStream()).toUIMessageStreamResponse(ids));
+    expect(shown.id).not.toBe("");
     expect(whole.id).toBe(shown.id);
     expect(chunks[0]).toMatchObject({ type: "start", messageId: shown.id });
     expect(whole.parts.filter(({ type }) => type === "tool-refund")).toMatchObject([

@@ -6,7 +6,11 @@ import { calling, scriptedModel, type Scripted, text } from "./support/scriptedM
 import { type Sdk, sdks } from "./support/sdks.ts";
 
 /** A refund desk whose tools count their calls. */
-function refundDesk(sdk: Sdk, script: readonly Scripted[], storage = new InMemoryPersistenceStorageProvider()) {
+function refundDesk(
+  sdk: Sdk,
+  script: readonly Scripted[],
+  { storage = new InMemoryPersistenceStorageProvider(), maxRetries = 0 } = {},
+) {
   const { stepCountIs, tool, ToolLoopAgent } = sdk.ai;
   const model = scriptedModel(script, sdk);
   const found: { id: string; toolCallId: string }[] = [];
@@ -27,7 +31,7 @@ function refundDesk(sdk: Sdk, script: readonly Scripted[], storage = new InMemor
         instructions: `It is now ${model.asked.length}.`,
         tools: durable.tools({ find }, { find: { effect: "idempotent" } }),
         stopWhen: stepCountIs(8),
-        maxRetries: 0,
+        maxRetries,
         onStepFinish: () => void live.push(durable.live),
       }),
   );
@@ -50,6 +54,28 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(found.map(({ id }) => id)).toEqual(["7", "8", "9"]);
     expect(model.asked).toHaveLength(4);
     expect(live).toEqual([false, true, true]);
+  });
+
+  it("gives a request that the AI SDK has made again the place of the first one", async () => {
+    const overloaded = new sdk.ai.APICallError({
+      message: "overloaded",
+      url: "test",
+      requestBodyValues: {},
+      statusCode: 529,
+      responseHeaders: { "retry-after-ms": "1" },
+    });
+    const { desk, model, found } = refundDesk(
+      sdk,
+      [
+        { failsWith: overloaded, afterwards: twoOrders[0]! },
+        { failsWith: new Error("no such order"), afterwards: text("Done.") },
+      ],
+      { maxRetries: 1 },
+    );
+    await expect(desk.for("a").generate({ prompt: "Find them." })).rejects.toThrow("no such order");
+    expect((await desk.for("a").resume()).text).toBe("Done.");
+    expect(model.asked).toHaveLength(4);
+    expect(found).toHaveLength(2);
   });
 
   it("gives calls ids of its own, and shows the model those of the provider", async () => {
@@ -99,7 +125,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
       },
     ]) {
       const storage = new InMemoryPersistenceStorageProvider();
-      const { desk } = refundDesk(sdk, [twoOrders[0]!, text("Done.")], storage);
+      const { desk } = refundDesk(sdk, [twoOrders[0]!, text("Done.")], { storage });
       const stream = await desk.for("a").stream({ prompt: "Find them.", ...callbacks });
       await stream.consumeStream();
       kinds.push((await entriesOf(storage)).map(({ records }) => records.map(({ kind }) => kind)));
