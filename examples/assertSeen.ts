@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 
 const commandLine = fileURLToPath(new URL("../dist/cli/bin.js", import.meta.url));
 
-/** Runs the command that an example says at its end, and asserts that it shows checkpoints. */
-export function assertSeen(said: string): void {
+/** Runs the command that an example says at its end, and asserts what it shows. Default: checkpoints. */
+export function assertSeen(said: string, shown: RegExp = /CHECKPOINT[^]*● +1-1/): void {
   const [, args] = /^See what it did: npx agent-persistence (.*)$/m.exec(said) ?? [];
   assert.notEqual(args, undefined, said);
   const credentials = { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" };
@@ -13,5 +13,5 @@ export function assertSeen(said: string): void {
   const command = `"${process.execPath}" "${commandLine}" ${args}`;
   const { status, stdout, stderr } = spawnSync(command, { shell: true, encoding: "utf8", env });
   assert.equal(status, 0, `${command}\n${stdout}${stderr}`);
-  assert.match(stdout, /CHECKPOINT[^]*● +1-1/);
+  assert.match(stdout, shown);
 }

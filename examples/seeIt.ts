@@ -16,3 +16,8 @@ export function addressOf(storage: string, directory: string): string {
 export function seeIt(agentId: string, address: string): string {
   return `See what it did: npx agent-persistence tree ${agentId} --storage ${address}`;
 }
+
+/** The line that says which command shows the records of a thread of LangGraph: those for trees and timelines know agents only. */
+export function seeThread(threadId: string, address: string): string {
+  return `See what it did: npx agent-persistence log thread:${threadId} --storage ${address}`;
+}

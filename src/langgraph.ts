@@ -2,5 +2,12 @@ export { PersistenceSaver } from "./integrations/langgraph/PersistenceSaver.ts";
 export type { ThreadSource } from "./integrations/langgraph/PersistenceSaver.ts";
 export type { PersistenceSaverOptions, ThreadPruneOptions } from "./integrations/langgraph/saver/saverOptions.ts";
 export type { ThreadSummary } from "./integrations/langgraph/saver/StoredThreads.ts";
+export { durableTools } from "./integrations/langgraph/durableTools.ts";
+export type {
+  GraphToolSettings,
+  GraphToolsSettings,
+  LangChainTool,
+} from "./integrations/langgraph/tools/GraphToolSettings.ts";
 export { GraphSerializer } from "./integrations/langgraph/values/GraphSerializer.ts";
 export { ThreadChangedError } from "./errors/thread/ThreadChangedError.ts";
+export { ToolOutsideThreadError } from "./errors/thread/ToolOutsideThreadError.ts";

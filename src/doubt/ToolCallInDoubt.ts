@@ -2,6 +2,8 @@ import type { ToolEffect } from "../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { customSchema } from "../internal/options/optionSchemas.ts";
+import type { z } from "zod";
 
 /** A tool call that began and whose end is not recorded: it may have had its effect. */
 export interface ToolCallInDoubt {
@@ -30,6 +32,12 @@ export type OnToolCallInDoubt =
   | "ask"
   | "retry"
   | ((call: ToolCallInDoubt) => ToolCallSettlement | PromiseLike<ToolCallSettlement>);
+
+/** The schema of {@link OnToolCallInDoubt}. */
+export const onToolCallInDoubtSchema: z.ZodType<OnToolCallInDoubt> = customSchema(
+  '"ask", "retry" or a function',
+  (value) => value === "ask" || value === "retry" || typeof value === "function",
+);
 
 /**
  * How a tool call in doubt is resolved. `"retry"`: it is made again under its id. `{ output }`: it had its effect and

@@ -1,5 +1,6 @@
 import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { AnyTool, ToolProbeAnswer } from "../agent/tool/Tool.ts";
 import { ToolCallInDoubtError } from "../errors/toolCall/ToolCallInDoubtError.ts";
 import {
@@ -16,6 +17,8 @@ export interface SettleOptions {
   readonly signal: AbortSignal;
   /** The code that declares the call repeatable. Default: that of a tool. */
   readonly declaration?: string;
+  /** The code that settles the call, up to the settlement. Default: that of an agent. */
+  readonly settling?: string;
 }
 
 /** What was decided, and by what. `not-done`: the call certainly had no effect. */
@@ -26,12 +29,13 @@ export interface Settled {
 
 /** Asks the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError when a person has to decide. */
 export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
-  const { choice, signal, declaration } = options;
+  const { choice, signal, declaration, settling } = options;
   const { answer, ...thrown } = await probe(call, options);
   if (answer === "not-done") return { settlement: "not-done", by: "probe" };
   if (answer !== "unknown")
     return { settlement: { output: answer === "done" ? undefined : answer.output }, by: "probe" };
-  if (choice === "ask") throw new ToolCallInDoubtError({ ...call, ...(declaration && { declaration }) }, thrown);
+  if (choice === "ask")
+    throw new ToolCallInDoubtError({ ...call, ...withoutUndefined({ declaration, settling }) }, thrown);
   const given = choice === "retry" ? choice : await choice(call);
   signal.throwIfAborted();
   return { settlement: checkSettlement(given, call.toolCallId), by: "handler" };

@@ -100,6 +100,7 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/langgraph/write"],
   ["integrations/langgraph/read"],
   ["integrations/langgraph/saver"],
+  ["integrations/langgraph/tools"],
   ["integrations/langgraph"],
   ["integrations/otel"],
   ["cli/terminal", "cli/failure"],

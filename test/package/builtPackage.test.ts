@@ -10,6 +10,7 @@ import { publicNames } from "./publicNames.ts";
 const contract = [
   "usage",
   "usageAiSdk",
+  "usageLangGraph",
   "usageOpenAIAgents",
   "usagePeople",
   "usagePeopleLines",

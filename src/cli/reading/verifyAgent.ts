@@ -1,5 +1,6 @@
 import type { AgentInspector, ListedAgent, Problem } from "../../inspect.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { isRestating } from "../../checkpoint/format/ShapeRecord.ts";
 import { addAllBlobs, blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
@@ -59,18 +60,26 @@ async function addNeeded(log: RecordLog, agentId: string, blobs: Map<string, num
   }
 }
 
-/** Threads and sessions keep their values in lists of items. What is before a restatement does not count. */
+/** Threads and sessions keep their values in lists of items, threads also in calls of tools. What is before a restatement does not count. */
 async function addNeededByItems(log: RecordLog, id: string, blobs: Map<string, number>): Promise<void> {
   for await (const { records } of log.read(id)) {
     for (const record of records) {
       if (isRestating(record)) blobs.clear();
-      for (const [reference, bytes] of itemsIn(record).flatMap(blobCellsOf)) blobs.set(reference, bytes);
+      for (const [reference, bytes] of valuesIn(record).flatMap(blobCellsOf)) blobs.set(reference, bytes);
     }
   }
 }
 
-function itemsIn({ items }: { readonly items?: unknown }): readonly StoredValue[] {
-  return Array.isArray(items) ? (items as readonly StoredValue[]) : [];
+function valuesIn(record: LogRecord): readonly StoredValue[] {
+  const { items = [], input, end } = record as ValuesOfShapes;
+  return [...items, input, end?.output, end?.command].filter((value) => value !== undefined);
+}
+
+/** Where records of threads and sessions have values. */
+interface ValuesOfShapes {
+  readonly items?: readonly StoredValue[];
+  readonly input?: StoredValue;
+  readonly end?: { readonly output?: StoredValue; readonly command?: StoredValue };
 }
 
 /** The records that a pruning writes anew; of any other record itself. */

@@ -18,18 +18,23 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   /** `cause` is what the tool's probe threw; absent when it did not throw. */
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
-      Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">>,
+      Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">> & {
+        /** The code that settles it, up to the settlement. Default: that of an agent. */
+        readonly settling?: string;
+      },
     options?: ErrorCause,
   ) {
     const { agentId, toolName, toolCallId, nodeId, reverts } = call;
     const declaration = call.declaration ?? `tool({ name: ${quoted(toolName)}, effect: "idempotent", … })`;
+    const settling =
+      call.settling ?? `persistence(agent).agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, `;
     const reverting = reverts === undefined ? "" : `, which reverts call ${reverts},`;
     super(
       `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" began and has no recorded outcome: it may have taken effect. ` +
         `Find out whether it did, settle the call, then resume: ` +
-        `persistence(agent).agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, { output } | { error } | "retry" | "unknown"). ` +
+        `${settling}{ output } | { error } | "retry" | "unknown"). ` +
         `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. ` +
-        `To decide automatically, use the option onToolCallInDoubt of Persistence or a probe of the tool.`,
+        `To decide automatically, use the option onToolCallInDoubt or a probe of the tool.`,
       options,
     );
     this.agentId = agentId;

@@ -9,6 +9,7 @@ import {
   type DeltaChannelHistory,
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
+import type { ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { traced } from "../../telemetry/traced.ts";
@@ -30,6 +31,11 @@ import {
 import { checkedThreadId, invalid, requiredThread, threadConfig } from "./saver/threadConfig.ts";
 import type { StoredPut } from "./thread/Checkpoints.ts";
 import type { ThreadState } from "./thread/ThreadState.ts";
+import { CallJournal } from "./tools/CallJournal.ts";
+import { keepJournal } from "./tools/callJournals.ts";
+import { letThrough } from "./tools/letThrough.ts";
+import { PutsInFlight } from "./tools/PutsInFlight.ts";
+import { RefusedTasks } from "./tools/RefusedTasks.ts";
 import { GraphSerializer } from "./values/GraphSerializer.ts";
 import { captureCheckpoint, captureWrites } from "./write/captureCheckpoint.ts";
 import { ValueCapture } from "./write/CapturedValue.ts";
@@ -58,21 +64,38 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   readonly #known: KnownItems | undefined;
   readonly #seen = new SeenCheckpoints();
   readonly #order = new WriteOrder();
+  readonly #puts = new PutsInFlight();
+  readonly #refused = new RefusedTasks();
+  readonly #calls: CallJournal;
 
   /** @throws InvalidInputError for options that are wrong; NotSupportedError for a storage without a log. */
   constructor(options: PersistenceSaverOptions) {
-    const { storage, serde = new GraphSerializer(), compare, telemetry } = checkedOptions(options);
+    const checked = checkedOptions(options);
+    const { storage, serde = new GraphSerializer(), compare, telemetry, onToolCallInDoubt = "ask" } = checked;
     super(serde);
     this.#threads = new StoredThreads(storage);
     this.#coder = coderOf(serde);
     this.#telemetry = telemetry;
     this.#known = compare === "deep" ? undefined : new KnownItems();
+    this.#calls = new CallJournal({
+      checkpointer: this,
+      storage,
+      threads: this.#threads,
+      coder: this.#coder,
+      puts: this.#puts,
+      seen: this.#seen,
+      refused: this.#refused,
+      onToolCallInDoubt,
+      telemetry,
+    });
+    keepJournal(this.#calls);
   }
 
   /** The checkpoint that the config names, or the one that was stored last; `undefined` when there is none. */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const { threadId, namespace = "", checkpointId } = threadConfig(config);
     if (threadId === undefined) return undefined;
+    this.#refused.read(threadId, namespace);
     const reader = await this.#reader(threadId);
     const put = this.#find(reader.thread, { namespace, id: checkpointId });
     return put && this.#tuple(reader, put);
@@ -118,11 +141,15 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const write = (): Promise<void> =>
       this.#write(capture, place, (thread) => {
         const { source } = captured;
+        this.#refused.assertNone(threadId, place);
         if (source === "loop" || source === "input") this.#seen.assertHead(threadId, thread.state, place);
         const written = checkpointRecords(thread.state, storeIn(thread), place, captured);
         return { written, stored: () => this.#seen.stored(threadId, thread.state, place.namespace, captured.id) };
       });
-    await traced(this.#telemetry, () => save, write);
+    await this.#puts.track(
+      threadId,
+      traced(this.#telemetry, () => save, write),
+    );
     return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: captured.id } };
   }
 
@@ -140,9 +167,11 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     const capture = new ValueCapture(threadId, this.#coder, this.#known);
     const captured = captureWrites(capture, writes, taskId);
     const task = { id: taskId, path: taskPath };
-    await this.#write(capture, place, (thread) => ({
-      written: writeRecords(thread.state, storeIn(thread), place, task, captured),
-    }));
+    const isOutcome = captured.some(({ index }) => index >= 0);
+    await this.#write(capture, place, (thread) => {
+      if (isOutcome) this.#refused.assertNone(threadId, place, taskId);
+      return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };
+    });
   }
 
   /** Deletes a thread. A graph that is still running on it can store nothing more. @throws AgentBusyError */
@@ -175,6 +204,16 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   async withThread<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
     await using _held = await this.#threads.hold(checkedThreadId(threadId));
     return await work();
+  }
+
+  /**
+   * Says how a call of a durable tool in doubt has ended; the next run of the graph goes on from there. Durable when it resolves.
+   *
+   * @param toolCallId as ToolCallInDoubtError has it.
+   * @throws ToolCallNotInDoubtError; InvalidInputError; NotSerializableError; AgentBusyError.
+   */
+  settleToolCall(threadId: string, toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
+    return this.#calls.settle(checkedThreadId(threadId), toolCallId, settlement);
   }
 
   /**
@@ -247,16 +286,21 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     place: CheckpointPlace,
     make: (thread: OwnedThread) => { readonly written: WrittenRecords; readonly stored?: () => void },
   ): Promise<void> {
-    await this.#order.write(capture.thread, capture.settled, () =>
-      this.#threads.use(capture.thread, async (thread) => {
-        this.#seen.assertThere(thread.id, thread.state, place);
-        const { written, stored } = make(thread);
-        if (written.records.length > 0) thread.append(written.records);
-        if (this.#known) written.writer.remember(thread.id, this.#known);
-        stored?.();
-        await thread.durable();
-      }),
-    );
+    const write = async (thread: OwnedThread): Promise<void> => {
+      this.#seen.assertThere(thread.id, thread.state, place);
+      const { written, stored } = make(thread);
+      if (written.records.length > 0) thread.append(written.records);
+      if (this.#known) written.writer.remember(thread.id, this.#known);
+      stored?.();
+      await thread.durable();
+    };
+    try {
+      await this.#order.write(capture.thread, capture.settled, () => this.#threads.use(capture.thread, write));
+    } catch (error) {
+      // A graph within a tool fails with it, and the tool has not.
+      letThrough(error);
+      throw error;
+    }
   }
 
   /** All or nothing: what is appended in one turn is one append. */

@@ -11,7 +11,7 @@ import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
-import type { OnToolCallInDoubt } from "../../doubt/ToolCallInDoubt.ts";
+import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
@@ -175,10 +175,7 @@ export const persistenceConfigSchema: z.ZodType = strictOptions({
     (value) => value instanceof RollbackToolRegistry,
   ).optional(),
   participants: z.array(participant).optional(),
-  onToolCallInDoubt: customSchema(
-    '"ask", "retry" or a function',
-    (value) => value === "ask" || value === "retry" || typeof value === "function",
-  ).optional(),
+  onToolCallInDoubt: onToolCallInDoubtSchema.optional(),
   inverseRetry: inverseRetrySchema.optional(),
   abortGraceMs: numberFrom(0).optional(),
   onEvent: functionSchema().optional(),

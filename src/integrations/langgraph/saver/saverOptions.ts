@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
+import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../../doubt/ToolCallInDoubt.ts";
 import { NotSupportedError } from "../../../errors/storage/NotSupportedError.ts";
 import { checkSchema } from "../../../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
@@ -23,7 +24,12 @@ export interface PersistenceSaverOptions {
    * whole content. `fields` misses a change deeper within an object that the graph made in place. Default: `fields`.
    */
   readonly compare?: "fields" | "deep" | undefined;
-  /** Shows what is saved and pruned, such as `openTelemetry()` of `agent-persistence/otel`. Default: nothing is shown. */
+  /**
+   * Decides about calls of durable tools that began and whose end is not recorded, unless their effect or their probe does. Default
+   * `"ask"`: the graph rejects with ToolCallInDoubtError, until `settleToolCall` is called.
+   */
+  readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
+  /** Shows what is saved, called and pruned, such as `openTelemetry()` of `agent-persistence/otel`. Default: nothing is shown. */
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -37,6 +43,7 @@ const schema = strictOptions({
   storage: providerSchema,
   serde: objectWithMethods<SerializerProtocol>("dumpsTyped", "loadsTyped").optional(),
   compare: z.enum(["fields", "deep"]).optional(),
+  onToolCallInDoubt: onToolCallInDoubtSchema.optional(),
   telemetry: telemetrySchema.optional(),
 });
 

@@ -1,4 +1,5 @@
 import type { Fields } from "./fieldsChange.ts";
+import type { CallRecord } from "./GraphRecord.ts";
 import type { GraphValue } from "./GraphValue.ts";
 
 /** What a checkpoint has besides the values of its channels. */
@@ -61,4 +62,6 @@ export interface StoredCheckpoints {
   readonly puts: ReadonlyMap<number, StoredPut>;
   /** By their names; the root graph has the name `""`. */
   readonly namespaces: ReadonlyMap<string, Namespace>;
+  /** The calls of durable tools. */
+  readonly calls: { restated(): Iterable<CallRecord> };
 }

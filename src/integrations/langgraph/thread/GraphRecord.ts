@@ -93,4 +93,70 @@ export interface ForgetRecord {
   readonly hide: readonly (readonly [put: number, channels: readonly string[]])[];
 }
 
-export type GraphRecord = ItemsRecord | PutRecord | WritesRecord | ForgetRecord;
+/** A call of a durable tool, made by a task. It takes the place of one that was recorded for the same place of the task. */
+export interface CallRecord {
+  readonly kind: "call";
+  /** The library's id of the call. */
+  readonly call: string;
+  /** The put that the task follows. */
+  readonly of: number;
+  readonly task: string;
+  /** The place of the call in its task. */
+  readonly at: string;
+  readonly tool: string;
+  readonly effect: string;
+  readonly node: string;
+  /** Of the input. */
+  readonly digest: string;
+  /** As the caller wrote it. */
+  readonly input: StoredValue;
+  /** How it ended. Absent: it begins, and may have its effect from now on. */
+  readonly end?: CallEnd;
+}
+
+/** The end of a call that began. The last one counts. */
+export interface CallEndRecord {
+  readonly kind: "call_end";
+  readonly call: string;
+  readonly end: CallEnd;
+}
+
+/** How a call ended. With none of `output`, `command`, `error`, `unknown` and `lost`, it is to be made again. */
+export interface CallEnd {
+  readonly output?: StoredValue;
+  /** A `Command` of LangGraph that it returned. */
+  readonly command?: StoredValue;
+  /** It failed, with this message. */
+  readonly error?: string;
+  readonly unknown?: true;
+  /** It had its effect, and returned what cannot be stored. */
+  readonly lost?: { readonly path: string; readonly reason: string };
+  /** What said so, where its own end was not recorded. */
+  readonly settled?: "probe" | "handler" | "outside";
+}
+
+export type GraphRecord = ItemsRecord | PutRecord | WritesRecord | ForgetRecord | CallRecord | CallEndRecord;
+
+/** The values that stand in a record itself. */
+export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
+  if (record.kind === "items") return record.items;
+  if (record.kind !== "call" && record.kind !== "call_end") return [];
+  const { output, command } = record.end ?? {};
+  const values = record.kind === "call" ? [record.input, output, command] : [output, command];
+  return values.filter((value) => value !== undefined);
+}
+
+/** The record with others in place of its {@link valuesOfRecord}. */
+export function withValues(record: GraphRecord, values: readonly StoredValue[]): GraphRecord {
+  if (record.kind === "items") return { ...record, items: values };
+  if (record.kind === "call") {
+    const [input = null, returned = null] = values;
+    return { ...record, input, ...(record.end && { end: returning(record.end, returned) }) };
+  }
+  return record.kind === "call_end" ? { ...record, end: returning(record.end, values[0] ?? null) } : record;
+}
+
+function returning(end: CallEnd, value: StoredValue): CallEnd {
+  if (end.command !== undefined) return { ...end, command: value };
+  return end.output === undefined ? end : { ...end, output: value };
+}

@@ -6,6 +6,7 @@ import type { ForgetRecord, GraphRecord, ItemsRecord, PutRecord, WritesRecord } 
 import type { GraphValue } from "./GraphValue.ts";
 import type { Item } from "./Item.ts";
 import { restated } from "./restated.ts";
+import { ThreadCalls } from "./ThreadCalls.ts";
 import { usedItems } from "./usedItems.ts";
 import { writesBefore } from "./writesOf.ts";
 
@@ -14,6 +15,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
   readonly items = new Map<number, Item>();
   readonly puts = new Map<number, StoredPut>();
   readonly namespaces = new Map<string, Namespace>();
+  readonly calls = new ThreadCalls();
   nextItem = 0;
   nextPut = 0;
   #order = 0;
@@ -23,7 +25,9 @@ export class ThreadState implements ShapeState<GraphRecord> {
     if (record.kind === "items") this.#addItems(record);
     else if (record.kind === "put") this.#addPut(record);
     else if (record.kind === "writes") this.#addWrites(record);
-    else this.#forget(record);
+    else if (record.kind === "forget") this.#forget(record);
+    else if (record.kind === "call") this.calls.begin(record, this.#known(record.of).entry);
+    else this.calls.end(record);
   }
 
   entry(namespace: string, id: string): CheckpointEntry | undefined {
@@ -110,6 +114,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     const entry = this.#writtenEntry(of, ns ?? "");
     for (const [at, [channel, value, index = at]] of w.entries())
       entry.writes.push({ order, task, path, index, channel, value: changedValue(undefined, value, this.find) });
+    this.calls.written(task, w);
   }
 
   #writtenEntry(of: number | string, ns: string): CheckpointEntry {
@@ -124,6 +129,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
     for (const [number, channels] of hide) this.#hide(this.#known(number), new Set(channels));
     for (const put of this.puts.values()) if (put.parent && !this.puts.has(put.parent.number)) put.parent = undefined;
     for (const namespace of this.namespaces.values()) namespace.last = this.#lastIn(namespace);
+    this.calls.keep(({ put }) => put !== undefined && !put.hidden && this.puts.has(put.number));
     this.#dropUnusedItems();
   }
 

@@ -19,6 +19,7 @@ export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
     yield restatedPut(each, state.puts, last.get(each.entry.namespace));
     last.set(each.entry.namespace, each);
   }
+  yield* state.calls.restated();
 }
 
 function* itemRecords(items: readonly Item[]): Generator<ItemsRecord> {

@@ -11,11 +11,17 @@ import {
   whole,
 } from "../../../checkpoint/format/fieldTests.ts";
 import type { LogShape } from "../../../journal/shape/LogShape.ts";
-import type { GraphRecord } from "./GraphRecord.ts";
+import { type GraphRecord, valuesOfRecord } from "./GraphRecord.ts";
 import { ThreadState } from "./ThreadState.ts";
 
 const change = optional(like({ s: optional(object), d: optional(listOf(text)) }));
 const item = either(count, inline);
+const end = like({
+  error: optional(text),
+  unknown: optional((unknown) => unknown === true),
+  lost: optional(like({ path: text, reason: text })),
+  settled: optional(text),
+});
 const segment = either(item, pair, like({ r: pair }));
 const entry: FieldTest = (value) => isTuple(value, text, item);
 
@@ -52,8 +58,20 @@ export const threadShape: LogShape<GraphRecord, ThreadState> = {
       drop: listOf(count),
       hide: listOf((hidden) => isTuple(hidden, count, listOf(text))),
     },
+    call: {
+      call: text,
+      of: count,
+      task: text,
+      at: text,
+      tool: text,
+      effect: text,
+      node: text,
+      digest: text,
+      end: optional(end),
+    },
+    call_end: { call: text, end },
   },
-  values: (record) => (record.kind === "items" ? record.items : []),
+  values: valuesOfRecord,
   begin: () => new ThreadState(),
 };
 

@@ -1,0 +1,81 @@
+import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { kindOf } from "../../internal/options/optionSchemas.ts";
+import { hostedTool } from "../hosted/HostedTool.ts";
+import type { PersistenceSaver } from "./PersistenceSaver.ts";
+import type { CallJournal } from "./tools/CallJournal.ts";
+import { journalOf } from "./tools/callJournals.ts";
+import { durableTool } from "./tools/durableTool.ts";
+import type { GraphTool } from "./tools/GraphTool.ts";
+import {
+  type GraphToolSettings,
+  graphToolSettingsSchema,
+  type GraphToolsSettings,
+  type LangChainTool,
+} from "./tools/GraphToolSettings.ts";
+
+/**
+ * Tools of LangChain whose calls are recorded in the thread of the graph that calls them. A node that runs again, after a crash,
+ * an interrupt or a failure, gets what is recorded: nothing is called twice. Call them in nodes, or give them to a `ToolNode` or
+ * an agent of a graph that has this checkpointer. A tool gets an id of the call that is the same when the call is made again, as
+ * `config.configurable.idempotency_key`.
+ *
+ * @param settings what a crash has to know of the tools, by name. A tool without an effect of its own is `irreversible`.
+ * @returns the tools, in their order.
+ * @throws InvalidInputError, DuplicateNameError; UnknownToolError for settings of a tool that is not given.
+ */
+export function durableTools<const Tools extends readonly LangChainTool[]>(
+  checkpointer: PersistenceSaver,
+  tools: Tools,
+  settings: GraphToolsSettings<NoInfer<Tools>> = {} as GraphToolsSettings<Tools>,
+): { -readonly [At in keyof Tools]: Tools[At] } {
+  const journal = journalOf(checkpointer);
+  if (!journal) throw wrong("checkpointer", "a PersistenceSaver", checkpointer);
+  if (!Array.isArray(tools)) throw wrong("tools", "a list of tools", tools);
+  const given = checkedSettings(tools as readonly unknown[], settings);
+  return tools.map((tool) => wrapped(tool, journal, given[tool.name])) as { -readonly [At in keyof Tools]: Tools[At] };
+}
+
+const durable = new WeakSet<object>();
+
+function wrapped(tool: unknown, journal: CallJournal, settings: GraphToolSettings<unknown> = {}): object {
+  const made = durableTool(tool as GraphTool, journal, settings);
+  durable.add(made);
+  return made;
+}
+
+function checkedSettings(
+  tools: readonly unknown[],
+  settings: object,
+): Readonly<Record<string, GraphToolSettings<unknown> | undefined>> {
+  const names = new Set<string>();
+  for (const [at, tool] of tools.entries()) {
+    const { name } = checkedTool(tool, at);
+    if (names.has(name)) throw new DuplicateNameError("duplicate_tool", name);
+    names.add(name);
+  }
+  if (typeof settings !== "object" || settings === null) throw wrong("settings", "settings by tool", settings);
+  for (const [name, own] of Object.entries(settings)) {
+    if (!names.has(name)) throw new UnknownToolError(name, [...names]);
+    if (own !== undefined) checkSchema(graphToolSettingsSchema, own, `settings of tool "${name}"`);
+  }
+  return settings as Readonly<Record<string, GraphToolSettings<unknown> | undefined>>;
+}
+
+/** @throws InvalidInputError */
+function checkedTool(tool: unknown, at: number): GraphTool {
+  const { _call, call, name } = Object(tool) as Partial<GraphTool>;
+  if (typeof _call !== "function" || typeof call !== "function" || typeof name !== "string")
+    throw wrong(`tools[${at}]`, "a tool of LangChain, such as tool(…) makes", tool);
+  if (durable.has(tool as object)) throw wrong(`tools[${at}]`, "a tool that is not durable yet", tool);
+  hostedTool(name);
+  return tool as GraphTool;
+}
+
+function wrong(path: string, expected: string, found: unknown): InvalidInputError {
+  return new InvalidInputError("arguments of durableTools", [
+    { path, expected: `expected ${expected}, received ${kindOf(found)}` },
+  ]);
+}

@@ -1,0 +1,63 @@
+import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
+import type { CheckpointEntry } from "./Checkpoints.ts";
+import type { CallEnd, CallEndRecord, CallRecord, WriteEntry } from "./GraphRecord.ts";
+
+/** A call of a durable tool. */
+export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
+  /** The checkpoint that its task follows. */
+  readonly entry: CheckpointEntry;
+  /** `undefined`: it began, and its end is not known. */
+  readonly end: CallEnd | undefined;
+}
+
+/** The calls of tasks that may run again. What a task did is no longer needed once its writes are stored. */
+export class ThreadCalls {
+  /** By task, then by place. */
+  readonly #tasks = new Map<string, Map<string, StoredCall>>();
+
+  at(task: string, place: string): StoredCall | undefined {
+    return this.#tasks.get(task)?.get(place);
+  }
+
+  get(id: string): StoredCall | undefined {
+    return this.all().find(({ call }) => call === id);
+  }
+
+  all(): readonly StoredCall[] {
+    return [...this.#tasks.values()].flatMap((calls) => [...calls.values()]);
+  }
+
+  begin({ kind: _kind, of: _of, end, ...facts }: CallRecord, entry: CheckpointEntry): void {
+    const calls = this.#tasks.get(facts.task) ?? new Map<string, StoredCall>();
+    calls.set(facts.at, { ...facts, entry, end });
+    this.#tasks.set(facts.task, calls);
+  }
+
+  /** Its task may have ended without it. */
+  end({ call: id, end }: CallEndRecord): void {
+    const call = this.get(id);
+    if (call) this.#tasks.get(call.task)?.set(call.at, { ...call, end });
+  }
+
+  /** Once a task has failed, what failed in it is made again with it. */
+  written(task: string, writes: readonly WriteEntry[]): void {
+    const calls = this.#tasks.get(task);
+    if (!calls) return;
+    if (writes.some(([channel]) => channel === ERROR)) {
+      for (const [at, call] of calls) if (call.end?.error !== undefined) calls.set(at, { ...call, end: {} });
+    } else if (writes.some(([channel]) => !Object.hasOwn(WRITES_IDX_MAP, channel))) this.#tasks.delete(task);
+  }
+
+  /** Forgets the calls of other checkpoints. */
+  keep(isKept: (entry: CheckpointEntry) => boolean): void {
+    for (const [task, calls] of this.#tasks) {
+      const [first] = calls.values();
+      if (!first || !isKept(first.entry)) this.#tasks.delete(task);
+    }
+  }
+
+  *restated(): Generator<CallRecord> {
+    for (const { entry, end, ...facts } of this.all())
+      if (entry.put) yield { kind: "call", ...facts, of: entry.put.number, ...(end && { end }) };
+  }
+}

@@ -1,0 +1,306 @@
+import { toolCallIdAt } from "../../../checkpoint/toolCallId.ts";
+import { valueDigest } from "../../../checkpoint/values/valueDigest.ts";
+import { askWhatHappened } from "../../../doubt/askWhatHappened.ts";
+import {
+  checkSettlement,
+  type OnToolCallInDoubt,
+  type ToolCallInDoubt,
+  type ToolCallSettlement,
+} from "../../../doubt/ToolCallInDoubt.ts";
+import { quoted } from "../../../errors/quoted.ts";
+import { ReplayDivergedError } from "../../../errors/run/ReplayDivergedError.ts";
+import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
+import { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
+import { ToolCallNotInDoubtError } from "../../../errors/toolCall/ToolCallNotInDoubtError.ts";
+import { ToolOutcomeUnknownError } from "../../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { nextTurn } from "../../../internal/nextTurn.ts";
+import { reasonOf } from "../../../internal/reasonOf.ts";
+import type { LogStorage } from "../../../storage/LogStorage.ts";
+import { traced } from "../../../telemetry/traced.ts";
+import type { Telemetry } from "../../../telemetry/Telemetry.ts";
+import type { ToolEffect } from "../../../agent/tool/Tool.ts";
+import { hostedTool } from "../../hosted/HostedTool.ts";
+import type { OwnedThread, StoredThreads } from "../saver/StoredThreads.ts";
+import type { SeenCheckpoints } from "../saver/SeenCheckpoints.ts";
+import type { CallEnd, CallRecord } from "../thread/GraphRecord.ts";
+import type { StoredCall } from "../thread/ThreadCalls.ts";
+import type { Json } from "../values/Json.ts";
+import type { ValueCoder } from "../write/ValueCoder.ts";
+import { type CallDecision, decideCall, isInDoubt, isSameCall } from "./decideCall.ts";
+import type { GraphToolSettings } from "./GraphToolSettings.ts";
+import { isLetThrough, letThrough } from "./letThrough.ts";
+import type { PutsInFlight } from "./PutsInFlight.ts";
+import type { RefusedTasks } from "./RefusedTasks.ts";
+import { capturedOutput, endOf, recordedOutput } from "./storedOutput.ts";
+import type { CallPlace } from "./TaskAttempts.ts";
+import type { TaskPlace } from "./TaskPlace.ts";
+
+/** What a journal of calls is made of: the parts of a checkpointer. */
+export interface CallJournalOptions {
+  readonly checkpointer: object;
+  readonly storage: LogStorage;
+  readonly threads: StoredThreads;
+  readonly coder: ValueCoder;
+  readonly puts: PutsInFlight;
+  readonly seen: SeenCheckpoints;
+  readonly refused: RefusedTasks;
+  readonly onToolCallInDoubt: OnToolCallInDoubt;
+  readonly telemetry: Telemetry | undefined;
+}
+
+/** A call that a node makes. */
+export interface MadeCall {
+  readonly tool: string;
+  readonly effect: ToolEffect;
+  readonly probe: GraphToolSettings<unknown>["probe"];
+  readonly task: TaskPlace;
+  readonly place: CallPlace;
+  /** As it was written. */
+  readonly input: unknown;
+  /** What the schema made of it. */
+  readonly parsed: unknown;
+  readonly signal: AbortSignal | undefined;
+  readonly perform: (id: string) => Promise<unknown>;
+}
+
+/** How a call ended: with an output, or with what the tool threw. */
+export type CallOutcome = { readonly output: unknown } | { readonly thrown: unknown };
+
+interface Performance {
+  readonly thread: OwnedThread;
+  readonly made: MadeCall;
+  readonly facts: Omit<CallRecord, "kind" | "end" | "input">;
+  readonly input: Json;
+  readonly recorded: StoredCall | undefined;
+}
+
+/** Records the calls that nodes make in the log of their thread, and gives back those that are recorded. */
+export class CallJournal {
+  readonly #options: CallJournalOptions;
+  /** By id. A node may run again while a call of its last run goes on. */
+  readonly #running = new Map<string, Promise<CallOutcome>>();
+
+  constructor(options: CallJournalOptions) {
+    this.#options = options;
+  }
+
+  get checkpointer(): object {
+    return this.#options.checkpointer;
+  }
+
+  /** @throws what is no failure of the tool: it ends the run. */
+  async call(made: MadeCall): Promise<CallOutcome> {
+    const { threads, refused } = this.#options;
+    if (made.place.isFirst) refused.begin(made.task);
+    try {
+      return await threads.use(made.task.threadId, (thread) => this.#callIn(thread, made));
+    } catch (error) {
+      letThrough(error);
+      refused.add(made.task, error);
+      throw error;
+    }
+  }
+
+  /** Records how a call in doubt has ended. @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError */
+  async settle(threadId: string, id: string, given: ToolCallSettlement): Promise<void> {
+    const settlement = checkSettlement(given, id);
+    const { threads, coder } = this.#options;
+    const subject = `the settled output of call ${quoted(id)}`;
+    const captured =
+      typeof settlement === "object" && "output" in settlement
+        ? await capturedOutput(coder, settlement.output, subject)
+        : undefined;
+    if (captured?.kind === "lost") throw captured.error;
+    await threads.use(threadId, async (thread) => {
+      this.#assertInDoubt(thread, id);
+      const end = captured ? endOf(thread, captured, subject) : endWithoutOutput(settlement);
+      thread.append([{ kind: "call_end", call: id, end: { ...end, settled: "outside" } }]);
+      await thread.durable();
+    });
+  }
+
+  #assertInDoubt({ state: { calls }, id: threadId }: OwnedThread, id: string): void {
+    const inDoubt = calls.all().filter((call) => isInDoubt(call) && !this.#running.has(call.call));
+    if (inDoubt.some(({ call }) => call === id)) return;
+    const shown = inDoubt.map(({ call, tool }) => ({ toolCallId: call, toolName: tool }));
+    throw new ToolCallNotInDoubtError(threadId, id, calls.get(id) !== undefined, shown);
+  }
+
+  async #callIn(thread: OwnedThread, made: MadeCall): Promise<CallOutcome> {
+    const { coder, storage } = this.#options;
+    const { tool, effect, task, place } = made;
+    const input = await coder.encode(made.input, `the input of tool "${tool}"`);
+    const sha256 = await storage.sha256();
+    const digest = valueDigest(input, sha256);
+    const of = await this.#checkpointOf(thread, made);
+    const recorded = thread.state.calls.at(task.task, place.at);
+    const decision = decideCall(recorded, { tool, effect, digest, attempt: place.attempt.number });
+    const line = { agentId: thread.id, runId: task.task, lane: 0 };
+    const call = isSameCall(recorded, { tool, digest })
+      ? recorded.call
+      : toolCallIdAt(line, JSON.stringify([place.at, tool, digest]), sha256);
+    const running = this.#running.get(call);
+    if (running) return running;
+    const facts = { call, of, task: task.task, at: place.at, tool, effect, node: task.node, digest };
+    const outcome = this.#shown({ thread, made, facts, input, recorded }, decision);
+    this.#running.set(call, outcome);
+    try {
+      return await outcome;
+    } finally {
+      this.#running.delete(call);
+    }
+  }
+
+  /** The call as telemetry shows it. */
+  async #shown(performance: Performance, decision: CallDecision): Promise<CallOutcome> {
+    const { thread, made, facts } = performance;
+    const { call: toolCallId, tool: toolName, node: nodeId, effect } = facts;
+    const operation = { kind: "execute_tool", agentId: thread.id, nodeId, toolName, toolCallId, effect } as const;
+    let outcome: CallOutcome | undefined;
+    const shown = traced(
+      this.#options.telemetry,
+      () => operation,
+      async (span) => {
+        span.addContent(() => ({ input: made.input }));
+        if (decision === "replay") span.add({ replayed: true });
+        const ended = await this.#decided(performance, decision);
+        outcome = ended;
+        if ("output" in ended) span.addContent(() => ({ output: ended.output }));
+        else if (isBubbleUp(ended.thrown)) span.add({ status: "suspended" });
+        else throw ended.thrown;
+      },
+    );
+    await shown.catch((error: unknown) => {
+      if (!outcome) throw error;
+    });
+    return outcome as CallOutcome;
+  }
+
+  async #decided(performance: Performance, decision: CallDecision): Promise<CallOutcome> {
+    const { thread, facts, recorded } = performance;
+    if (decision === "diverged") throw diverged(performance);
+    if (decision === "ask") return this.#settled(performance);
+    if (decision === "replay") return this.#replayed(performance, recorded?.end ?? {});
+    if (decision === "perform" && facts.effect !== "none") {
+      thread.append([callRecord(performance)]);
+      await thread.durable();
+    }
+    return this.#performed(performance);
+  }
+
+  /** What is recorded of a task is found by its checkpoint: that has to be stored before. */
+  async #checkpointOf(thread: OwnedThread, { tool, task }: MadeCall): Promise<number> {
+    for (let isLate = false; ;) {
+      const put = thread.state.put(task.namespace, task.checkpointId);
+      if (put) return put.number;
+      const storing = this.#options.puts.of(thread.id);
+      if (!storing && isLate) {
+        this.#options.seen.assertThere(thread.id, thread.state, { namespace: task.namespace, id: task.checkpointId });
+        throw new ToolOutsideThreadError(tool, "checkpoint_not_stored");
+      }
+      isLate = !storing;
+      await (storing ?? nextTurn());
+    }
+  }
+
+  async #performed(performance: Performance): Promise<CallOutcome> {
+    const { thread, made, facts } = performance;
+    const { open } = made.place.attempt;
+    const subject = `the output of tool "${made.tool}"`;
+    open.add(facts.call);
+    let output: unknown;
+    try {
+      output = await made.perform(facts.call);
+    } catch (error) {
+      if (isLetThrough(error)) throw error;
+      const end = failureOf(error, made);
+      if (end) recordEnd(performance, end);
+      return { thrown: error };
+    } finally {
+      open.delete(facts.call);
+    }
+    const captured = await capturedOutput(this.#options.coder, output, subject);
+    recordEnd(performance, endOf(thread, captured, subject));
+    if (captured.kind === "lost") throw captured.error;
+    return { output };
+  }
+
+  async #replayed({ thread, facts }: Performance, end: CallEnd): Promise<CallOutcome> {
+    if (end.error !== undefined) return { thrown: new Error(end.error) };
+    if (end.unknown) return { thrown: new Error(new ToolOutcomeUnknownError(facts.tool, facts.call).reason) };
+    if (end.lost) throw new NotSerializableError(`the output of tool "${facts.tool}"`, end.lost.path, end.lost.reason);
+    return { output: await recordedOutput({ coder: this.#options.coder, thread }, end) };
+  }
+
+  async #settled(performance: Performance): Promise<CallOutcome> {
+    const { thread, made, facts } = performance;
+    const { probe, effect, signal = new AbortController().signal, parsed } = made;
+    const { tool } = hostedTool(facts.tool, probe && { probe: (_input, options) => probe(parsed, options) });
+    const doubt: ToolCallInDoubt = {
+      agentId: thread.id,
+      toolCallId: facts.call,
+      toolName: facts.tool,
+      nodeId: facts.node,
+      effect,
+      input: made.input,
+    };
+    const { settlement, by } = await askWhatHappened(doubt, {
+      tool,
+      choice: this.#options.onToolCallInDoubt,
+      signal,
+      declaration: `durableTools(checkpointer, tools, { ${quoted(facts.tool)}: { effect: "idempotent" } })`,
+      settling: `checkpointer.settleToolCall(${quoted(thread.id)}, ${quoted(facts.call)}, `,
+    });
+    if (settlement === "not-done" || settlement === "retry") return this.#performed(performance);
+    const subject = `the settled output of tool "${facts.tool}"`;
+    const captured =
+      typeof settlement === "object" && "output" in settlement
+        ? await capturedOutput(this.#options.coder, settlement.output, subject)
+        : undefined;
+    if (captured?.kind === "lost") throw captured.error;
+    const end = captured ? endOf(thread, captured, subject) : endWithoutOutput(settlement);
+    recordEnd(performance, { ...end, settled: by });
+    return this.#replayed(performance, end);
+  }
+}
+
+function diverged({ thread, made: { task, place }, facts }: Performance): ReplayDivergedError {
+  const before = thread.state.calls.at(task.task, place.at);
+  const found = before?.tool === facts.tool ? `${quoted(facts.tool)} with another input` : quoted(facts.tool);
+  return new ReplayDivergedError(
+    thread.id,
+    facts.node,
+    `a call of ${quoted(before?.tool ?? "")} (${before?.call ?? ""})`,
+    `a call of ${found}`,
+    before ? [{ toolCallId: before.call, toolName: before.tool, inDoubt: isInDoubt(before) }] : [],
+    "Or keep the effects and run the node anew: invoke the graph with the checkpoint_id of an earlier checkpoint.",
+  );
+}
+
+function callRecord({ thread, facts, input }: Performance): CallRecord {
+  return { kind: "call", ...facts, input: thread.value(input, `the input of tool "${facts.tool}"`) };
+}
+
+/** Not awaited: what depends on it comes later in the same log. A call without an effect is recorded as it ends. */
+function recordEnd(performance: Performance, end: CallEnd): void {
+  const { thread, facts } = performance;
+  if (facts.effect !== "none") thread.append([{ kind: "call_end", call: facts.call, end }]);
+  // The checkpoint may have been pruned since.
+  else if (thread.state.puts.has(facts.of)) thread.append([{ ...callRecord(performance), end }]);
+}
+
+/** `undefined`: it is not known whether the call had its effect. */
+function failureOf(error: unknown, { signal }: MadeCall): CallEnd | undefined {
+  if (isBubbleUp(error)) return {};
+  return signal?.aborted ? undefined : { error: reasonOf(error) };
+}
+
+/** What LangGraph throws to interrupt a node, or to leave a graph: no failure. */
+function isBubbleUp(error: unknown): boolean {
+  return (Object(error) as { readonly is_bubble_up?: unknown }).is_bubble_up === true;
+}
+
+function endWithoutOutput(settlement: ToolCallSettlement): CallEnd {
+  if (settlement === "unknown") return { unknown: true };
+  return typeof settlement === "object" && "error" in settlement ? { error: settlement.error } : {};
+}

@@ -1,0 +1,41 @@
+import type { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
+import type { ToolConfig } from "./GraphTool.ts";
+
+/** The task of a graph in which a tool is called. */
+export interface TaskPlace {
+  readonly threadId: string;
+  readonly task: string;
+  /** Of the graph that runs the task. */
+  readonly namespace: string;
+  /** The checkpoint that the task follows. */
+  readonly checkpointId: string;
+  readonly node: string;
+  /** What LangGraph keeps of the task in one run of the graph. */
+  readonly scratchpad: object;
+}
+
+/** Where a tool is called, by the config of LangGraph; or why nothing can be recorded there. */
+export function taskPlace(
+  { configurable = {}, metadata = {} }: ToolConfig,
+  checkpointer: object,
+): TaskPlace | ToolOutsideThreadError["where"] {
+  const task = configurable["__pregel_task_id"];
+  const scratchpad = configurable["__pregel_scratchpad"];
+  if (typeof task !== "string" || typeof scratchpad !== "object" || scratchpad === null) return "no_graph";
+  if (configurable["__pregel_checkpointer"] !== checkpointer) return "other_checkpointer";
+  const threadId = configurable["thread_id"];
+  const namespace = namespaceAbove(textOf(configurable["checkpoint_ns"]));
+  const checkpoints = Object(configurable["checkpoint_map"]) as Readonly<Record<string, unknown>>;
+  const checkpointId = checkpoints[namespace];
+  if (typeof threadId !== "string" || typeof checkpointId !== "string") return "checkpoint_not_stored";
+  return { threadId, task, namespace, checkpointId, node: textOf(metadata["langgraph_node"]), scratchpad };
+}
+
+/** The namespace of a task is that of its graph, with a part of its own. */
+function namespaceAbove(namespace: string): string {
+  return namespace.slice(0, Math.max(0, namespace.lastIndexOf("|")));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,58 @@
+import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
+import { reasonOf } from "../../../internal/reasonOf.ts";
+import type { OwnedThread } from "../saver/StoredThreads.ts";
+import type { CallEnd } from "../thread/GraphRecord.ts";
+import type { Json } from "../values/Json.ts";
+import type { ValueCoder } from "../write/ValueCoder.ts";
+
+/** An output in its stored form, or why it has none. */
+export type CapturedOutput =
+  | { readonly kind: "output" | "command"; readonly json: Json }
+  | { readonly kind: "lost"; readonly error: NotSerializableError };
+
+/** The output as it is now. */
+export async function capturedOutput(coder: ValueCoder, output: unknown, subject: string): Promise<CapturedOutput> {
+  try {
+    const command = commandFields(output);
+    const json = await coder.encode(command ?? output, subject);
+    return { kind: command ? "command" : "output", json };
+  } catch (error) {
+    const refusal =
+      error instanceof NotSerializableError
+        ? error
+        : new NotSerializableError(subject, "", `cannot be stored: ${reasonOf(error)}`);
+    return { kind: "lost", error: refusal };
+  }
+}
+
+/** The end of a call, for a record that is appended in the same turn of the event loop. */
+export function endOf(thread: OwnedThread, captured: CapturedOutput, subject: string): CallEnd {
+  if (captured.kind === "lost") {
+    const { path, reason } = captured.error;
+    return { lost: { path, reason } };
+  }
+  const value = thread.value(captured.json, subject);
+  return captured.kind === "command" ? { command: value } : { output: value };
+}
+
+/** What a recorded call has returned. @throws UnreadableValueError */
+export async function recordedOutput(
+  { coder, thread }: { readonly coder: ValueCoder; readonly thread: OwnedThread },
+  { output, command }: CallEnd,
+): Promise<unknown> {
+  const [json] = await thread.read([command ?? output ?? null]);
+  const value: unknown = await coder.decode(json as Json);
+  if (command === undefined) return value;
+  // LangGraph knows a command by its class. Nothing else of this package needs LangGraph itself.
+  const { Command } = await import("@langchain/langgraph");
+  return new Command(value as ConstructorParameters<typeof Command>[0]);
+}
+
+/** The fields of a `Command` of LangGraph; `undefined` for any other value. */
+function commandFields(value: unknown): object | undefined {
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) === Object.prototype)
+    return undefined;
+  const { lg_name: name, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
+  if (name !== "Command") return undefined;
+  return Object.fromEntries(Object.entries({ graph, update, resume, goto }).filter(([, part]) => part !== undefined));
+}

@@ -1,0 +1,194 @@
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import {
+  durableTools,
+  PersistenceSaver,
+  type GraphToolSettings,
+  type PersistenceSaverOptions,
+} from "agent-persistence/langgraph";
+import { expect, test } from "vitest";
+import { Bank, calling, graphOf, thread } from "./bank.ts";
+import { pictureOf } from "./pictureOf.ts";
+
+/** A storage of a process that was killed once the bank had charged 900. */
+async function killedAfterCharge(bank: Bank, settings: GraphToolSettings<{ cents: number }> = {}) {
+  const storage = new InMemoryPersistenceStorageProvider();
+  let picture = storage;
+  bank.afterwards = async () => {
+    picture = await pictureOf(storage, "order-7");
+  };
+  await charging(bank, storage, settings).graph.invoke({ said: "" }, thread);
+  bank.afterwards = () => {};
+  return picture;
+}
+
+function charging(
+  bank: Bank,
+  storage: InMemoryPersistenceStorageProvider,
+  settings: GraphToolSettings<{ cents: number }>,
+  options: Partial<PersistenceSaverOptions> = {},
+) {
+  const checkpointer = new PersistenceSaver({ ...options, storage });
+  const [charge] = durableTools(checkpointer, [bank.charge], { charge: settings });
+  return { checkpointer, graph: graphOf(checkpointer, async () => String(await charge.invoke({ cents: 900 }))) };
+}
+
+test("a call that was cut off is not made again, unless its tool says that it may be", async () => {
+  for (const effect of [undefined, "irreversible", "reversible"] as const) {
+    const bank = new Bank();
+    const storage = await killedAfterCharge(bank, { effect });
+    const { graph } = charging(bank, storage, { effect });
+    for (let time = 0; time < 2; time++)
+      await expect(graph.invoke(null, thread)).rejects.toMatchObject({
+        name: "ToolCallInDoubtError",
+        code: "tool_call_in_doubt",
+        agentId: "order-7",
+        toolName: "charge",
+        toolCallId: bank.keys[0],
+        nodeId: "work",
+        message: expect.stringContaining(`checkpointer.settleToolCall("order-7", "${bank.keys[0]}", `) as string,
+      });
+    expect(bank.charged).toEqual(["900"]);
+  }
+});
+
+test("a call that may be made again is made again under its id", async () => {
+  for (const effect of ["idempotent", "none"] as const) {
+    const bank = new Bank();
+    const storage = await killedAfterCharge(bank, { effect });
+    expect(await charging(bank, storage, { effect }).graph.invoke(null, thread)).toMatchObject({ said: "charged 900" });
+    expect(bank.charged).toEqual(["900", "900"]);
+    expect(new Set(bank.keys).size).toBe(1);
+  }
+});
+
+test("a probe of the tool finds out what became of a call, by its input and its id", async () => {
+  const answers = ["done", "not-done", { status: "done", output: "found" }] as const;
+  for (const answer of answers) {
+    const bank = new Bank();
+    const storage = await killedAfterCharge(bank);
+    const asked: unknown[] = [];
+    const { graph } = charging(bank, storage, {
+      probe: ({ cents }, { toolCallId }) => {
+        asked.push({ cents, toolCallId });
+        return answer;
+      },
+    });
+    const { said } = await graph.invoke(null, thread);
+    expect(asked).toEqual([{ cents: 900, toolCallId: bank.keys[0] }]);
+    expect(said).toBe(answer === "done" ? "undefined" : answer === "not-done" ? "charged 900" : "found");
+    expect(bank.charged.length).toBe(answer === "not-done" ? 2 : 1);
+    expect(new Set(bank.keys).size).toBe(1);
+  }
+});
+
+test("the option of the checkpointer decides where no probe does", async () => {
+  const bank = new Bank();
+  const storage = await killedAfterCharge(bank);
+  const decided = charging(
+    bank,
+    storage,
+    {},
+    { onToolCallInDoubt: ({ input }) => ({ output: JSON.stringify(input) }) },
+  );
+  expect(await decided.graph.invoke(null, thread)).toMatchObject({ said: '{"cents":900}' });
+  const other = new Bank();
+  const retried = charging(other, await killedAfterCharge(other), {}, { onToolCallInDoubt: "retry" });
+  expect(await retried.graph.invoke(null, thread)).toMatchObject({ said: "charged 900" });
+  expect([bank.charged, other.charged]).toEqual([["900"], ["900", "900"]]);
+});
+
+test("a person settles a call in doubt, and the next run goes on from there", async () => {
+  const settlements = [
+    [{ output: "charged, says the bank" }, "charged, says the bank"],
+    [{ error: "declined" }, "declined"],
+    ["unknown", "It is not known whether this call had its effect"],
+    ["retry", "charged 900"],
+  ] as const;
+  for (const [settlement, told] of settlements) {
+    const bank = new Bank();
+    const { checkpointer, graph } = charging(bank, await killedAfterCharge(bank), {});
+    await checkpointer.settleToolCall("order-7", bank.keys[0]!, settlement);
+    const said = await graph.invoke(null, thread).then(
+      (state) => state.said,
+      (error: Error) => error.message,
+    );
+    expect(said).toContain(told);
+    expect(bank.charged.length).toBe(settlement === "retry" ? 2 : 1);
+  }
+});
+
+test("only a call in doubt can be settled", async () => {
+  const bank = new Bank();
+  const { checkpointer, graph } = charging(bank, await killedAfterCharge(bank), {});
+  await expect(checkpointer.settleToolCall("order-7", "other", "retry")).rejects.toMatchObject({
+    code: "tool_call_not_in_doubt",
+    inDoubt: [{ toolCallId: bank.keys[0], toolName: "charge" }],
+  });
+  const wrong = checkpointer.settleToolCall("order-7", bank.keys[0]!, "yes" as never);
+  await expect(wrong).rejects.toMatchObject({ code: "invalid_input" });
+  const unstorable = checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: () => {} });
+  await expect(unstorable).rejects.toMatchObject({ code: "not_serializable" });
+  await checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: "done" });
+  await graph.invoke(null, thread);
+  const late = checkpointer.settleToolCall("order-7", bank.keys[0]!, "retry");
+  await expect(late).rejects.toMatchObject({ code: "tool_call_not_in_doubt", inDoubt: [] });
+});
+
+test("a ToolNode does not tell the model of a call in doubt, however it handles errors", async () => {
+  const bank = new Bank();
+  const storage = new InMemoryPersistenceStorageProvider();
+  let picture: InMemoryPersistenceStorageProvider | undefined;
+  const graphOn = (on: InMemoryPersistenceStorageProvider, handleToolErrors: boolean) => {
+    const checkpointer = new PersistenceSaver({ storage: on });
+    const told: unknown[] = [];
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("tools", new ToolNode(durableTools(checkpointer, [bank.charge]), { handleToolErrors }))
+      .addNode("model", ({ messages }) => {
+        told.push(...messages.slice(1));
+        return {};
+      })
+      .addEdge(START, "tools")
+      .addEdge("tools", "model")
+      .compile({ checkpointer });
+    return { graph, told };
+  };
+  bank.afterwards = async () => {
+    picture ??= await pictureOf(storage, "order-7");
+  };
+  await graphOn(storage, true).graph.invoke({ messages: [calling(["a", 900], ["b", 100])] }, thread);
+  for (const durability of ["sync", "async"] as const)
+    for (const handleToolErrors of [true, false]) {
+      const { graph, told } = graphOn(picture!, handleToolErrors);
+      const error: unknown = await graph.invoke(null, { ...thread, durability }).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "tool_call_in_doubt", name: "ToolCallInDoubtError" });
+      expect(told).toEqual([]);
+    }
+  expect(bank.charged).toEqual(["900", "100"]);
+});
+
+test("a node that catches the error of a call in doubt does not get its state stored", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = graphOf(checkpointer, () => charge.invoke({ cents: 900 }).catch(() => "never mind"));
+  await expect(graph.invoke(null, thread)).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+  expect(await checkpointer.getTuple(thread)).toMatchObject({ checkpoint: { channel_values: { said: "" } } });
+  await checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: "settled" });
+  expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
+});
+
+test("another call at the place of one that had an effect is refused", async () => {
+  const bank = new Bank();
+  const storage = await killedAfterCharge(bank);
+  const checkpointer = new PersistenceSaver({ storage });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = graphOf(checkpointer, async () => String(await charge.invoke({ cents: 901 })));
+  await expect(graph.invoke(null, thread)).rejects.toMatchObject({
+    code: "replay_diverged",
+    effects: [{ toolCallId: bank.keys[0], toolName: "charge", inDoubt: true }],
+    message: expect.stringContaining("invoke the graph with the checkpoint_id of an earlier checkpoint") as string,
+  });
+  expect(bank.charged).toEqual(["900"]);
+});

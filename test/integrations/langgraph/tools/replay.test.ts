@@ -1,0 +1,148 @@
+import { ToolMessage } from "@langchain/core/messages";
+import { Annotation, Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { durableTools, PersistenceSaver } from "agent-persistence/langgraph";
+import { expect, test } from "vitest";
+import { Bank, calling, graphOf, thread } from "./bank.ts";
+import { pictureOf } from "./pictureOf.ts";
+
+test("a node that was interrupted gets the results of its calls when it runs again", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = graphOf(checkpointer, async () => {
+    const charged = await charge.invoke({ cents: 900 });
+    return `${charged}, ${interrupt<string, string>("ok?")}, ${await charge.invoke({ cents: 100 })}`;
+  });
+  await graph.invoke({ said: "" }, thread);
+  expect(bank.charged).toEqual(["900"]);
+  expect(await graph.invoke(new Command({ resume: "yes" }), thread)).toMatchObject({
+    said: "charged 900, yes, charged 100",
+  });
+  expect(bank.charged).toEqual(["900", "100"]);
+  expect(new Set(bank.keys).size).toBe(2);
+});
+
+test("two equal calls of a node are two calls, and stay so", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = graphOf(checkpointer, async () => {
+    await Promise.all([charge.invoke({ cents: 900 }), charge.invoke({ cents: 900 })]);
+    return interrupt<string, string>("ok?");
+  });
+  await graph.invoke({ said: "" }, thread);
+  await graph.invoke(new Command({ resume: "yes" }), thread);
+  expect(bank.charged).toEqual(["900", "900"]);
+  expect(new Set(bank.keys).size).toBe(2);
+});
+
+test("a node of which a sibling failed is not called again, nor what it called", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  let tries = 0;
+  let charged: () => void = () => {};
+  const afterCharge = new Promise<void>((resolve) => (charged = resolve));
+  let failed: () => void = () => {};
+  const afterFailure = new Promise<void>((resolve) => (failed = resolve));
+  const graph = new StateGraph(Annotation.Root({ said: Annotation<string> }))
+    .addNode("charge", async () => {
+      const said = await charge.invoke({ cents: 900 });
+      charged();
+      await afterFailure;
+      return { said };
+    })
+    .addNode("fail", async () => {
+      await afterCharge;
+      failed();
+      if (tries++ === 0) throw new Error("down");
+      return {};
+    })
+    .addEdge(START, "charge")
+    .addEdge(START, "fail")
+    .compile({ checkpointer });
+  await expect(graph.invoke({ said: "" }, thread)).rejects.toThrow("down");
+  expect(await graph.invoke(null, thread)).toMatchObject({ said: "charged 900" });
+  expect(bank.charged).toEqual(["900"]);
+});
+
+test("a process that comes after one that was killed gets what that one recorded", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const bank = new Bank();
+  const pictures: InMemoryPersistenceStorageProvider[] = [];
+  const graphOn = (on: InMemoryPersistenceStorageProvider) => {
+    const checkpointer = new PersistenceSaver({ storage: on });
+    const [charge] = durableTools(checkpointer, [bank.charge], { charge: { effect: "idempotent" } });
+    return graphOf(checkpointer, async () => {
+      const first = await charge.invoke({ cents: 900 });
+      const second = charge.invoke({ cents: 100 });
+      await second;
+      if (pictures.length === 0) pictures.push(await pictureOf(on, "order-7", checkpointer));
+      return `${first}, ${await second}`;
+    });
+  };
+  await graphOn(storage).invoke({ said: "" }, thread);
+  expect(bank.charged).toEqual(["900", "100"]);
+  const said = await graphOn(pictures[0]!).invoke(null, thread);
+  expect(said).toMatchObject({ said: "charged 900, charged 100" });
+  expect(bank.charged).toEqual(["900", "100"]);
+});
+
+test("a ToolNode gets a message for each call, and of what is recorded the same", async () => {
+  const bank = new Bank();
+  const storage = new InMemoryPersistenceStorageProvider();
+  let picture: InMemoryPersistenceStorageProvider | undefined;
+  const graphOn = (on: InMemoryPersistenceStorageProvider) => {
+    const checkpointer = new PersistenceSaver({ storage: on });
+    const tools = new ToolNode(durableTools(checkpointer, [bank.charge]));
+    return new StateGraph(MessagesAnnotation)
+      .addNode("tools", async (state, config) => {
+        const messages: unknown = await tools.invoke(state, config);
+        picture ??= await pictureOf(on, "order-7", checkpointer);
+        return messages as typeof state;
+      })
+      .addEdge(START, "tools")
+      .compile({ checkpointer });
+  };
+  const first = await graphOn(storage).invoke({ messages: [calling(["a", 900], ["b", 900])] }, thread);
+  expect(first.messages.slice(1)).toMatchObject([
+    { tool_call_id: "a", content: "charged 900", name: "charge" },
+    { tool_call_id: "b", content: "charged 900", name: "charge" },
+  ]);
+  expect(first.messages.slice(1).every((message) => ToolMessage.isInstance(message))).toBe(true);
+  const { messages } = await graphOn(picture!).invoke(null, thread);
+  expect(messages.slice(1).map(({ content }) => content)).toEqual(["charged 900", "charged 900"]);
+  expect(bank.charged).toEqual(["900", "900"]);
+});
+
+test("the order in which calls with ids are made does not matter", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  let runs = 0;
+  const graph = graphOf(checkpointer, async () => {
+    const calls = calling(["a", 900], ["b", 100]).tool_calls ?? [];
+    const said = [];
+    for (const call of runs++ === 0 ? calls : calls.toReversed())
+      said.push((await charge.invoke({ ...call, type: "tool_call" })).text);
+    interrupt("ok?");
+    return said.join();
+  });
+  await graph.invoke({ said: "" }, thread);
+  const { said } = await graph.invoke(new Command({ resume: "yes" }), thread);
+  expect(said).toBe("charged 100,charged 900");
+  expect(bank.charged).toEqual(["900", "100"]);
+});
+
+test("what a node calls once it has ended well is forgotten, and later nodes call anew", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const graph = graphOf(checkpointer, async () => String(await charge.invoke({ cents: 900 })));
+  await graph.invoke({ said: "" }, thread);
+  await graph.invoke({ said: "" }, thread);
+  expect(bank.charged).toEqual(["900", "900"]);
+  expect(new Set(bank.keys).size).toBe(2);
+});
