@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { sharedEngines } from "../../storage/engines/engines.ts";
@@ -18,16 +18,16 @@ beforeAll(async () => {
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes that keep one log open", () => {
-  it.for(sharedEngines)(
-    "write in turns, as the one with nothing to do gives it back, $name",
-    async ({ place }, { signal }) => {
-      const shared = JSON.stringify(await place());
-      const processes = ["first", "second"].map((which) =>
-        execute(process.execPath, [program, shared, which], { signal }),
-      );
-      const printed = (await Promise.all(processes)).map(({ stdout }) => JSON.parse(stdout) as unknown);
-      const names = ["0", "1", "2", "3", "4", "5"];
-      expect(printed).toEqual([names, names]);
-    },
-  );
+  it.each(sharedEngines)("write in turns, as the one with nothing to do gives it back, $name", async ({ place }) => {
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
+    const { signal } = controller;
+    const shared = JSON.stringify(await place());
+    const processes = ["first", "second"].map((which) =>
+      execute(process.execPath, [program, shared, which], { signal }),
+    );
+    const printed = (await Promise.all(processes)).map(({ stdout }) => JSON.parse(stdout) as unknown);
+    const names = ["0", "1", "2", "3", "4", "5"];
+    expect(printed).toEqual([names, names]);
+  });
 });
