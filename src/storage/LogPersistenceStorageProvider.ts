@@ -1,9 +1,12 @@
 import type { z } from "zod";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "../checkpoint/data/checkpointCodec.ts";
-import { importCheckpoint } from "../checkpoint/data/importCheckpoint.ts";
+import { importCheckpoint, parentReferences } from "../checkpoint/data/importCheckpoint.ts";
 import { defaultInlineThresholdBytes } from "../checkpoint/format/BlobWriter.ts";
+import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
+import { emptyState } from "../checkpoint/state/AgentState.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { numberFrom, objectWithMethods, sha256Schema } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
@@ -17,6 +20,7 @@ import {
   type CheckpointFilter,
   type PersistenceStorageProvider,
 } from "./PersistenceStorageProvider.ts";
+import { readEntries, readEntriesAfter } from "./readEntries.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { defaultCompressThresholdBytes, putBlobs } from "./putBlobs.ts";
 
@@ -39,12 +43,20 @@ export const logProviderShape: Readonly<Record<keyof LogProviderOptions, z.ZodTy
 
 const optionsSchema = strictOptions(logProviderShape);
 
+interface KnownLog {
+  readonly agentId: string;
+  readonly index: LogProjection;
+  readonly end: ChainLink;
+}
+
 /** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */
 export class LogPersistenceStorageProvider implements PersistenceStorageProvider<CheckpointFilter> {
   readonly log: RecordLog;
   readonly inlineThresholdBytes: number;
   readonly compressThresholdBytes: number;
   readonly #sha256: Sha256 | undefined;
+  /** Of the agent that was saved to last. */
+  #known: KnownLog | undefined;
 
   constructor(log: RecordLog, options: LogProviderOptions = {}) {
     checkSchema(objectWithMethods<RecordLog>("open", "read", "list", "owner"), log, "log of a storage");
@@ -71,8 +83,9 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   }
 
   /**
-   * Adds a whole checkpoint from outside a run; it owns the agent for as long as that takes. Runs do not come this way:
-   * they write what is new.
+   * Adds a whole checkpoint from outside a run; it owns the agent for as long as that takes. It reads the log of the agent, the
+   * next time what was added since, and of large values those of the checkpoint's parent. Runs do not come this way: they
+   * write what is new.
    *
    * @throws AgentBusyError while the agent runs.
    * @throws AlreadyExistsError when the id is taken or the version is not above the last.
@@ -82,7 +95,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     const given = decodeCheckpoint(encodeCheckpoint(checkpoint));
     const owned = await this.log.open(agentId, processOwner());
     try {
-      const { index, blobs } = await AgentLog.read(this.log, agentId);
+      const index = await this.#indexOf(agentId);
+      const { blobs } = await AgentLog.ofIndex(this.log, agentId, index, parentReferences(given, index));
       const writer = new ValueWriter({ sha256: await this.sha256(), inlineThresholdBytes: this.inlineThresholdBytes });
       const records = importCheckpoint(given, index, blobs, writer);
       const uploads = writer.takeUploads(records);
@@ -106,5 +120,17 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     return point && filterCheckpoints([{ nodeId: point.record.node, version: point.version }], filter).length > 0
       ? whole.data(point)
       : undefined;
+  }
+
+  /** The whole log of an agent that this process owns, without its values. */
+  async #indexOf(agentId: string): Promise<LogProjection> {
+    const known = this.#known?.agentId === agentId ? this.#known : undefined;
+    // Nobody else may use it while it grows.
+    this.#known = undefined;
+    const added = known && (await readEntriesAfter(this.log, agentId, { ...known, state: emptyState, grows: true }));
+    const isWhole = added !== undefined && added.index === known?.index;
+    const { index, end } = isWhole ? added : await readEntries(this.log, agentId, {});
+    if (end) this.#known = { agentId, index, end };
+    return index;
   }
 }

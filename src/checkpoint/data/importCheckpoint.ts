@@ -12,6 +12,8 @@ import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { LanePlace } from "../records/lineRecords.ts";
 import { recoveryInfo } from "./checkpointData.ts";
 import { branchKey, linePath } from "./linePath.ts";
+import { stateReferences } from "../state/stateReferences.ts";
+import type { BlobCells } from "../values/BlobCell.ts";
 import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 import type { ValueWriter } from "../format/ValueWriter.ts";
 
@@ -29,6 +31,13 @@ export function importCheckpoint(
 ): AgentRecord[] {
   assertNew(data, index);
   return new CheckpointImport(data, index, blobs, writer).records();
+}
+
+/** The blobs that {@link importCheckpoint} needs. */
+export function parentReferences({ parentId }: AgentCheckpointData, index: LogProjection): BlobCells {
+  const parent = parentId === undefined ? undefined : index.byId(parentId);
+  const state = parent && foldTo(index, parent);
+  return state ? stateReferences(state) : new Map();
 }
 
 class CheckpointImport {

@@ -1,0 +1,95 @@
+import { InMemoryPersistenceStorageProvider, storageKey, strategy } from "agent-persistence";
+import { type BlobStore, LogPersistenceStorageProvider, processOwner, type RecordLog } from "agent-persistence/storage";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
+import { exampleCheckpoints } from "../../src/testing/provider/exampleCheckpoint.ts";
+import { durableAgent } from "../persistence/support/durableAgent.ts";
+import { recordsOf } from "../persistence/support/stored.ts";
+import { delegatingLog } from "../testing/delegatingLog.ts";
+
+test("a checkpoint that is saved from outside a run reads the large values of its parent, and no older ones", async () => {
+  const log = new MemoryRecordLog();
+  const reads: string[] = [];
+  const blobs: BlobStore = {
+    put: (...given) => log.blobs.put(...given),
+    delete: (...given) => log.blobs.delete(...given),
+    get: (...given) => {
+      reads.push(given[1]);
+      return log.blobs.get(...given);
+    },
+  };
+  const storage = new LogPersistenceStorageProvider(delegatingLog(log, { blobs }), { inlineThresholdBytes: 1_000 });
+  const saved = exampleCheckpoints("order-7", 6).map((checkpoint, at) => ({
+    ...checkpoint,
+    storage: { kept: "k".repeat(2_000), replaced: String(at).repeat(2_000) },
+  }));
+  const counts: number[] = [];
+  for (const checkpoint of saved) {
+    reads.length = 0;
+    await storage.saveCheckpoint("order-7", checkpoint);
+    counts.push(reads.length);
+  }
+  expect(counts).toEqual([0, 2, 2, 2, 2, 2]);
+  expect(await storage.getCheckpoints("order-7")).toEqual(
+    saved.map((each) => expect.objectContaining({ storage: each.storage })),
+  );
+});
+
+test("of a log to which checkpoints are saved from outside, each save reads what was added since the one before", async () => {
+  const log = new MemoryRecordLog();
+  let read = 0;
+  const storage = new LogPersistenceStorageProvider(
+    delegatingLog(log, {
+      async *read(...given: Parameters<RecordLog["read"]>) {
+        for await (const entry of log.read(...given)) {
+          read++;
+          yield entry;
+        }
+      },
+    }),
+  );
+  const other = new LogPersistenceStorageProvider(log);
+  const saved = exampleCheckpoints("order-7", 9);
+  const counts: number[] = [];
+  for (const [at, checkpoint] of saved.entries()) {
+    read = 0;
+    await (at === 5 ? other : storage).saveCheckpoint("order-7", checkpoint);
+    counts.push(read);
+  }
+  // The end of what is known, and what follows it.
+  expect(counts).toEqual([0, 1, 2, 2, 2, 0, 3, 2, 2]);
+  const [fifth, sixth] = [saved[4]!, saved[5]!];
+  for (const taken of [fifth, sixth])
+    await expect(storage.saveCheckpoint("order-7", { ...taken, version: 20 })).rejects.toMatchObject({
+      code: "checkpoint_exists",
+    });
+  expect((await other.getCheckpoints("order-7")).map(({ checkpointId }) => checkpointId)).toEqual(
+    saved.map(({ checkpointId }) => checkpointId),
+  );
+  await other.log.open("order-7", processOwner()).then((owned) => owned.drop());
+  await storage.saveCheckpoint("order-7", saved[0]!);
+  expect(await other.getCheckpoints("order-7")).toHaveLength(1);
+});
+
+test("ids before a snapshot that a run stored meanwhile stay taken", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const draft = storageKey("draft", z.string());
+  const writing = strategy<number, number>("writing", (graph) => {
+    const write = graph.node("write", (step: number, { storage: kept }) => {
+      kept.set(draft, String(step).repeat(9_000));
+      return step + 1;
+    });
+    graph.edge(graph.start, write);
+    graph.edge(write, write, { when: (step) => step % 10 > 0 });
+    graph.edge(write, graph.finish, { when: (step) => step % 10 === 0 });
+  });
+  const agent = durableAgent(writing, storage);
+  await agent.run(1);
+  const [first] = await storage.getCheckpoints("a");
+  const again = { ...first!, version: 100 };
+  await expect(storage.saveCheckpoint("a", again)).rejects.toMatchObject({ code: "checkpoint_exists" });
+  await agent.run(11);
+  expect(JSON.stringify(await recordsOf(storage))).toContain('"kind":"snapshot"');
+  await expect(storage.saveCheckpoint("a", again)).rejects.toMatchObject({ code: "checkpoint_exists" });
+});
