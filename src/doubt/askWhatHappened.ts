@@ -1,6 +1,7 @@
 import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
+import { declarationOfTool } from "../agent/tool/declaration.ts";
 import type { AnyTool, ToolProbeAnswer } from "../agent/tool/Tool.ts";
 import { ToolCallInDoubtError } from "../errors/toolCall/ToolCallInDoubtError.ts";
 import {
@@ -15,7 +16,7 @@ export interface SettleOptions {
   readonly tool: AnyTool | undefined;
   readonly choice: OnToolCallInDoubt;
   readonly signal: AbortSignal;
-  /** The code that declares the call repeatable. Default: that of a tool. */
+  /** The code that declares the call repeatable. Default: that of the tool. */
   readonly declaration?: string;
   /** The code that settles the call, up to the settlement. Default: that of an agent. */
   readonly settling?: string;
@@ -29,7 +30,7 @@ export interface Settled {
 
 /** Asks the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError when a person has to decide. */
 export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
-  const { choice, signal, declaration, settling } = options;
+  const { choice, signal, tool, declaration = declarationOfTool(tool), settling } = options;
   const { answer, ...thrown } = await probe(call, options);
   if (answer === "not-done") return { settlement: "not-done", by: "probe" };
   if (answer !== "unknown")

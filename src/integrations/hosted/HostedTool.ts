@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { withDeclaration } from "../../agent/tool/declaration.ts";
 import { type AnyTool, tool, type ToolEffect, type ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import { quoted } from "../../errors/quoted.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
@@ -63,5 +65,6 @@ export function hostedTool(name: string, settings: HostedToolSettings = {}): Hos
       throw new TypeError(`Tool "${name}" is called by the runtime that it belongs to.`);
     },
   });
-  return { tool: own, settings };
+  const code = `{ ${quoted(name)}: { effect: "idempotent" } } in the settings of the tools`;
+  return { tool: withDeclaration(own, code), settings };
 }

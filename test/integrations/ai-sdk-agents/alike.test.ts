@@ -139,7 +139,9 @@ const leavesCallsToTheClient: Define = (sdk, { model, tools }) =>
     tools: tools({ confirm: sdk.ai.tool({ inputSchema: order, outputSchema: z.boolean() }) }),
   });
 
-/** What version 7 decides itself; version 6 asks for no approval. */
+/** Version 6 does not know it, and asks for no approval. */
+const ofVersion7 = { toolApproval: { find: ({ id }: { id: string }) => (id === "7" ? "approved" : "denied") } };
+
 const decidesApprovals: Define = (sdk, { model, tools }) =>
   new sdk.ai.ToolLoopAgent({
     model: model(
@@ -149,7 +151,7 @@ const decidesApprovals: Define = (sdk, { model, tools }) =>
       ),
     ),
     tools: tools({ find: sdk.ai.tool({ inputSchema: order, execute: async ({ id }) => id }) }),
-    ...{ toolApproval: { find: ({ id }: { id: string }) => (id === "7" ? "approved" : "denied") } },
+    ...ofVersion7,
   });
 
 const asksAnAgent: Define = (sdk, { model, tools }) => {

@@ -121,13 +121,14 @@ describe("approvals that the AI SDK 7 decides itself", () => {
       },
     });
     const statuses = { "1": "approved", "2": "denied", "3": "user-approval" };
+    const ofVersion7 = { toolApproval: { find: ({ id }: { id: keyof typeof statuses }) => statuses[id] } };
     const desk = durableAgent(
       { storage: new InMemoryPersistenceStorageProvider() },
       (durable) =>
         new ToolLoopAgent({
           model: durable.model(model),
           tools: durable.tools({ find }),
-          ...{ toolApproval: { find: ({ id }: { id: keyof typeof statuses }) => statuses[id] } },
+          ...ofVersion7,
         }),
     );
     await desk.for("a").generate({ prompt: "Find them." });
