@@ -25,7 +25,7 @@ export function readingCommands(program: Command, lazily: Lazily): void {
     .description("show the records as they are stored, oldest first")
     .argument("<agent>")
     .option("--after <position>", "only records behind this position", count, 0)
-    .option("--limit <number>", "the most appends to show; 0: all", count, 0)
+    .option("--limit <number>", "the most records to show; 0: all", count, 0)
     .option("--kind <kind...>", "only records of these kinds")
     .option("-f, --follow", "go on with the records to come, until you stop it")
     .action(lazily(async () => (await import("./reading/log.ts")).log));

@@ -18,7 +18,7 @@ function agentCommands(program: Command, lazily: Lazily): void {
     .argument("<agent>")
     .argument("<checkpoint>")
     .option("--preview", "only show what would be taken back; needs no --agent")
-    .option("--leave", "leave what cannot be taken back, and go on")
+    .option("--leave", "go on where an inverse fails, and leave that effect")
     .action(lazily(async () => (await import("./writing/rollbackCommand.ts")).rollback));
   withAgent(writing(program.command("resume")), itsCode)
     .description("run an agent to its end, or until it waits")

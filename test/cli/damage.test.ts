@@ -1,8 +1,12 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { AIAgent, Persistence, persistence, tool } from "agent-persistence";
+import type { SalvageReport } from "agent-persistence/file";
+import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { Desk } from "./support/Desk.ts";
-import { itemsOf } from "./support/TestTerminal.ts";
+import { documentOf, itemsOf } from "./support/TestTerminal.ts";
 
 /** An agent of which no file says its id any more, as one whose folder may not be read. */
 async function deskWithUnreadable(): Promise<Desk> {
@@ -15,6 +19,29 @@ async function deskWithUnreadable(): Promise<Desk> {
   await mkdir(join(folder, name, "state.json"));
   return desk;
 }
+
+describe("a salvage", () => {
+  it("copies the large values that a pruning has restated, and names the last checkpoint", async () => {
+    await using desk = await Desk.open();
+    const turns = Array.from({ length: 6 }, (_turn, at) => ({
+      text: String(at).repeat(100_000),
+      toolCalls: [{ toolName: "wait", input: {} }],
+    }));
+    const wait = tool({ name: "wait", description: "Waits.", inputSchema: z.object({}), execute: () => "waited" });
+    const agent = new AIAgent({ promptExecutor: scriptedModel([...turns, "Done."]), llmModel: "none", tools: [wait] });
+    await agent
+      .install(Persistence, { storage: desk.storage, retention: { maxCheckpoints: 2 } })
+      .run("go", { agentId: "a" });
+    expect((await persistence(agent).prune({ agentId: "a" })).pruned.length).toBeLessThanOrEqual(1);
+    expect(itemsOf(await desk.command(["log", "a", "--json", "--kind", "pruned"]))).toMatchObject([{ records: [{}] }]);
+    const saved = documentOf<SalvageReport>(await desk.command(["salvage", "a", "--to", "saved", "--yes", "--json"]));
+    const { head } = documentOf<{ head: { checkpointId: string } }>(await desk.command(["show", "a", "--json"]));
+    expect(saved).toMatchObject({ lastCheckpointId: head.checkpointId, lostBlobs: [] });
+    const verified = itemsOf<{ blobs: number }>(await desk.command(["verify", "--json", "--storage", "file:saved"]));
+    expect(verified).toMatchObject([{ damage: [] }]);
+    expect(verified[0]?.blobs).toBeGreaterThan(5);
+  });
+});
 
 describe("agents that cannot be read", () => {
   it("are damaged, whatever id they are listed with, and may ask something", async () => {

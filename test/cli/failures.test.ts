@@ -71,12 +71,52 @@ describe("a command that asks first", () => {
     await desk.completes("order-1");
     const withDesk = ["--yes", "--agent", `${deskModule}#desk`];
     const rolled = await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
-    expect(rolled).toMatchObject({ code: 0, out: expect.stringMatching(/^Rolled back to 1-2: 1 calls taken back/) });
+    expect(rolled).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Rolled back to 1-2: 1 call taken back, 2 stay/),
+    });
     expect(rolled.err).toMatch(/Taken back, in this order\n.*book/s);
+    const again = await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
+    expect(again.out).toBe("Rolled back to 1-2: 0 calls taken back, 1 before, 2 stay, 0 failed.\n");
     await desk.completes("order-2");
     const pruned = await desk.command(["prune", ...withDesk]);
-    expect(pruned.err).toMatch(/order-2.*the whole agent.*are deleted, for good/s);
+    expect(pruned.err).toMatch(/order-2.*the whole agent.*1 agent will be deleted for good/s);
     expect(pruned.out.match(/order-2/g)).toHaveLength(1);
+  });
+
+  it.each([
+    ["answer", "--approve"],
+    ["answer", "--reject", "no"],
+    ["settle", "order-1", "--output", "1"],
+    ["settle", "order-1", "--retry"],
+    ["log", "order-1", "--kind", "bogus"],
+    ["export", "order-1", "--out", "-"],
+    ["list", "--storage", "file:///x/%zz"],
+    ["list", "--storage", "file://here"],
+  ])("decides nothing where it is not said of what, or how: %j", async (...args) => {
+    await using desk = await Desk.open();
+    await desk.crashes("order-1");
+    const asked = args.includes("log") || args.includes("list") || args.includes("export") ? args : [...args, "--yes"];
+    expect(await desk.command(asked)).toMatchObject({ code: 2, out: "" });
+  });
+
+  it("says with which command a person goes on", async () => {
+    await using desk = await Desk.open();
+    await desk.crashes("order-1");
+    const stuck = await desk.command(["resume", "order-1", "--yes", "--agent", `${deskModule}#desk`]);
+    expect(stuck).toMatchObject({ code: 1, err: expect.stringContaining("settle <agent> lists all calls in doubt") });
+    const why = (await desk.command(["list"])).out.split("\n")[1] ?? "";
+    expect(why.length).toBeLessThan(250);
+  });
+
+  it("writes a receipt only where nothing is", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.command(["export", "order-1", "-o", "copy"]);
+    const importing = ["import", "copy", "--as", "order-2", "--yes", "--receipt"];
+    expect(await desk.command([...importing, "copy"])).toMatchObject({ code: 2 });
+    expect(await desk.command([...importing, "nowhere/receipt"])).toMatchObject({ code: 3 });
+    expect(await desk.command(["show", "order-2"])).toMatchObject({ code: 3 });
   });
 
   it("takes the beginning of a checkpoint's id, or its name, in every option", async () => {

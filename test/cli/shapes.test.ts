@@ -33,6 +33,19 @@ describe("a storage with a thread and a session beside its agents", () => {
     ]);
   });
 
+  it("is known by the id that its program gave it", async () => {
+    await using desk = await deskOfThree();
+    expect((await desk.command(["show", "order-7"])).out).toMatch(/^id +thread:order-7\n/);
+    expect((await desk.command(["show", "talk"])).out).toMatch(/^id +session:talk\n/);
+  });
+
+  it("is salvaged with its large values", async () => {
+    await using desk = await deskOfThree();
+    expect(await desk.command(["salvage", "order-7", "--to", "saved", "--yes"])).toMatchObject({ code: 0 });
+    const there = ["--storage", "file:saved"];
+    expect(itemsOf(await desk.command(["verify", "--json", ...there]))).toMatchObject([{ blobs: 1, damage: [] }]);
+  });
+
   it("shows of what is no agent that it is there, what it is, and its records", async () => {
     await using desk = await deskOfThree();
     expect(await desk.command(["show", "thread:"])).toMatchObject({

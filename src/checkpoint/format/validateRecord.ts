@@ -196,6 +196,9 @@ const fieldsOf: ReadonlyMap<string, FieldList> = new Map(
   Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<FieldTest>(shape)]),
 );
 
+/** The kinds of records that logs of agents have. */
+export const recordKinds: readonly string[] = Object.keys(shapes);
+
 /** What the next entry may begin with: the least version of a checkpoint, and the least number of a lane. */
 export interface NextNumbers {
   readonly nextVersion: number;

@@ -65,7 +65,10 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
       if (!AgentPersistenceError.isInstance(error)) throw error;
     }
   }
-  throw new CommandFailure("usage", `The export "${exported}" of ${path} is not an agent with Persistence installed.`);
+  throw new CommandFailure(
+    "usage",
+    `The export "${exported}" of ${path} is not an agent with Persistence installed. Agents of other runtimes are run by your own code.`,
+  );
 }
 
 async function libraryOf(path: string): Promise<Library | undefined> {

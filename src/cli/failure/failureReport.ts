@@ -51,6 +51,13 @@ const reasons: ReadonlyMap<string, ExitReason> = new Map(
   Object.entries(codes).flatMap(([reason, each]) => each.map((code) => [code, reason as ExitReason] as const)),
 );
 
+/** Commands in place of the functions that messages name. */
+const hints: Readonly<Record<string, string>> = {
+  agent_copied: "On the command line: resume <agent> --take-over",
+  agent_moved: "On the command line: move finish <agent> <receipt>, or move cancel <agent>",
+  tool_call_in_doubt: "On the command line: settle <agent> lists all calls in doubt, and settle <agent> <call> decides",
+};
+
 /** How a command was called, and ended. */
 export interface CommandCircumstances {
   /** An answer for programs: the parser has said nothing yet. */
@@ -64,8 +71,15 @@ export function failureReport(error: unknown, { isForPrograms, isStopped }: Comm
   if (error instanceof CommanderError) return parserReport(error, isForPrograms);
   if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "It was stopped." };
   if (error instanceof CommandFailure) return { reason: error.reason, code: error.reason, message: error.message };
-  if (AgentPersistenceError.isInstance(error))
-    return { reason: reasons.get(error.code) ?? "failed", code: error.code, message: error.message };
+  if (AgentPersistenceError.isInstance(error)) {
+    const hint = hints[error.code];
+    const message = hint === undefined ? error.message : `${error.message}\n${hint}`;
+    return {
+      reason: reasons.get(error.code) ?? "failed",
+      code: error.code,
+      message: isForPrograms ? error.message : message,
+    };
+  }
   return { reason: "failed", code: "failed", message: error instanceof Error ? error.message : String(error) };
 }
 

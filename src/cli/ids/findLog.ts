@@ -6,6 +6,9 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { shortened } from "./shortened.ts";
 
+/** What the ids of logs begin with that are no agents: those who wrote them know the rest. */
+const shapes = ["thread", "session"];
+
 /** Throws when a log is not one that is meant, as its first entry shows. */
 export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
@@ -20,7 +23,9 @@ export async function findLog(
   check: CheckLog = () => {},
 ): Promise<string> {
   assertAgentId(given);
-  if (!offersLog(storage) || (await isThere(storage.log, given, check))) return given;
+  if (!offersLog(storage)) return given;
+  for (const id of [given, ...shapes.map((shape) => `${shape}:${given}`)])
+    if (await isThere(storage.log, id, check)) return id;
   const found = await shortened("agent", given, idsIn(storage.log));
   await isThere(storage.log, found, check);
   return found;

@@ -1,6 +1,7 @@
 import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from "../../inspect.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortValue.ts";
 import { statusOf } from "../show/statusOf.ts";
 
 /** What `list` takes. */
@@ -10,6 +11,8 @@ export interface ListCommandOptions extends CommonOptions {
   readonly after?: string | undefined;
 }
 
+/** `show` has the whole reason. In characters. */
+const mostWhy = 120;
 const head = ["AGENT", "STATUS", "UPDATED", "CHECKPOINTS", "TASK", "WHY"];
 
 /** `list`: the agents of a storage. */
@@ -40,5 +43,9 @@ function filterOf({ status, limit, after }: ListCommandOptions): Parameters<Agen
 function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
   const { agentId, shape, updatedAt, checkpoints = "–", taskName = "", reason = agent.problem?.message ?? "" } = agent;
   const status = shape === "agent" ? statusOf(agent.status) : painted("dim", shape);
-  return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, reason];
+  const why = shortValue(
+    reason.replace(/(?<=[.:?!]) [^]*/, (rest) => (rest.length > mostWhy ? " …" : rest)),
+    mostWhy,
+  );
+  return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, why];
 }

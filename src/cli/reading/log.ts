@@ -1,5 +1,6 @@
-import { type EntryView, inspect } from "../../inspect.ts";
-import type { ExitReason } from "../failure/CommandFailure.ts";
+import { recordKinds } from "../../checkpoint/format/validateRecord.ts";
+import { type AgentInspector, type EntryView, inspect } from "../../inspect.ts";
+import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
 import { findLog } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
@@ -19,10 +20,12 @@ export async function log(session: Session, options: LogCommandOptions, given: s
   const agentId = await findLog(storage, given);
   const view = inspect(storage);
   let { after } = options;
-  const limit = options.limit > 0 ? { limit: options.limit } : {};
-  for await (const entry of view.records(agentId, { after, ...limit })) {
-    await showEntry(session, entry, options.kind);
+  let left = options.limit > 0 ? options.limit : Infinity;
+  await assertKinds(view, agentId, options.kind);
+  for await (const entry of view.records(agentId, { after })) {
+    left -= await showEntry(session, entry, options.kind, left);
     after = entry.position;
+    if (left === 0) break;
   }
   if (!options.follow) return;
   for await (const entry of view.follow(agentId, { after, signal: session.io.stopSignal() }))
@@ -30,10 +33,26 @@ export async function log(session: Session, options: LogCommandOptions, given: s
   return "stopped";
 }
 
-async function showEntry({ output, io }: Session, entry: EntryView, kinds?: readonly string[]): Promise<void> {
-  const records = entry.records.filter(({ kind }) => !kinds || kinds.includes(kind));
-  if (records.length === 0) return;
-  if (output.json) return output.item({ ...entry, records });
+/** A kind that no log of an agent has is a mistake. Other logs have other kinds. */
+async function assertKinds(view: AgentInspector, agentId: string, kinds: readonly string[] = []): Promise<void> {
+  const wrong = kinds.find((kind) => !recordKinds.includes(kind));
+  if (wrong === undefined || (await view.agent(agentId))?.shape !== "agent") return;
+  throw new CommandFailure("usage", `"${wrong}" is no kind of record: expected ${recordKinds.join(", ")}`);
+}
+
+/** Shows the records of an entry that are asked for, at most so many. @returns how many it has shown. */
+async function showEntry(
+  { output, io }: Session,
+  entry: EntryView,
+  kinds?: readonly string[],
+  most = Infinity,
+): Promise<number> {
+  const records = entry.records.filter(({ kind }) => !kinds || kinds.includes(kind)).slice(0, most);
+  if (records.length === 0 && kinds) return 0;
+  if (output.json) {
+    await output.item({ ...entry, records });
+    return records.length;
+  }
   for (const { kind, ...fields } of records) {
     const begin = `${String(entry.position).padStart(6)}  ${kind.padEnd(14)}`;
     const left = (io.out.columns ?? Infinity) - begin.length - 30;
@@ -43,4 +62,5 @@ async function showEntry({ output, io }: Session, entry: EntryView, kinds?: read
       ` ${shortValue(fields, Math.max(20, left))}`,
     );
   }
+  return records.length;
 }

@@ -4,6 +4,7 @@ import { findLog } from "../ids/findLog.ts";
 import { assertFound } from "../ids/assertFound.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
+import { counted } from "../terminal/counted.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { callTable } from "../show/callTable.ts";
 import { requestTable } from "../show/requestTable.ts";
@@ -65,7 +66,12 @@ function factsOf(agent: AgentView, output: Output): readonly Fact[] {
     ["created", output.ago(agent.createdAt)],
     [
       "has",
-      `${counts.checkpoints} checkpoints, ${counts.calls} tool calls, ${counts.runs} runs, ${counts.rollbacks} rollbacks`,
+      [
+        counted(counts.checkpoints, "checkpoint"),
+        counted(counts.calls, "tool call"),
+        counted(counts.runs, "run"),
+        counted(counts.rollbacks, "rollback"),
+      ].join(", "),
     ],
   ];
 }

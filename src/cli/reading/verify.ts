@@ -2,6 +2,7 @@ import { inspect, type ListedAgent } from "../../inspect.ts";
 import { findLog } from "../ids/findLog.ts";
 import type { ExitReason } from "../failure/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
+import { counted } from "../terminal/counted.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/withProgress.ts";
 import { type VerifiedAgent, verifyAgent } from "./verifyAgent.ts";
@@ -19,7 +20,7 @@ export async function verify(
   for (const each of given) listed.push({ agentId: await findLog(storage, each) });
   if (given.length === 0) for await (const agent of view.agents()) listed.push(agent);
   let damaged = 0;
-  let what: "agent" | "log" = "agent";
+  let what = "agent";
   const found: VerifiedAgent[] = [];
   await withProgress(
     output,
@@ -40,14 +41,14 @@ export async function verify(
   if (!output.json)
     await output.line(
       damaged === 0
-        ? painted("green", `${counted(listed.length, what)} intact.`)
-        : painted("red", `${damaged} of ${counted(listed.length, what)} damaged.`),
+        ? painted("green", `${areCounted(listed.length, what)} intact.`)
+        : painted("red", `${damaged} of ${areCounted(listed.length, what)} damaged.`),
     );
   return damaged > 0 ? "damaged" : undefined;
 }
 
-function counted(count: number, what: string): string {
-  return count === 1 ? `1 ${what} is` : `${count} ${what}s are`;
+function areCounted(count: number, what: string): string {
+  return `${counted(count, what)} ${count === 1 ? "is" : "are"}`;
 }
 
 async function show({ output }: Session, { agentId, damage }: VerifiedAgent): Promise<void> {

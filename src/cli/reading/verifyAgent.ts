@@ -1,9 +1,5 @@
 import type { AgentInspector, ListedAgent, Problem } from "../../inspect.ts";
-import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LogRecord } from "../../checkpoint/records/Entry.ts";
-import { isRestating } from "../../checkpoint/format/ShapeRecord.ts";
-import { addAllBlobs, blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
-import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { addNeededBlobs } from "../../checkpoint/pruning/addNeededBlobs.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { blobsAtOnce } from "../../storage/BlobStore.ts";
@@ -40,7 +36,9 @@ export async function verifyAgent(
     shape = found?.shape ?? shape;
   });
   const blobs = new Map<string, number>();
-  await orDamage(add, () => (shape === "agent" ? addNeeded : addNeededByItems)(log, agentId, blobs));
+  await orDamage(add, async () => {
+    for await (const { records } of log.read(agentId)) for (const record of records) addNeededBlobs(record, blobs);
+  });
   await forEachAtOnce([...blobs.keys()], blobsAtOnce, (reference) =>
     orDamage(add, async () => {
       if ((await log.blobs.get(agentId, reference)) === undefined)
@@ -48,43 +46,6 @@ export async function verifyAgent(
     }),
   );
   return { agentId, shape, damage: [...damage.values()], blobs: blobs.size };
-}
-
-/** What is before a pruning counts only as the pruning restates it. */
-async function addNeeded(log: RecordLog, agentId: string, blobs: Map<string, number>): Promise<void> {
-  for await (const { records } of log.read(agentId)) {
-    for (const record of records as readonly AgentRecord[]) {
-      if (record.kind === "pruned") blobs.clear();
-      for (const each of restatedBy(record)) addAllBlobs(each, blobs);
-    }
-  }
-}
-
-/** Threads and sessions keep their values in lists of items, threads also in calls of tools. What is before a restatement does not count. */
-async function addNeededByItems(log: RecordLog, id: string, blobs: Map<string, number>): Promise<void> {
-  for await (const { records } of log.read(id)) {
-    for (const record of records) {
-      if (isRestating(record)) blobs.clear();
-      for (const [reference, bytes] of valuesIn(record).flatMap(blobCellsOf)) blobs.set(reference, bytes);
-    }
-  }
-}
-
-function valuesIn(record: LogRecord): readonly StoredValue[] {
-  const { items = [], input, end } = record as ValuesOfShapes;
-  return [...items, input, end?.output, end?.command].filter((value) => value !== undefined);
-}
-
-/** Where records of threads and sessions have values. */
-interface ValuesOfShapes {
-  readonly items?: readonly StoredValue[];
-  readonly input?: StoredValue;
-  readonly end?: { readonly output?: StoredValue; readonly command?: StoredValue };
-}
-
-/** The records that a pruning writes anew; of any other record itself. */
-function restatedBy(record: AgentRecord): readonly AgentRecord[] {
-  return record.kind === "pruned" ? record.restated.flatMap(({ records }) => records) : [record];
 }
 
 async function orDamage(add: (problem: Problem) => unknown, read: () => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
 /** Where the agents of a storage are. */
@@ -16,16 +16,23 @@ const forms =
 export function storageAddress(text: string, cwd: string): StorageAddress {
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   if (rest === "") throw invalid(text, forms);
-  if (scheme === "file") return { kind: "file", folder: resolve(cwd, pathOf(rest)) };
-  if (scheme === "sqlite") return { kind: "sqlite", file: resolve(cwd, pathOf(rest)) };
+  if (scheme === "file") return { kind: "file", folder: resolve(cwd, pathOf(text, rest)) };
+  if (scheme === "sqlite") return { kind: "sqlite", file: resolve(cwd, pathOf(text, rest)) };
   if (scheme === "postgres" || scheme === "postgresql") return postgresAddress(text);
   if (scheme === "dynamodb") return dynamodbAddress(text, rest);
   throw invalid(text, forms);
 }
 
-/** `//` begins an absolute path, as in a URL. */
-function pathOf(rest: string): string {
-  return rest.startsWith("//") ? decodeURIComponent(rest.slice(2)) : rest;
+/** `//` begins an absolute path, as in a URL. @throws CommandFailure */
+function pathOf(text: string, rest: string): string {
+  if (!rest.startsWith("//")) return rest;
+  try {
+    const path = decodeURIComponent(rest.slice(2));
+    if (isAbsolute(path)) return path;
+  } catch {
+    // It is said below.
+  }
+  throw invalid(text, "expected an absolute path behind //, with % only as in URLs; a relative one stands without //");
 }
 
 function postgresAddress(text: string): StorageAddress {

@@ -26,8 +26,11 @@ export async function answer(
   const { feature, storage } = await storedAgents(session, options, given === undefined ? "read" : "write");
   const open: AgentRequest[] = [];
   for await (const request of feature.listRequests()) open.push(request);
-  if (given === undefined) return list(session, open, storage);
-  const reply = replyOf(options, text);
+  if (given === undefined) {
+    if (repliesIn(options, text).length > 0)
+      throw new CommandFailure("usage", "Name the request that is answered; answer lists them.");
+    return list(session, open, storage);
+  }
   const requestId = await shortened(
     "open request",
     given,
@@ -35,9 +38,10 @@ export async function answer(
   );
   const request = open.find((each) => each.requestId === requestId);
   if (!request) throw new CommandFailure("notFound", `There is no open request "${given}".`);
+  const reply = replyOf(options, text);
   await session.confirm(
     [painted("bold", request.agentId), ` asks: ${asked(request)}`],
-    ["rejected" in reply ? `It is rejected: ${reply.rejected}` : `The answer is ${shortValue(reply.answer, 300)}.`],
+    ["rejected" in reply ? `It will be rejected: ${reply.rejected}` : `The answer: ${shortValue(reply.answer, 300)}`],
   );
   const { by } = options;
   if ("rejected" in reply) await feature.reject(requestId, reply.rejected, { by });
@@ -48,13 +52,16 @@ export async function answer(
 
 type Reply = { readonly answer: unknown } | { readonly rejected: string };
 
-function replyOf({ approve, reject }: AnswerCommandOptions, text: string | undefined): Reply {
-  const given: Reply[] = [
+function repliesIn({ approve, reject }: AnswerCommandOptions, text: string | undefined): readonly Reply[] {
+  return [
     ...(text === undefined ? [] : [{ answer: jsonGiven(text, "The answer") }]),
     ...(approve ? [{ answer: { approved: true } }] : []),
     ...(reject === undefined ? [] : [{ rejected: reject }]),
   ];
-  const [reply, ...others] = given;
+}
+
+function replyOf(options: AnswerCommandOptions, text: string | undefined): Reply {
+  const [reply, ...others] = repliesIn(options, text);
   if (reply !== undefined && others.length === 0) return reply;
   throw new CommandFailure("usage", "Give one of an answer as JSON, --approve, --reject <reason>.");
 }
@@ -74,11 +81,19 @@ async function list(
     each.waitingFor,
     output.ago(each.askedAt),
     asked(each),
+    expected(each),
   ]);
-  await output.table(["REQUEST", "AGENT", "WAITS FOR", "ASKED", "WHAT"], rows);
+  await output.table(["REQUEST", "AGENT", "WAITS FOR", "ASKED", "WHAT", "EXPECTS"], rows);
 }
 
 function asked(request: AgentRequest): string {
   if (request.kind === "input") return shortValue(request.prompt, 500);
   return `${request.prompt} (${request.toolName} ${shortValue(request.input, 300)})`;
+}
+
+/** What an answer has to be, as its JSON Schema. */
+function expected(request: AgentRequest): string {
+  if (request.kind === "approval") return "--approve or --reject";
+  const { $schema: _version, ...schema } = Object(request.schema) as Readonly<Record<string, unknown>>;
+  return Object.keys(schema).length === 0 ? "" : shortValue(schema, 200);
 }

@@ -1,10 +1,10 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { exportAgent } from "../../index.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 import { checkpointGiven } from "../ids/checkpointGiven.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
+import { assertNoFile } from "../storage/assertNoFile.ts";
 import { writeNew } from "../storage/writeNew.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/bytesText.ts";
@@ -22,15 +22,15 @@ export interface ExportCommandOptions extends WritingOptions {
 export async function exportCommand(session: Session, options: ExportCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
   const { out, move = false, gzip = false, checkpoint } = options;
-  if (out === undefined) throw new CommandFailure("usage", "Say which file to write: --out <file>");
+  if (out === undefined || out === "-") throw new CommandFailure("usage", "Say which file to write: --out <file>");
   const storage = await session.storage(move ? "write" : "read");
   const agentId = await findAgent(storage, given);
   const file = resolve(io.cwd, out);
-  if (await stat(file).catch(() => undefined)) throw new CommandFailure("usage", `There is a file ${file} already.`);
+  await assertNoFile(file);
   const fromCheckpoint = await checkpointGiven(storage, agentId, checkpoint);
   if (move)
     await session.confirm(
-      ["The agent ", painted("bold", agentId), " is marked as moving, and runs here no more."],
+      ["The agent ", painted("bold", agentId), " will be marked as moving, and run here no more."],
       [
         "Import the file elsewhere, then call move finish here with the receipt of the import; move cancel takes it back.",
       ],

@@ -20,7 +20,7 @@ export async function fork(session: Session, options: ForkCommandOptions, given:
   await session.confirm([
     "The agent ",
     painted("bold", newId),
-    " gets the history of ",
+    " will get the history of ",
     painted("bold", agentId),
     `${upTo}.`,
   ]);

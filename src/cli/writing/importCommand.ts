@@ -1,8 +1,9 @@
 import { createReadStream } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { importAgent } from "../../index.ts";
 import { assertFile } from "../storage/assertFile.ts";
+import { assertNoFile } from "../storage/assertNoFile.ts";
+import { writeNew } from "../storage/writeNew.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/bytesText.ts";
@@ -22,10 +23,12 @@ export async function importCommand(
 ): Promise<void> {
   const { output, io } = session;
   const file = resolve(io.cwd, given);
+  const receiptPath = receiptFile === undefined ? undefined : resolve(io.cwd, receiptFile);
   await assertFile(file);
+  if (receiptPath !== undefined) await assertNoFile(receiptPath);
   const { storage, name } = await session.open("make");
   await session.confirm([
-    `The agent in ${file} is imported into ${name}`,
+    `The agent in ${file} will be imported into ${name}`,
     ...(agentId === undefined ? [] : [" as ", painted("bold", agentId)]),
     ".",
   ]);
@@ -40,7 +43,7 @@ export async function importCommand(
     };
     return importAgent(storage, counted(), agentId === undefined ? {} : { agentId });
   });
-  if (receiptFile !== undefined) await writeFile(resolve(io.cwd, receiptFile), JSON.stringify(report.receipt));
+  if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
   if (output.json) return output.document(report);
   await output.line("Imported ", painted("bold", report.agentId), ` with ${report.checkpoints} checkpoints.`);
   if (report.receipt.move !== undefined && receiptFile === undefined)

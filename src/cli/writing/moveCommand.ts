@@ -18,7 +18,11 @@ export async function moveFinish(
   const storage = await session.storage("write");
   const agentId = await findAgent(storage, given);
   const receipt = await receiptIn(resolve(io.cwd, file));
-  await session.confirm(["The agent ", painted("bold", agentId), " is marked as moved. It runs here no more."]);
+  await session.confirm([
+    "The agent ",
+    painted("bold", agentId),
+    " will be marked as moved. It will run here no more.",
+  ]);
   await finishMove(storage, agentId, receipt);
   if (output.json) await output.document({ agentId, status: "moved" });
   else await output.line(painted("bold", agentId), " is moved.");
@@ -30,8 +34,8 @@ export async function moveCancel(session: Session, _options: WritingOptions, giv
   const storage = await session.storage("write");
   const agentId = await findAgent(storage, given);
   await session.confirm(
-    ["The agent ", painted("bold", agentId), " runs here again."],
-    ["If it has arrived elsewhere, both run: make sure that it has not."],
+    ["The agent ", painted("bold", agentId), " will run here again."],
+    ["If it has arrived elsewhere, both will run: make sure that it has not."],
   );
   await cancelMove(storage, agentId);
   if (output.json) await output.document({ agentId, status: "here" });

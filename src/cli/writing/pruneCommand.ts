@@ -4,6 +4,7 @@ import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
+import { counted } from "../terminal/counted.ts";
 import { bytesText } from "../terminal/bytesText.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/withProgress.ts";
@@ -30,7 +31,7 @@ export async function prune(
   if (options.dryRun) return show(session, foreseen, "would be deleted");
   if (foreseen.pruned.length > 0) {
     if (!output.json) await showAgents(output.beside, foreseen);
-    await session.confirm([`${bytesText(foreseen.bytes)} of ${foreseen.pruned.length} agents are deleted, for good.`]);
+    await session.confirm([`${sizeOf(foreseen)} will be deleted for good.`]);
   }
   const report = await withProgress(output, "Pruning", () => feature.prune({ agentId }));
   return show(session, report, "deleted");
@@ -41,9 +42,13 @@ async function show(session: Session, report: PruneReport, what: string): Promis
   if (output.json) await output.document(report);
   else {
     await showAgents(output, report);
-    await output.line(`${bytesText(report.bytes)} of ${report.pruned.length} agents ${what}.`);
+    await output.line(report.pruned.length === 0 ? `Nothing ${what}.` : `${sizeOf(report)} ${what}.`);
   }
   return report.failed.length > 0 ? "failed" : undefined;
+}
+
+function sizeOf({ bytes, pruned }: PruneReport): string {
+  return `${bytesText(bytes)} of ${counted(pruned.length, "agent")}`;
 }
 
 async function showAgents(output: Output, { pruned, busy, failed }: PruneReport): Promise<void> {

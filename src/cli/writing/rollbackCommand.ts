@@ -9,6 +9,7 @@ import { shown } from "../show/shown.ts";
 import type { Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Paint, painted } from "../terminal/painted.ts";
+import { counted } from "../terminal/counted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 
 /** What `rollback` takes. */
@@ -39,12 +40,12 @@ export async function rollback(
   await session.confirm([
     "The agent ",
     painted("bold", agentId),
-    ` goes back to checkpoint ${checkpointId}, and is paused there.`,
+    ` will go back to checkpoint ${checkpointId}, and be paused there.`,
   ]);
   const onFailure = options.leave ? "leave" : "stop";
   const report = await loaded.feature.agent(agentId).rollbackToCheckpoint(checkpointId, { onFailure });
   if (output.json) await output.document(report);
-  else await showReport(output, report);
+  else await showReport(output, report, preview);
   return report.failed.length > 0 ? "failed" : undefined;
 }
 
@@ -77,14 +78,19 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
   }
   await fileLines(output, "Files, unless somebody else changed them", preview.files);
   await output.line();
-  await output.line(`It leaves ${leaves.length} checkpoints and opens ${reopens.length} ended runs again.`);
+  const opens = reopens.length === 0 ? "" : ` and opens ${counted(reopens.length, "ended run")} again`;
+  await output.line(`It leaves ${counted(leaves.length, "checkpoint")}${opens}.`);
 }
 
 async function showReport(
   output: Output,
   { checkpointId, reverted, failed, irreversible }: RollbackReport,
+  { revert, inDoubt }: RollbackPreview,
 ): Promise<void> {
-  const counts = `${reverted.length} calls taken back, ${irreversible.length} stay, ${failed.length} failed.`;
+  const open = new Set([...revert, ...inDoubt].map(({ toolCallId }) => toolCallId));
+  const now = reverted.filter(({ toolCallId }) => open.has(toolCallId)).length;
+  const already = reverted.length === now ? "" : `${reverted.length - now} before, `;
+  const counts = `${counted(now, "call")} taken back, ${already}${irreversible.length} stay, ${failed.length} failed.`;
   await output.line("Rolled back to ", painted("cyan", checkpointId), `: ${counts}`);
   for (const { toolName, toolCallId, error } of failed)
     await output.line(painted("red", `${toolName} ${toolCallId}: ${shortValue((error as Error).message, 500)}`));

@@ -27,7 +27,7 @@ export async function salvage(
   await session.confirm([
     "What is intact of ",
     painted("bold", agentId),
-    ` is copied into ${folder}. The agent itself stays as it is.`,
+    ` will be copied into ${folder}. The agent itself stays as it is.`,
   ]);
   const target = new FilePersistenceStorageProvider({ directory: folder });
   const { log: into } = session.keep({ storage: target, name: folder, close: () => target.log.close() }).storage;

@@ -28,8 +28,10 @@ export async function settle(
   const agentId = await findAgent(storage, given);
   const durable = feature.agent(agentId);
   const inDoubt = await durable.getToolCallsInDoubt();
-  if (call === undefined) return list(session, inDoubt);
+  if (call === undefined && settlementsIn(options).length === 0) return list(session, inDoubt);
   const settlement = settlementOf(options);
+  if (call === undefined)
+    throw new CommandFailure("usage", "Name the call that is settled; settle <agent> lists them.");
   const toolCallId = await shortened(
     "call in doubt",
     call,
@@ -38,21 +40,24 @@ export async function settle(
   const { toolName = "", input } = inDoubt.find((each) => each.toolCallId === toolCallId) ?? {};
   await session.confirm(
     ["The call ", painted("bold", toolName), ` ${shortValue(input, 300)} of `, painted("bold", agentId)],
-    [`is settled for good: ${meaning(settlement)}`],
+    [`will be settled for good: ${meaning(settlement)}`],
   );
   await durable.settleToolCall(toolCallId, settlement);
   if (output.json) await output.document({ agentId, toolCallId, settlement });
   else await output.line("Settled ", painted("bold", toolCallId), ".");
 }
 
-function settlementOf({ output, error, retry, unknown }: SettleCommandOptions): ToolCallSettlement {
-  const given: ToolCallSettlement[] = [
+function settlementsIn({ output, error, retry, unknown }: SettleCommandOptions): readonly ToolCallSettlement[] {
+  return [
     ...(output === undefined ? [] : [{ output: jsonGiven(output, "The output") }]),
     ...(error === undefined ? [] : [{ error }]),
     ...(retry ? (["retry"] as const) : []),
     ...(unknown ? (["unknown"] as const) : []),
   ];
-  const [settlement, ...others] = given;
+}
+
+function settlementOf(options: SettleCommandOptions): ToolCallSettlement {
+  const [settlement, ...others] = settlementsIn(options);
   if (settlement !== undefined && others.length === 0) return settlement;
   throw new CommandFailure(
     "usage",
@@ -70,12 +75,13 @@ function meaning(settlement: ToolCallSettlement): string {
 async function list({ output }: Session, inDoubt: readonly ToolCallInDoubt[]): Promise<void> {
   if (output.json) return output.document(inDoubt);
   if (inDoubt.length === 0) return output.note("No call is in doubt.");
-  const rows = inDoubt.map(({ toolCallId, toolName, nodeId, effect, input, reverts }) => [
+  const rows = inDoubt.map(({ toolCallId, toolName, nodeId, effect, input, reverts, settled }) => [
     toolCallId,
     reverts === undefined ? toolName : `inverse of ${toolName}`,
     nodeId,
     effect,
+    settled === undefined ? "" : painted("green", settled),
     shortValue(input, 300),
   ]);
-  await output.table(["CALL", "TOOL", "NODE", "EFFECT", "INPUT"], rows);
+  await output.table(["CALL", "TOOL", "NODE", "EFFECT", "SETTLED", "INPUT"], rows);
 }

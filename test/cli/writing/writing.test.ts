@@ -22,7 +22,7 @@ describe("commands that change something", () => {
     await desk.waits("order-1");
     const refused = await desk.command(["fork", "order-1", "order-2"]);
     expect(refused).toMatchObject({ code: 4, out: "", shown: [] });
-    expect(refused.err).toMatch(/The agent order-2 gets the history of order-1\.\n.*no terminal to ask on.*--yes/);
+    expect(refused.err).toMatch(/The agent order-2 will get the history of order-1\.\n.*no terminal to ask on.*--yes/);
     const declined = await desk.command(["fork", "order-1", "order-2"], { answers: [false] });
     expect(declined).toMatchObject({ code: 4, out: "", shown: ["Go ahead?"] });
     expect(itemsOf(await desk.command(["list", "--json"]))).toHaveLength(1);
@@ -76,6 +76,8 @@ describe("commands that change something", () => {
     expect(settled).toMatchObject({ code: 0 });
     expect(settled.err).toContain("it succeeded with sent");
     expect((await calls()).map(({ toolName }) => toolName)).toEqual(["book"]);
+    await desk.command(["settle", crashed, book?.toolCallId ?? "", "--retry", "--yes"]);
+    expect((await desk.command(["settle", crashed])).out).toMatch(/SETTLED.*\n.*book.* retry /);
   });
 
   it("export, import, move, and finish or cancel a move", async () => {

@@ -1,8 +1,9 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import type { AgentRecord } from "../../../checkpoint/records/AgentRecord.ts";
+import { addNeededBlobs } from "../../../checkpoint/pruning/addNeededBlobs.ts";
+import { liveEntries } from "../../../checkpoint/pruning/liveEntries.ts";
+import type { LogRecord } from "../../../checkpoint/records/Entry.ts";
 import { lastCheckpointOf } from "../../readEntries.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
-import { blobCellsIn, packsIn } from "../../../checkpoint/records/blobReferences.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import { InvalidInputError, type InputProblem } from "../../../errors/agent/InvalidInputError.ts";
 import { AlreadyExistsError } from "../../../errors/storage/AlreadyExistsError.ts";
@@ -66,7 +67,9 @@ export async function salvageAgent(source: SalvageSide, target: SalvageSide): Pr
   const lostBlobs = await copyBlobs(source, target, appends);
   await writeSegment(target, highest + 1, appends, from);
   await markStatus(target, appends);
-  const lastCheckpointId = appends.flatMap(({ entry }) => lastCheckpointOf(entry) ?? []).at(-1);
+  const lastCheckpointId = liveEntries(appends.map(({ entry }) => entry))
+    .flatMap((entry) => lastCheckpointOf(entry) ?? [])
+    .at(-1);
   return withoutUndefined({ ...report, lastCheckpointId, lostBlobs });
 }
 
@@ -115,13 +118,10 @@ function refuseNewerFormat(parse: () => unknown): void {
 }
 
 async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: readonly FoundLine[]): Promise<string[]> {
-  const records = appends.flatMap(({ entry }) => entry.records as readonly AgentRecord[]);
-  const references = new Set([
-    ...records.flatMap(ifSound(blobCellsIn)).map(([reference]) => reference),
-    ...records.flatMap(ifSound(packsIn)).map(({ blob }) => blob),
-  ]);
+  const needed = new Map<string, number>();
+  for (const { entry } of appends) for (const record of entry.records) addIfSound(record, needed);
   const lost: string[] = [];
-  for (const reference of references) {
+  for (const reference of needed.keys()) {
     const bytes = await intactBlob(source, reference);
     if (bytes === undefined) lost.push(reference);
     else await putAs(reference, bytes, target);
@@ -130,15 +130,12 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
 }
 
 /** Records with right checksums may have any fields: of those that nobody can read, no blob is copied. */
-function ifSound<Found>(find: (record: AgentRecord) => readonly Found[]): (record: AgentRecord) => readonly Found[] {
-  return (record) => {
-    try {
-      return find(record);
-    } catch (error) {
-      if (error instanceof TypeError) return [];
-      throw error;
-    }
-  };
+function addIfSound(record: LogRecord, needed: Map<string, number>): void {
+  try {
+    addNeededBlobs(record, needed);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
 }
 
 /** The same content of the same generation has the same reference. */
