@@ -25,6 +25,7 @@ import { KnownTools } from "./wrapped/KnownTools.ts";
 import { joinNestedRuns } from "./runner/nestedRuns.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
 import { interruptedState } from "./runner/interruptedState.ts";
+import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
 import {
   type RunInput,
   runLoop,
@@ -83,11 +84,12 @@ interface Asked {
   readonly agent: AnyAgent;
   readonly options: SdkOptions;
   /** Of the run that is asked for; one of another input is only finished before it. Absent: any is asked for. */
-  readonly input?: RunInput;
+  readonly input?: StoredInput;
 }
 
+type Body = HostedBody<AnyResult | AnyStream>;
 type Work = (run: DurableRun, request: RunRequest) => Promise<AnyResult | AnyStream>;
-type Begin = (body: HostedBody<AnyResult | AnyStream>) => Promise<HostedResult<AnyResult | AnyStream>>;
+type Begin = (signal: AbortSignal, body: Body) => Promise<HostedResult<AnyResult | AnyStream>>;
 
 /**
  * Runs agents of the OpenAI Agents SDK durably. Each answer of a model and each call of a function tool is recorded, of the
@@ -136,15 +138,18 @@ export class DurableRunner {
     checkSchema(optionsSchema, options, "options of a run");
     checkSchema(inputSchema, input, "input of a run");
     const { agentId, runId, unfinished, takeOver, stream = false, ...sdk } = options;
-    const own = { agentId, ...withoutUndefined({ runId, unfinished, takeOver, signal: sdk.signal }) };
-    return this.#start({ agent, options: sdk, input }, stream, (body) => this.#agents.run(input, own, body));
+    const own = { agentId, ...withoutUndefined({ runId, unfinished, takeOver }) };
+    const stored = await storedInput(input, sdk.session);
+    return this.#start({ agent, options: sdk, input: stored }, stream, (signal, body) =>
+      this.#agents.run(stored, { ...own, signal }, body),
+    );
   }
 
   /**
    * Continues a run that was cut off, that failed, or whose requests are answered; replays one that has finished. It takes the
-   * options that `run` took, and not its input, which is recorded.
+   * options that `run` took, such as its session, and not its input, which is recorded.
    *
-   * @throws as {@link run}; RunNotOpenError (`nothing_to_resume`) when there is no run.
+   * @throws as {@link run}; RunNotOpenError (`nothing_to_resume`) when there is no run; InvalidInputError for another session.
    */
   resume<Given extends AnyAgent, Context = undefined>(
     agent: Given,
@@ -160,8 +165,10 @@ export class DurableRunner {
   ): Promise<AnyResult | AnyStream> {
     checkSchema(optionsSchema, options, "options of a resume");
     const { agentId, answers, takeOver, stream = false, ...sdk } = options;
-    const own = { agentId, ...withoutUndefined({ answers, takeOver, signal: sdk.signal }) };
-    return this.#start({ agent, options: sdk }, stream, (body) => this.#agents.resume(own, body));
+    const own = { agentId, ...withoutUndefined({ answers, takeOver }) };
+    return this.#start({ agent, options: sdk }, stream, (signal, body) =>
+      this.#agents.resume({ ...own, signal }, body),
+    );
   }
 
   /** One durable agent, from outside a run: its requests, its checkpoints, rollback and all else. */
@@ -176,9 +183,15 @@ export class DurableRunner {
 
   async #start(asked: Asked, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
     const { agent, options } = asked;
+    // A resume that is refused leaves the run as it was: one that was aborted has not failed.
+    const refusal = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
     if (stream) {
       const joined = new JoinedStream();
-      const done = begin(this.#body(asked, (run, request) => streamLoop(run, request, joined)));
+      const done = begin(
+        signal,
+        this.#body(asked, refusal, (run, request) => streamLoop(run, request, joined)),
+      );
       const state = done.then((result) =>
         result.status === "waiting" ? interruptedState(agent, options, result.requests) : undefined,
       );
@@ -186,19 +199,30 @@ export class DurableRunner {
     }
     let latest: AnyResult | undefined;
     const onRound = (round: AnyResult) => (latest = round);
-    const result = await begin(this.#body(asked, (run, request) => runLoop(run, request, onRound)));
+    const result = await begin(
+      signal,
+      this.#body(asked, refusal, (run, request) => runLoop(run, request, onRound)),
+    );
     if (result.status === "completed") return result.value as AnyResult;
     if (latest && latest.interruptions.length > 0) return withOriginalAgents(latest);
     return new RunResult(interruptedState(agent, options, result.requests));
   }
 
-  #body({ agent, options, input: asked }: Asked, work: Work): HostedBody<AnyResult | AnyStream> {
-    return (loop, input) => {
+  #body({ agent, options, input: asked }: Asked, refusal: AbortController, work: Work): Body {
+    return async (loop, found) => {
       const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop);
       // It was checked when it was recorded.
+      const stored = found as StoredInput;
+      if (!run.isFinished) {
+        await assertSameSession(stored, options.session).catch((error: unknown) => {
+          refusal.abort(error);
+          throw error;
+        });
+      }
+      const input = givenInput(stored);
       const given = { ...options, signal: loop.signal };
-      const request: RunRequest = { runner: this.runner, agent, input: input as RunInput, options: given };
-      const isAsked = asked === undefined || isSameValue(input, asked);
+      const request: RunRequest = { runner: this.runner, agent, input, options: given };
+      const isAsked = asked === undefined || isSameValue(stored, asked);
       return inRun(run, undefined, () => (isAsked ? work(run, request) : runLoop(run, request)));
     };
   }

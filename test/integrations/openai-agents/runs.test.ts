@@ -1,8 +1,9 @@
-import { Agent, tool } from "@openai/agents-core";
+import { Agent, MemorySession, type Session, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
-import { DurableRunner } from "../../../src/openai-agents.ts";
+import { InMemoryPersistenceStorageProvider, InvalidInputError } from "../../../src/index.ts";
+import { DurableRunner, PersistenceSession } from "../../../src/openai-agents.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
 import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
 
 function desk(refunds: string[] = []) {
@@ -60,5 +61,36 @@ describe("a run of an agent of OpenAI Agents", () => {
     expect(second.finalOutput).toBe("two: refunded two");
     expect(refunds).toEqual(["one", "two"]);
     expect(model.requests).toHaveLength(5);
+  });
+
+  it("is resumed with the session that it began with, and with no other; one that is refused can still be resumed", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const sessionOf = (sessionId: string) => new PersistenceSession({ storage, sessionId });
+    const sessions = {
+      own: sessionOf("talk"),
+      "another of its kind": sessionOf("other"),
+      "one of another kind": new MemorySession(),
+      none: undefined,
+    };
+    for (const [begun, session] of Object.entries(sessions)) {
+      let isDown = true;
+      const { agent } = desk();
+      agent.model = new FakeModel(() => (isDown ? new Error("overloaded") : [says("done")]));
+      const runner = new DurableRunner({ storage });
+      const given = (each: Session | undefined) => ({ agentId: begun, ...(each && { session: each }) });
+      await expect(runner.run(agent, "Go.", given(session))).rejects.toThrow("overloaded");
+      isDown = false;
+      for (const other of Object.values(sessions).filter((each) => each !== session)) {
+        await expect(runner.resume(agent, given(other))).rejects.toThrow(InvalidInputError);
+        const stream = runner.resume(agent, { ...given(other), stream: true });
+        await expect(stream).rejects.toThrow(/at "session": expected .*, as when the run began/);
+      }
+      // It has not failed.
+      const unfinished = await collect(runner.unfinished());
+      expect(unfinished.map(({ agentId }) => agentId)).toEqual([begun]);
+      expect((await runner.resume(agent, given(session))).finalOutput).toBe("done");
+    }
+    const kept = await Promise.all(Object.values(sessions).map(async (session) => session?.getItems()));
+    expect(kept.map((items) => items?.length)).toEqual([2, 2, 2, undefined]);
   });
 });

@@ -39,7 +39,7 @@ if (first.interruptions.length > 0) {
 }
 const streamed = await runner.run(openaiAgent, "And order 9.", { agentId: "order-8", session, stream: true });
 for await (const event of streamed) console.log(event.type);
-for await (const { agentId } of runner.unfinished()) await runner.resume(openaiAgent, { agentId });
+for await (const { agentId } of runner.unfinished()) await runner.resume(openaiAgent, { agentId, session });
 
 // @ts-expect-error not an effect
 export const wrong = new DurableRunner({ storage, tools: { refund: { effect: "readonly" } } });

@@ -24,7 +24,7 @@ interface Compacted {
   readonly length: number;
 }
 
-const reading = hostedTool("read_session", { effect: "none" });
+const reading = hostedTool("read_session_items", { effect: "none" });
 const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**

@@ -1,0 +1,47 @@
+import type { Session } from "@openai/agents-core";
+import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
+import { quoted } from "../../../errors/quoted.ts";
+import { storeOf } from "../session/sessionStores.ts";
+import type { RunInput } from "./runLoop.ts";
+
+/** What is stored as the input of a run that has a session. */
+interface InputWithSession {
+  readonly input: RunInput;
+  /** The id of a PersistenceSession; `null`: a session of another kind, which may have another id in each process. */
+  readonly session: string | null;
+}
+
+/** What is stored as the input of a run. */
+export type StoredInput = RunInput | InputWithSession;
+
+/** The input as it is stored, with the session that the run reads. */
+export async function storedInput(input: RunInput, session: Session | undefined): Promise<StoredInput> {
+  return session ? { input, session: await nameOf(session) } : input;
+}
+
+/** The input as it was given. */
+export function givenInput(stored: StoredInput): RunInput {
+  return isWithSession(stored) ? stored.input : stored;
+}
+
+/** @throws InvalidInputError for another session than the one that the run began with. */
+export async function assertSameSession(stored: StoredInput, session: Session | undefined): Promise<void> {
+  const begun = isWithSession(stored) ? stored.session : undefined;
+  const given = session && (await nameOf(session));
+  if (begun === given) return;
+  const expected = `expected ${wordsFor(begun)}, as when the run began, found ${wordsFor(given)}`;
+  throw new InvalidInputError("options of a resume", [{ path: "session", expected }]);
+}
+
+function isWithSession(stored: StoredInput): stored is InputWithSession {
+  return typeof stored === "object" && "session" in stored;
+}
+
+async function nameOf(session: Session): Promise<string | null> {
+  return storeOf(session) ? session.getSessionId() : null;
+}
+
+function wordsFor(session: string | null | undefined): string {
+  if (session === undefined) return "no session";
+  return session === null ? "a session that is no PersistenceSession" : `the PersistenceSession ${quoted(session)}`;
+}
