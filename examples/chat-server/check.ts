@@ -20,8 +20,10 @@ async function startServer(
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(server, "exit");
-  const [port] = (await once(server.stdout, "data")) as [Buffer];
-  return { server, port: port.toString().trim(), ended };
+  const [said] = (await Promise.race([once(server.stdout, "data"), ended])) as [unknown];
+  const port = String(said).trim();
+  assert.match(port, /^\d+$/, "the server has ended");
+  return { server, port, ended };
 }
 
 async function client(...given: readonly string[]): Promise<{ stdout: string; stderr: string }> {
