@@ -13,6 +13,7 @@ assert.equal(status, 0, stderr);
 assert.match(stdout, /crashed after three checkpoints\ngreeted before the crash: Alex$/m);
 assert.match(stdout, /after it: Both are greeted\./);
 assert.match(stdout, /greeted in all: Alex, Maria$/m);
+assert.match(stdout, /^what inspect\(\) shows of it: callModel → callTools → callModel.* → finish$/m);
 
 const directory = mkdtempSync(join(tmpdir(), "conformance-"));
 try {

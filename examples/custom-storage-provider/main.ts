@@ -1,4 +1,5 @@
 import { AIAgent, Persistence, tool, type PersistenceStorageProvider } from "agent-persistence";
+import { inspect } from "agent-persistence/inspect";
 import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,4 +34,8 @@ console.log(`greeted before the crash: ${[...greeted.values()].join(", ")}`);
 const result = await greeter(new JsonFileStorageProvider(directory)).resume();
 console.log(`after it: ${result.status === "completed" ? result.output : result.status}`);
 console.log(`greeted in all: ${[...greeted.values()].join(", ")}`);
+
+// The command line opens the storages of this package. A program looks into any storage.
+const { checkpoints } = await inspect(new JsonFileStorageProvider(directory)).checkpoints("greeter");
+console.log(`\nwhat inspect() shows of it: ${checkpoints.map(({ node }) => node).join(" → ")}`);
 rmSync(directory, { recursive: true });

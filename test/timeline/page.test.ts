@@ -40,10 +40,10 @@ afterAll(async () => {
 
 type Picture = (storage: PersistenceStorageProvider, agentId: string) => Promise<void>;
 interface OpenOptions extends TimelineOptions {
-  readonly width?: number;
-  readonly dark?: boolean;
+  readonly width?: number | undefined;
+  readonly dark?: boolean | undefined;
   /** Runs in the page before its own script. */
-  readonly before?: () => void;
+  readonly before?: (() => void) | undefined;
 }
 
 /** The page of an agent that really ran, opened as a file. An error in the page or a breach of its policy fails the test. */
