@@ -126,6 +126,37 @@ describe("calls that need an approval", () => {
     expect([outer.requests.length, inner.requests.length]).toEqual([2, 2]);
   });
 
+  it("of several agents that are tools, one of them streamed, are answered one after another", async () => {
+    const refunds: string[] = [];
+    const helper = (order: string, streamed: boolean) => {
+      const model = new FakeModel((items) => {
+        const results = resultsIn(items);
+        return results.length === 0 ? [calls("refund", { id: order })] : [says(results.join())];
+      });
+      const agent = new Agent({ name: order, model, tools: [refundTool(refunds)] });
+      const named = { toolName: `ask_${order}`, toolDescription: "Helps." };
+      return agent.asTool({ ...named, ...(streamed && { onStream: () => {} }) });
+    };
+    const model = new FakeModel((items) => {
+      const results = resultsIn(items);
+      if (results.length > 0) return [says(results.join(", "))];
+      return ["x", "y"].map((order) => calls(`ask_${order}`, { input: "Refund." }, order));
+    });
+    const agent = new Agent({ name: "desk", model, tools: [helper("x", false), helper("y", true)] });
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    let { interruptions, finalOutput } = await runner.run<Agent, undefined>(agent, "Refund.", { agentId: "a" });
+    const waited = [interruptions.length];
+    while (interruptions.length > 0) {
+      const [request] = await runner.agent("a").getRequests();
+      await runner.agent("a").answer(request?.requestId ?? "", { approved: true });
+      ({ interruptions, finalOutput } = await runner.resume<Agent, undefined>(agent, { agentId: "a" }));
+      waited.push(interruptions.length);
+    }
+    expect(waited).toEqual([2, 1, 0]);
+    expect(finalOutput).toBe("refunded x, refunded y");
+    expect(refunds).toEqual(["x", "y"]);
+  });
+
   it("that a policy decides about get the input that the schema returns", async () => {
     const asked: unknown[] = [];
     const refund = tool({
