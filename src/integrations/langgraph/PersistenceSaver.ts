@@ -33,7 +33,7 @@ import type { StoredPut } from "./thread/Checkpoints.ts";
 import type { ThreadState } from "./thread/ThreadState.ts";
 import { CallJournal } from "./tools/CallJournal.ts";
 import { keepJournal } from "./tools/callJournals.ts";
-import { letThrough } from "./tools/letThrough.ts";
+import { lettingThrough } from "./tools/letThrough.ts";
 import { PutsInFlight } from "./tools/PutsInFlight.ts";
 import { RefusedTasks } from "./tools/RefusedTasks.ts";
 import { GraphSerializer } from "./values/GraphSerializer.ts";
@@ -49,6 +49,11 @@ import type { StoreValue } from "./write/ItemWriter.ts";
 import { KnownItems } from "./write/KnownItems.ts";
 import { coderOf, type ValueCoder } from "./write/ValueCoder.ts";
 import { WriteOrder } from "./write/WriteOrder.ts";
+
+interface GraphTask {
+  readonly id: string;
+  readonly path: string;
+}
 
 /** Which thread to copy, and up to where. */
 export type ThreadSource = string | RunnableConfig;
@@ -92,13 +97,15 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /** The checkpoint that the config names, or the one that was stored last; `undefined` when there is none. */
-  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const { threadId, namespace = "", checkpointId } = threadConfig(config);
-    if (threadId === undefined) return undefined;
-    this.#refused.read(threadId, namespace);
-    const reader = await this.#reader(threadId);
-    const put = this.#find(reader.thread, { namespace, id: checkpointId });
-    return put && this.#tuple(reader, put);
+  override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    return lettingThrough(async () => {
+      const { threadId, namespace = "", checkpointId } = threadConfig(config);
+      if (threadId === undefined) return undefined;
+      this.#refused.read(threadId, namespace);
+      const reader = await this.#reader(threadId);
+      const put = this.#find(reader.thread, { namespace, id: checkpointId });
+      return put && this.#tuple(reader, put);
+    });
   }
 
   /** The checkpoints of a thread, the last stored first; without a `thread_id`, those of all threads. */
@@ -126,7 +133,16 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
    * @throws NotSerializableError when a value could not be restored. ThreadChangedError when the thread was deleted, or went
    * on in another process. AgentBusyError while another process has the thread. Nothing was stored then.
    */
-  override async put(
+  override put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    return lettingThrough(() => this.#put(config, checkpoint, metadata, newVersions));
+  }
+
+  async #put(
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
@@ -154,22 +170,25 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /** Stores the writes of a task after a checkpoint. Durable when it resolves. @throws as {@link put}. */
-  override async putWrites(
+  override putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
     taskId: string,
     taskPath: string = "",
   ): Promise<void> {
+    return lettingThrough(() => this.#putWrites(config, writes, { id: taskId, path: taskPath }));
+  }
+
+  async #putWrites(config: RunnableConfig, writes: PendingWrite[], task: GraphTask): Promise<void> {
     const given = threadConfig(config);
     const threadId = requiredThread(given, "writes");
     if (given.checkpointId === undefined) throw invalid("checkpoint_id", "the checkpoint that the task follows");
     const place = { namespace: given.namespace ?? "", id: given.checkpointId };
     const capture = new ValueCapture(threadId, this.#coder, this.#known);
-    const captured = captureWrites(capture, writes, taskId);
-    const task = { id: taskId, path: taskPath };
+    const captured = captureWrites(capture, writes, task.id);
     const isOutcome = captured.some(({ index }) => index >= 0);
     await this.#write(capture, place, (thread) => {
-      if (isOutcome) this.#refused.assertNone(threadId, place, taskId);
+      if (isOutcome) this.#refused.assertNone(threadId, place, task.id);
       return { written: writeRecords(thread.state, storeIn(thread), place, task, captured) };
     });
   }
@@ -294,13 +313,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       stored?.();
       await thread.durable();
     };
-    try {
-      await this.#order.write(capture.thread, capture.settled, () => this.#threads.use(capture.thread, write));
-    } catch (error) {
-      // A graph within a tool fails with it, and the tool has not.
-      letThrough(error);
-      throw error;
-    }
+    await this.#order.write(capture.thread, capture.settled, () => this.#threads.use(capture.thread, write));
   }
 
   /** All or nothing: what is appended in one turn is one append. */

@@ -83,7 +83,9 @@ test("a regular write that is made again counts once, a special one as it was la
   const thread = new SavedThread();
   const root = await thread.put(undefined, {});
   await thread.saver.putWrites(root, [["a", 1]], "task");
+  const stored = await recordsOf(thread);
   await thread.saver.putWrites(root, [["a", 2]], "task");
+  expect(await recordsOf(thread)).toBe(stored);
   await thread.saver.putWrites(root, [["__resume__", "x"]], "task");
   await thread.saver.putWrites(root, [["__resume__", "y"]], "task");
   expect((await thread.saver.getTuple(root))?.pendingWrites).toEqual([
@@ -91,3 +93,10 @@ test("a regular write that is made again counts once, a special one as it was la
     ["task", "a", 1],
   ]);
 });
+
+/** How many records a thread has. */
+async function recordsOf({ storage }: SavedThread): Promise<number> {
+  let count = 0;
+  for await (const { records } of storage.log.read("thread:order-7")) count += records.length;
+  return count;
+}

@@ -1,5 +1,5 @@
 import { AIMessage } from "@langchain/core/messages";
-import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { DeltaSnapshot, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
@@ -47,8 +47,8 @@ test("what a reader does with the values that it got changes nothing", async () 
   expect(await thread.values(stored)).toEqual({ list: [{ a: 1 }], map: { k: [1] } });
 });
 
-test("a message is stored once, whatever refers to it", async () => {
-  const thread = new SavedThread();
+test.each(["fields", "deep"] as const)("a message is stored once, whatever refers to it (%s)", async (compare) => {
+  const thread = new SavedThread({ compare });
   const text = "m".repeat(4000);
   const messages = Array.from({ length: 20 }, (_, at) => new AIMessage({ id: `${at}`, content: `${at}${text}` }));
   let last = await thread.put(undefined, {});
@@ -66,6 +66,9 @@ test("a message is stored once, whatever refers to it", async () => {
   const copies = messages.map(({ id, content }) => new AIMessage({ ...(id && { id }), content }));
   last = await thread.put(last, { messages: copies.slice(3) });
   expect(contentsOf(await thread.values(last))).toEqual(copies.slice(3).map(({ content }) => content));
+  last = await thread.put(last, { messages: new DeltaSnapshot(copies.slice(3)) });
+  const snapshot = (await thread.values(last))?.["messages"];
+  expect(snapshot).toMatchObject({ value: copies.slice(3).map(({ content }) => ({ content })) });
   let bytes = 0;
   for await (const line of thread.storage.log.lines!("thread:order-7")) bytes += line.length;
   expect(bytes).toBeLessThan(1.4 * 20 * 4000);

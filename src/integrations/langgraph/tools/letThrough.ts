@@ -16,6 +16,16 @@ export function letThrough(error: unknown): void {
   Reflect.defineProperty(error, "name", { get, configurable: true, enumerable: false });
 }
 
+/** Lets through what an action of a checkpointer fails with: a graph within a tool fails with it, and the tool has not. */
+export async function lettingThrough<Result>(action: () => Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    letThrough(error);
+    throw error;
+  }
+}
+
 /** Whether an error was let through, or collects one that was. */
 export function isLetThrough(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;

@@ -1,4 +1,5 @@
-import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { tool } from "@langchain/core/tools";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import {
@@ -8,6 +9,7 @@ import {
   type PersistenceSaverOptions,
 } from "agent-persistence/langgraph";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { Bank, calling, graphOf, thread } from "./bank.ts";
 import { pictureOf } from "./pictureOf.ts";
 
@@ -177,6 +179,76 @@ test("a node that catches the error of a call in doubt does not get its state st
   expect(await checkpointer.getTuple(thread)).toMatchObject({ checkpoint: { channel_values: { said: "" } } });
   await checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: "settled" });
   expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
+});
+
+test("a node that is tried again after a doubt has its state stored", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
+  const answers = ["unknown", "done"] as const;
+  let asked = 0;
+  const [charge] = durableTools(checkpointer, [bank.charge], {
+    charge: { probe: () => answers[asked++] ?? "unknown" },
+  });
+  const graph = new StateGraph(Annotation.Root({ said: Annotation<string> }))
+    .addNode("work", async () => ({ said: `got ${await charge.invoke({ cents: 900 })}` }), {
+      retryPolicy: { maxAttempts: 2, initialInterval: 1, jitter: false, logWarning: false },
+    })
+    .addEdge(START, "work")
+    .compile({ checkpointer });
+  expect(await graph.invoke(null, thread)).toEqual({ said: "got undefined" });
+  expect([asked, bank.charged]).toEqual([2, ["900"]]);
+});
+
+test("a tool in which a call is in doubt has not failed: what it did itself is not known either", async () => {
+  const bank = new Bank();
+  const storage = new InMemoryPersistenceStorageProvider();
+  let picture = storage;
+  const graphOn = (on: InMemoryPersistenceStorageProvider) => {
+    const checkpointer = new PersistenceSaver({ storage: on });
+    const [charge] = durableTools(checkpointer, [bank.charge]);
+    const paying = tool(() => charge.invoke({ cents: 900 }), { name: "paying", description: "", schema: z.object({}) });
+    const [outer] = durableTools(checkpointer, [paying], { paying: { probe: () => "not-done" } });
+    const told: string[] = [];
+    const graph = graphOf(checkpointer, () =>
+      outer.invoke({}).catch((error: Error) => {
+        told.push(error.message);
+        throw error;
+      }),
+    );
+    return { checkpointer, graph };
+  };
+  bank.afterwards = async () => {
+    picture = await pictureOf(storage, "order-7");
+  };
+  await graphOn(storage).graph.invoke({ said: "" }, thread);
+  const { checkpointer, graph } = graphOn(picture);
+  await expect(graph.invoke(null, thread)).rejects.toMatchObject({ toolName: "charge", toolCallId: bank.keys[0] });
+  const left = await checkpointer.settleToolCall("order-7", "none", "retry").catch((error: unknown) => error);
+  expect(left).toMatchObject({ inDoubt: [{ toolName: "paying" }, { toolName: "charge" }] });
+  await checkpointer.settleToolCall("order-7", bank.keys[0]!, { output: "settled" });
+  expect(await graph.invoke(null, thread)).toEqual({ said: "settled" });
+  expect(bank.charged).toEqual(["900"]);
+});
+
+test("the model is not told that a graph within a tool could not be stored", async () => {
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const inner = new StateGraph(Annotation.Root({ close: Annotation<() => void> }))
+    .addNode("open", () => ({ close: () => {} }))
+    .addEdge(START, "open")
+    .compile();
+  const opening = tool(async () => Object.keys(await inner.invoke({})).join(), {
+    name: "charge",
+    description: "",
+    schema: z.object({ cents: z.int() }),
+  });
+  for (const tools of [[opening], durableTools(checkpointer, [opening], { charge: { effect: "none" } })]) {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("tools", new ToolNode(tools))
+      .addEdge(START, "tools")
+      .compile({ checkpointer });
+    const run = graph.invoke({ messages: [calling(["a", 900])] }, thread);
+    await expect(run).rejects.toMatchObject({ code: "not_serializable" });
+  }
 });
 
 test("another call at the place of one that had an effect is refused", async () => {

@@ -1,4 +1,4 @@
-import { tool } from "@langchain/core/tools";
+import { tool, type ToolRunnableConfig } from "@langchain/core/tools";
 import { Annotation, Command, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
@@ -190,20 +190,43 @@ test("a subgraph without checkpoints cannot have durable tools", async () => {
 test("a call that goes on while its run is aborted ends as itself, and the next run waits for it", async () => {
   const bank = new Bank();
   const checkpointer = saver();
-  const [charge] = durableTools(checkpointer, [bank.charge]);
-  const graph = graphOf(checkpointer, async () => String(await charge.invoke({ cents: 900 })));
-  const stop = new AbortController();
   let end = (): void => {};
+  const release = tool(() => end(), { name: "release", description: "", schema: z.object({}) });
+  const [charge, releasing] = durableTools(checkpointer, [bank.charge, release]);
+  const stop = new AbortController();
   bank.afterwards = () => {
     stop.abort();
     return new Promise((resolve) => (end = resolve));
   };
+  let runs = 0;
+  const graph = graphOf(checkpointer, async () => {
+    const charged = charge.invoke({ cents: 900 });
+    // It begins after the other one has found its record.
+    if (runs++ > 0) await releasing.invoke({});
+    return String(await charged);
+  });
   await expect(graph.invoke({ said: "" }, { ...thread, signal: stop.signal })).rejects.toThrow("bort");
-  const next = graph.invoke(null, thread);
   await expect(checkpointer.settleToolCall("order-7", bank.keys[0]!, "retry")).rejects.toMatchObject({ inDoubt: [] });
-  end();
-  expect(await next).toEqual({ said: "charged 900" });
+  expect(await graph.invoke(null, thread)).toEqual({ said: "charged 900" });
   expect(bank.charged).toEqual(["900"]);
+});
+
+test("a call that an abort has cut off is not known to have failed", async () => {
+  const checkpointer = saver();
+  const stop = new AbortController();
+  const keys: unknown[] = [];
+  const slow = tool(
+    (_input, { configurable }: ToolRunnableConfig) => {
+      keys.push(configurable?.["idempotency_key"]);
+      return keys.length > 1 ? "done" : new Promise(() => stop.abort());
+    },
+    { name: "slow", description: "", schema: z.object({}) },
+  );
+  const [durable] = durableTools(checkpointer, [slow], { slow: { effect: "idempotent" } });
+  const graph = graphOf(checkpointer, async () => String(await durable.invoke({})));
+  await expect(graph.invoke({ said: "" }, { ...thread, signal: stop.signal })).rejects.toThrow("bort");
+  expect(await graph.invoke(null, thread)).toEqual({ said: "done" });
+  expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
 test("telemetry shows calls with what is known of them, and which are recorded", async () => {

@@ -342,6 +342,22 @@ test("a durable tool that another one calls is recorded within that call", async
   expect(bank.charged).toEqual(["900", "900", "900"]);
 });
 
+test("what a recorded call has called is not asked for again, and takes no place of other calls", async () => {
+  const bank = new Bank();
+  const checkpointer = saver();
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const paying = tool(() => charge.invoke({ cents: 900 }), { name: "paying", description: "", schema });
+  const [outer] = durableTools(checkpointer, [paying]);
+  const graph = graphOf(checkpointer, async () => {
+    const said = String(await outer.invoke({ id: "1" }));
+    const again = String(await charge.invoke({ cents: 100 }));
+    return [said, again, interrupt<string, string>("ok?")].join(", ");
+  });
+  await graph.invoke({ said: "" }, thread);
+  expect(await graph.invoke(new Command({ resume: "yes" }), thread)).toEqual({ said: "charged 900, charged 100, yes" });
+  expect(bank.charged).toEqual(["900", "100"]);
+});
+
 test("an agent of LangGraph takes durable tools", async () => {
   const bank = new Bank();
   const checkpointer = saver();
