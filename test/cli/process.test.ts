@@ -1,6 +1,6 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
-import { readdirSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
@@ -72,6 +72,24 @@ describe("the command line as a process", () => {
     const { code, out, err } = await following.ended();
     expect({ code, err }).toEqual({ code: 130, err: "" });
     for (const line of out.trimEnd().split("\n")) expect(JSON.parse(line)).toMatchObject({ records: [{}] });
+  });
+
+  it("loads an agent in TypeScript where Node or a loader does, and else says what to do", async () => {
+    writeFileSync(
+      join(built.app, "agent.ts"),
+      'export { desk } from "./desk.mjs";\nexport const given: unknown = 1;\n',
+    );
+    const asking = ["answer", "--json", "--agent", "agent.ts#desk"];
+    const alone = await command(...asking);
+    if (process.features.typescript) expect(alone).toMatchObject({ code: 0, err: "" });
+    else
+      expect(alone).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/cannot load the TypeScript of .*agent\.ts\. Use Node 22\.18 .*--import tsx/),
+      });
+    const loader = pathToFileURL(`${repository}node_modules/tsx/dist/loader.mjs`).href;
+    const loaded = await start(asking, { NODE_OPTIONS: `--import=${loader}` }).ended();
+    expect(loaded).toMatchObject({ code: 0, out: "[]\n", err: "" });
   });
 
   it("does what it is told when nobody reads what it says beside its answer", async () => {

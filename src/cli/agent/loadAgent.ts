@@ -57,9 +57,9 @@ function noLoader(path: string): string {
 
 /** The module may use another copy of this library than the one that runs now: its agents are only known to that copy. */
 async function featureOf(agent: unknown, path: string, exported: string): Promise<LoadedAgent> {
-  for (const library of [{ persistence }, await libraryOf(path)]) {
+  for await (const library of librariesOf(path)) {
     try {
-      const feature = library?.persistence(agent as AIAgent<never, unknown>);
+      const feature = library.persistence(agent as AIAgent<never, unknown>);
       if (feature) return { agent: agent as AIAgent<never, unknown>, feature };
     } catch (error) {
       if (!AgentPersistenceError.isInstance(error)) throw error;
@@ -71,11 +71,14 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
   );
 }
 
-async function libraryOf(path: string): Promise<Library | undefined> {
+/** The library as the module may have loaded it. A loader of TypeScript makes another copy for modules that are CommonJS. */
+async function* librariesOf(path: string): AsyncGenerator<Library> {
+  yield { persistence };
+  const require = createRequire(path);
   try {
-    const own = createRequire(path).resolve("agent-persistence");
-    return (await import(pathToFileURL(own).href)) as Library;
+    yield (await import(pathToFileURL(require.resolve("agent-persistence")).href)) as Library;
+    yield require("agent-persistence") as Library;
   } catch {
-    return undefined;
+    // The module's project has no library of its own.
   }
 }

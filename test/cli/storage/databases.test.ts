@@ -1,16 +1,34 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { PersistenceStorageProvider } from "agent-persistence";
 import { DynamoDBPersistenceStorageProvider } from "agent-persistence/dynamodb";
 import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { SqlitePersistenceStorageProvider } from "agent-persistence/sqlite";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { dynamoDBEndpoint, localDynamoDB, newTable } from "../../storage/dynamodb/localDynamoDB.ts";
 import { databaseUrl, newSchema, pool } from "../../storage/postgres/database.ts";
 import { libsql } from "../../storage/sqlite/libsql.ts";
 import { Desk } from "../support/Desk.ts";
 import { deskOn } from "../support/desk/desk.mjs";
 import { itemsOf } from "../support/TestTerminal.ts";
+
+/** A driver that notes whether it opens to read only. @param option what it calls that. */
+function driverOf(option: string): string {
+  return `
+    const Libsql = require(${JSON.stringify(createRequire(import.meta.url).resolve("libsql"))});
+    module.exports = class extends Libsql {
+      constructor(file, { ${option}: reads }) {
+        require("node:fs").appendFileSync(require("node:path").join(__dirname.split("node_modules")[0], "opened.txt"), reads + "\\n");
+        super(file, { readonly: reads });
+      }
+    };
+  `;
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 interface Database {
   readonly name: string;
@@ -64,6 +82,37 @@ describe("commands on other storages", () => {
     expect(await desk.command(["verify"], there)).toMatchObject({ code: 0, out: "2 agents are intact.\n" });
     expect(await desk.command(["export", "order-1", "--out", "copy"], there)).toMatchObject({ code: 0 });
     expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"], there)).toMatchObject({ code: 2 });
+  });
+
+  it.each(["better-sqlite3", "libsql"])("SQLite is opened with the project's %s where Node has none", async (name) => {
+    vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+    await using desk = await Desk.open();
+    await deskOn(new SqlitePersistenceStorageProvider({ database: libsql(join(desk.folder, "agents.db")) })).run("x", {
+      agentId: "order-1",
+    });
+    const folder = join(desk.folder, "node_modules", name);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "index.cjs"), driverOf("readonly"));
+    await writeFile(join(folder, "package.json"), JSON.stringify({ name, main: "index.cjs" }));
+    const there = ["--storage", "sqlite:agents.db"];
+    expect(itemsOf(await desk.command(["list", "--json", ...there]))).toMatchObject([{ agentId: "order-1" }]);
+    expect(await desk.command(["fork", "order-1", "order-2", "--yes", ...there])).toMatchObject({ code: 0 });
+    expect(await readFile(join(desk.folder, "opened.txt"), "utf8")).toBe("true\nfalse\n");
+  });
+
+  it("SQLite is opened with Node's own where it has it, and read only where it is read", async () => {
+    await using desk = await Desk.open();
+    await deskOn(new SqlitePersistenceStorageProvider({ database: libsql(join(desk.folder, "agents.db")) })).run("x", {
+      agentId: "order-1",
+    });
+    await writeFile(join(desk.folder, "own.cjs"), driverOf("readOnly"));
+    const own = createRequire(join(desk.folder, "own.cjs"))("./own.cjs") as object;
+    vi.spyOn(process, "getBuiltinModule").mockImplementation(((name: string) =>
+      name === "node:sqlite" ? { DatabaseSync: own } : undefined) as typeof process.getBuiltinModule);
+    const there = ["--storage", "sqlite:agents.db"];
+    expect(itemsOf(await desk.command(["list", "--json", ...there]))).toMatchObject([{ agentId: "order-1" }]);
+    expect(await desk.command(["fork", "order-1", "order-2", "--yes", ...there])).toMatchObject({ code: 0 });
+    expect(await readFile(join(desk.folder, "opened.txt"), "utf8")).toBe("true\nfalse\n");
   });
 
   it("a database of something else stays as it is, and import makes a new one", async () => {

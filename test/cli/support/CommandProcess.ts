@@ -17,9 +17,12 @@ export class CommandProcess {
   readonly #waiting = new Set<() => void>();
 
   constructor(file: string, args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) {
-    const all = { ...process.env, ...env };
-    delete all["NODE_OPTIONS"];
-    this.child = spawn(process.execPath, [file, ...args], { cwd, env: all, stdio: ["ignore", "pipe", "pipe"] });
+    const { NODE_OPTIONS: _ofTests, ...own } = process.env;
+    this.child = spawn(process.execPath, [file, ...args], {
+      cwd,
+      env: { ...own, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.#closed = once(this.child, "close");
     this.child.stdout?.on("data", (bytes: Buffer) => this.#add("out", String(bytes)));
     this.child.stderr?.on("data", (bytes: Buffer) => this.#add("err", String(bytes)));
