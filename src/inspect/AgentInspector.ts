@@ -149,7 +149,8 @@ export class AgentInspector {
   async *agents(filter: AgentsFilter = {}): AsyncGenerator<ListedAgent> {
     checkSchema(filterSchema, filter, "filter of agents()");
     if (this.#log.capabilities.listing === undefined) throw new StorageNotListableError();
-    for await (const summary of listLogs(this.#log, withoutUndefined({ ...filter }))) yield listedAgent(summary);
+    for await (const summary of listLogs(this.#log, withoutUndefined({ ...filter, readOnly: true as const })))
+      yield listedAgent(summary);
   }
 
   /** All about one agent that is not a matter of one step; `undefined` for an unknown one. @throws InvalidAgentIdError */

@@ -1,3 +1,13 @@
+/** What a file system says of a file or a folder. */
+export interface FileStatus {
+  readonly size: number;
+  readonly folder: boolean;
+  /** Tells a file from a copy of it. Absent: the file system cannot tell. */
+  readonly id?: string;
+  /** The number of the user whose it is. Absent: the file system has no users. */
+  readonly owner?: number;
+}
+
 /** A file that was created and is written at its end. One write may take fewer bytes than it was given. */
 export interface OpenFile {
   /** Appends `bytes`; resolves to how many of them were taken. */
@@ -27,8 +37,7 @@ export interface FileSystem {
   create(path: string, options?: { readonly synced?: boolean }): Promise<OpenFile>;
   /** The bytes of a file from `start`, at most `length` of them; default: all. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
-  /** `id` tells a file from a copy of it; absent: the file system cannot tell. */
-  stat(path: string): Promise<{ readonly size: number; readonly folder: boolean; readonly id?: string }>;
+  stat(path: string): Promise<FileStatus>;
   /** A second name for a file. Rejects with `EEXIST` when it is taken: this decides who comes first. */
   link(existing: string, path: string): Promise<void>;
   /** Another name for a file, over what has that name now. */

@@ -16,6 +16,8 @@ export interface ProcessFacts {
 export interface ProcessIdentity extends ProcessFacts {
   /** Whether a process of this machine and namespaces still runs. False only when it is certain that it does not. */
   isRunning(processId: number, processStart: string): boolean;
+  /** The number of the user that it runs as. Absent: the system has none. */
+  readonly user?: number | undefined;
   /**
    * Milliseconds by a clock that never goes back and that all processes of this boot and time namespace share. Absent:
    * there is none, and each process waits for a lease itself before it takes over a silent owner.

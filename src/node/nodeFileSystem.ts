@@ -55,7 +55,7 @@ export const nodeFileSystem: FileSystem = {
     const found = await status(path);
     // A number of a removed file is soon given to another, which was made later.
     const id = `${found.ino}.${Math.round(found.birthtimeMs * 1000)}`;
-    return { size: found.size, folder: found.isDirectory(), id };
+    return { size: found.size, folder: found.isDirectory(), id, owner: found.uid };
   },
   link: promisify(link),
   rename: promisify(rename),

@@ -42,6 +42,7 @@ function linuxIdentity(): ProcessIdentity {
       if (found === undefined) return isAlive(processId);
       return !found.ended && found.start === processStart;
     },
+    user: process.geteuid?.(),
     sinceBootMs,
   };
 }
@@ -55,6 +56,7 @@ function otherIdentity(): ProcessIdentity {
     pidNamespace: "",
     processId: process.pid,
     processStart: "",
+    user: process.geteuid?.(),
     isRunning: (processId, processStart) => processStart !== "" || isAlive(processId),
   };
 }

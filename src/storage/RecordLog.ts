@@ -119,6 +119,8 @@ export interface ListOptions {
   readonly after?: string;
   /** The most agents to yield. Default: no limit. */
   readonly limit?: number;
+  /** The list must change nothing, not even an index that makes later lists faster. */
+  readonly readOnly?: true;
 }
 
 /** What is appended at once: all of it or nothing. */

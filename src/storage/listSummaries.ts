@@ -28,9 +28,9 @@ export async function* listLogs(log: RecordLog, options: ListOptions): AsyncGene
 }
 
 /** The list of each status asked for, as one. */
-function listStatuses(log: RecordLog, { status, after }: ListOptions): AsyncIterable<AgentSummary> {
+function listStatuses(log: RecordLog, { status, after, readOnly }: ListOptions): AsyncIterable<AgentSummary> {
   const asked = typeof status === "object" ? [...new Set(status)] : [status];
-  const lists = asked.map((one) => log.list(withoutUndefined({ status: one, after })));
+  const lists = asked.map((one) => log.list(withoutUndefined({ status: one, after, readOnly })));
   return mergeSorted(lists, compareSummaries);
 }
 

@@ -1,12 +1,12 @@
 import type { AgentSummary, ListOptions } from "./RecordLog.ts";
 
 /** What a list selects by, as far as a summary shows it: whether an agent is free, only its owner shows. */
-type Selection = Omit<ListOptions, "free" | "limit">;
+type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 
 /** What `RecordLog.list` yields of all summaries: those that were asked for, sorted, up to a limit. */
 export function selectSummaries<Summary extends Selected>(
   summaries: readonly Summary[],
-  { limit, ...selection }: Omit<ListOptions, "free">,
+  { limit, ...selection }: Omit<ListOptions, "free" | "readOnly">,
 ): readonly Summary[] {
   return summaries
     .filter((summary) => isSelected(summary, selection))

@@ -1,3 +1,4 @@
+import { readOnlyFileSystem } from "../../node/readOnlyFileSystem.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 import { isFolder } from "./findAddress.ts";
 import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
@@ -17,7 +18,8 @@ async function openFiles(
 ): Promise<OpenedStorage> {
   if (purpose !== "make" && !(await isFolder(folder)))
     throw new CommandFailure("notFound", `There is no folder ${folder}.`);
-  const { FilePersistenceStorageProvider } = await import("../../file.ts");
-  const storage = new FilePersistenceStorageProvider({ directory: folder });
+  const { FilePersistenceStorageProvider, nodeFileSystem } = await import("../../file.ts");
+  const fileSystem = purpose === "read" ? readOnlyFileSystem(nodeFileSystem) : nodeFileSystem;
+  const storage = new FilePersistenceStorageProvider({ directory: folder, fileSystem });
   return { storage, name: `file:${folder}`, close: () => storage.log.close() };
 }

@@ -20,6 +20,7 @@ import { Disk } from "../../node/Disk.ts";
 import type { FileSystem } from "../../node/FileSystem.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
+import { readOnlyFileSystem } from "../../node/readOnlyFileSystem.ts";
 import { nodeProcessIdentity } from "../../node/nodeProcessIdentity.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import type {
@@ -106,6 +107,8 @@ export class FileRecordLog implements RecordLog {
   readonly version = "v1";
   readonly blobs: BlobStore;
   readonly #backend: FileBackend;
+  /** What lists that change nothing read by. */
+  readonly #reading: FileBackend;
   readonly #directory: string;
   readonly #owned = new Set<FileOwnedLog>();
   readonly #watchers = new Watchers();
@@ -115,7 +118,8 @@ export class FileRecordLog implements RecordLog {
     checkSchema(optionsSchema, options, "options of the file storage");
     const { directory = ".agent-persistence", leaseMs = 15_000, clock = systemClock, sha256 = nodeSha256 } = options;
     const { reserveBytes = 256 * 1024 } = options;
-    const disk = new Disk(options.fileSystem ?? nodeFileSystem, clock);
+    const { fileSystem = nodeFileSystem } = options;
+    const disk = new Disk(fileSystem, clock);
     const identity = options.processIdentity ?? nodeProcessIdentity();
     const folder = resolve(directory);
     this.#directory = folder;
@@ -123,6 +127,8 @@ export class FileRecordLog implements RecordLog {
     const [index, judge, publisher] = [new AgentIndex(machine), new OwnerLiveness(machine), new SegmentPublisher(disk)];
     const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
     this.#backend = { ...machine, index, judge, publisher, reserve };
+    const reading = { ...machine, disk: new Disk(readOnlyFileSystem(fileSystem), clock) };
+    this.#reading = { ...this.#backend, ...reading, index: new AgentIndex(reading) };
     this.blobs = new AgentBlobs(this.#backend);
   }
 
@@ -182,11 +188,12 @@ export class FileRecordLog implements RecordLog {
     }
   }
 
-  async *list({ limit = Infinity, free, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
+  async *list({ limit = Infinity, free, readOnly, ...selection }: ListOptions = {}): AsyncGenerator<AgentSummary> {
     this.#assertOpen();
     let left = limit;
     let found = 0;
-    for await (const summary of left > 0 ? listAgents(this.#backend, selection, left < Infinity) : []) {
+    const backend = readOnly ? this.#reading : this.#backend;
+    for await (const summary of left > 0 ? listAgents(backend, selection, left < Infinity) : []) {
       found++;
       if (free && (await isOwned(this, summary.agentId))) continue;
       yield summary;

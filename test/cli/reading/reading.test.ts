@@ -1,6 +1,7 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AIAgent, Persistence, persistence } from "agent-persistence";
+import { inspect } from "agent-persistence/inspect";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { textWidth } from "../../../src/cli/terminal/textWidth.ts";
@@ -15,6 +16,23 @@ async function rolledBack(desk: Desk): Promise<void> {
 }
 
 describe("commands that read", () => {
+  it("make and change no file, in the storage's folder too", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.waits("order-2");
+    await persistence(deskOn(desk.storage)).deleteAgent("order-1");
+    const files = () => readdir(desk.agents, { recursive: true });
+    const before = await files();
+    for (const words of [["list"], ["list", "--status", "waiting"], ["list", "--limit", "1"], ["tasks", "list"]])
+      expect(await desk.command(words)).toMatchObject({ code: 0 });
+    for (const words of [["answer"], ["show", "order-2"], ["tree", "order-2"], ["log", "order-2"], ["verify"]])
+      expect(await desk.command(words)).toMatchObject({ code: 0 });
+    for await (const { agentId } of inspect(desk.storage).agents({ status: "waiting" }))
+      expect(agentId).toBe("order-2");
+    for await (const { agentId } of inspect(desk.storage).agents({ limit: 1 })) expect(agentId).toBe("order-2");
+    expect(await files()).toEqual(before);
+  });
+
   it("list agents with status and reason, as a table and as documents", async () => {
     await using desk = await Desk.open();
     expect(await desk.command(["list"])).toMatchObject({ code: 2 });

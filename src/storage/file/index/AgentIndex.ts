@@ -36,6 +36,8 @@ const building = "+building-";
 export class AgentIndex {
   readonly #disk: Disk;
   readonly #clock: Clock;
+  readonly #tasks: string;
+  readonly #user: number | undefined;
   readonly #root: string;
   readonly #path: string;
   readonly #synced: boolean;
@@ -48,6 +50,8 @@ export class AgentIndex {
     const hasBootId = identity.pidNamespace !== "";
     this.#disk = disk;
     this.#clock = clock;
+    this.#tasks = tasks;
+    this.#user = identity.user;
     this.#root = join(dirname(tasks), "index");
     this.#path = join(this.#root, hasBootId ? sha256.hex(identity.bootId).slice(0, 16) : "synced");
     this.#synced = !hasBootId;
@@ -60,20 +64,21 @@ export class AgentIndex {
    * @param before what is marked of it already; `undefined`: nothing that is known.
    */
   async mark(folder: string, { summary, generation }: Marked, before?: AgentSummary): Promise<void> {
-    if (!(await this.#exists())) return;
-    const due = dueMark(folder, summary, generation);
-    try {
+    await this.#add(async () => {
+      const due = dueMark(folder, summary, generation);
       if (!before || !isSameMark(before, summary))
         await this.#folder(statusFolder(summary.status)).add(statusMark(folder, summary, generation));
       if (due && before?.dueAt !== summary.dueAt) await this.#folder(dueFolder).add(due);
-    } catch (error) {
-      // Removed meanwhile: whoever builds it again reads this agent.
-      if (!isMissing(error) || (await this.#exists())) throw error;
-    }
+    });
   }
 
   /** Removes what was marked before, where the agent is marked otherwise now. */
-  async unmark(folder: string, { summary, generation }: Marked, now?: AgentSummary): Promise<void> {
+  async unmark(folder: string, marked: Marked, now?: AgentSummary): Promise<void> {
+    // A mark too many is one that lists pass over.
+    await this.#unmark(folder, marked, now).catch(unlessForbidden);
+  }
+
+  async #unmark(folder: string, { summary, generation }: Marked, now?: AgentSummary): Promise<void> {
     for (const each of new Set([generation, 0])) {
       const due = dueMark(folder, summary, each);
       if (!now || !isSameMark(summary, now))
@@ -84,10 +89,11 @@ export class AgentIndex {
 
   /** Says that nothing is left of an agent to be listed. */
   async markDropped(folder: string): Promise<void> {
-    if (!(await this.#exists())) return;
-    const path = join(this.#path, droppedFolder);
-    await this.#disk.mkdir(path);
-    await (await this.#disk.create(join(path, folder)))?.close();
+    await this.#add(async () => {
+      const path = join(this.#path, droppedFolder);
+      await this.#disk.mkdir(path);
+      await (await this.#disk.create(join(path, folder)))?.close();
+    });
   }
 
   /** The folders of agents that were deleted; an agent that has come again since has marks, too. */
@@ -117,7 +123,7 @@ export class AgentIndex {
    */
   async ready(build: () => Promise<void>): Promise<boolean> {
     if (await this.isComplete()) return true;
-    if (this.#clock.monotonic() - this.#failedAtMs < retryAfterMs) return false;
+    if (this.#clock.monotonic() - this.#failedAtMs < retryAfterMs || !(await this.#isOwnStorage())) return false;
     try {
       this.#building ??= this.#build(build).finally(() => (this.#building = undefined));
       await this.#building;
@@ -130,7 +136,7 @@ export class AgentIndex {
 
   /** Whether lists may go by the index as it is. */
   async isComplete(): Promise<boolean> {
-    if (!(await this.#exists())) return false;
+    if ((await this.#found()) !== "own" || !(await this.#isOwnStorage())) return false;
     const names = (await this.#disk.readdir(this.#path)) ?? [];
     for (const name of names.filter((each) => completeName.test(each)))
       if (name === (await this.#completeName(join(this.#path, name)))) return true;
@@ -157,8 +163,48 @@ export class AgentIndex {
     return `+complete-${folder?.id ?? ""}-${file?.id ?? ""}`;
   }
 
-  async #exists(): Promise<boolean> {
-    return (await this.#disk.stat(this.#path))?.folder === true;
+  /** Adds to an index that is there. Where this process may not, the index is no longer complete. */
+  async #add(add: () => Promise<void>): Promise<void> {
+    const found = await this.#found();
+    if (found === "none") return;
+    if (found === "another user's") return this.#revoke().catch(unlessForbidden);
+    try {
+      await add();
+    } catch (error) {
+      // Removed meanwhile: whoever builds it again reads this agent.
+      if (isMissing(error) && (await this.#found()) === "none") return;
+      if (!isForbidden(error)) throw error;
+      await this.#revoke();
+    }
+  }
+
+  /** Lists read all agents from now on, and the next one builds the index again. */
+  async #revoke(): Promise<void> {
+    for (const name of (await this.#disk.readdir(this.#path)) ?? [])
+      if (completeName.test(name) || name.startsWith(building)) await this.#disk.unlink(join(this.#path, name));
+  }
+
+  async #found(): Promise<"none" | "own" | "another user's"> {
+    try {
+      const found = await this.#disk.stat(this.#path);
+      if (found?.folder !== true) return "none";
+      return this.#isOwn(found) ? "own" : "another user's";
+    } catch (error) {
+      unlessForbidden(error);
+      return "another user's";
+    }
+  }
+
+  /**
+   * Only the user whose storage it is has an index: what another one makes, such as root who looks at a list, the user of the
+   * agents could neither read nor change.
+   */
+  async #isOwnStorage(): Promise<boolean> {
+    return this.#isOwn((await this.#disk.stat(this.#tasks)) ?? {});
+  }
+
+  #isOwn({ owner }: { readonly owner?: number }): boolean {
+    return this.#user === undefined || owner === undefined || owner === this.#user;
   }
 
   /** Indexes of earlier boots, and what a build left that did not end. */
@@ -181,6 +227,15 @@ export class AgentIndex {
     this.#folders.set(name, known);
     return known;
   }
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof StorageError && error.reason === "permission";
+}
+
+/** @throws what is no refusal of the system. */
+function unlessForbidden(error: unknown): void {
+  if (!isForbidden(error)) throw error;
 }
 
 /** Whether one mark stands for both: only what it is found by counts. */

@@ -10,7 +10,7 @@ import { type PlacedMark, readMarked } from "./readMarked.ts";
 import { readAll } from "./readAll.ts";
 
 /** What a list selects by before it looks at owners. */
-type Selection = Omit<ListOptions, "free" | "limit">;
+type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 
 /** How many agents are read at once, at first and at most. */
 const [firstGroup, largestGroup] = [1, 16];

@@ -1,5 +1,5 @@
 import { cp, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { nodeFileSystem } from "agent-persistence/file";
 import { describe, expect, it } from "vitest";
 import { changingFiles, delegating } from "../../../powerloss/delegating.ts";
@@ -133,5 +133,76 @@ describe("the index of agents", () => {
     const without = await syncsOf(false);
     expect(without).toBeGreaterThan(0);
     expect(await syncsOf(true)).toBe(without);
+  });
+});
+
+describe("the index and other users", () => {
+  const [user, root] = [1000, 0];
+  const runBy = (someone: number) => ({ ...new TestMachine().start(), user: someone });
+
+  /** The files of a storage that one user made, but for the folder of an index that another did. */
+  function owned(indexOf = user) {
+    const isIndex = (path: string) => path.includes(`${sep}index${sep}`);
+    return delegating(nodeFileSystem, {
+      stat: async (path) => ({
+        ...(await nodeFileSystem.stat(path)),
+        owner: isIndex(path) ? indexOf : user,
+      }),
+    });
+  }
+
+  /** What a user finds who may not look into the index. */
+  function forbidden(fileSystem = owned(root)) {
+    const refused = (path: string) => {
+      if (path.includes(`${sep}index`)) throw Object.assign(new Error(path), { code: "EACCES" });
+    };
+    return delegating(fileSystem, {
+      stat: async (path) => (refused(path), fileSystem.stat(path)),
+      readdir: async (path) => (refused(path), fileSystem.readdir(path)),
+      create: async (path, options) => (refused(path), fileSystem.create(path, options)),
+      mkdir: async (path) => (refused(path), fileSystem.mkdir(path)),
+      unlink: async (path) => (refused(path), fileSystem.unlink(path)),
+    });
+  }
+
+  it("a list of another user makes none", async () => {
+    const directory = await testDirectory();
+    for (const [agentId, status] of agents) await change(testLog(directory), agentId, status);
+    const log = testLog(directory, { fileSystem: owned(), processIdentity: runBy(root) });
+    expect(await queued(directory, log)).toEqual(["a", "c"]);
+    expect(await readdir(directory)).not.toContain("index");
+    await queued(directory, testLog(directory, { fileSystem: owned(), processIdentity: runBy(user) }));
+    expect(await readdir(directory)).toContain("index");
+  });
+
+  it("one that another user made stops neither runs nor lists, and shows that user nothing that is out of date", async () => {
+    const { directory } = await indexed();
+    const options = { fileSystem: forbidden(), processIdentity: runBy(user) };
+    await change(testLog(directory, options), "b", "queued");
+    expect(await queued(directory, testLog(directory, options))).toEqual(["a", "b", "c"]);
+    const other = { fileSystem: owned(root), processIdentity: runBy(root) };
+    expect(await queued(directory, testLog(directory, other))).toEqual(["a", "b", "c"]);
+  });
+
+  it("an agent that another user runs is found, and nothing of that user is left in it", async () => {
+    const { directory, index } = await indexed();
+    const marks = await marksIn(index);
+    await change(testLog(directory, { fileSystem: owned(), processIdentity: runBy(root) }), "b", "queued");
+    expect((await marksIn(index)).filter((name) => !marks.includes(name))).toEqual([]);
+    const own = testLog(directory, { fileSystem: owned(), processIdentity: runBy(user) });
+    expect(await queued(directory, own)).toEqual(["a", "b", "c"]);
+  });
+
+  it("a folder of marks that may not be written ends the use of the index, and not the run", async () => {
+    const { directory, index } = await indexed();
+    const fileSystem = delegating(nodeFileSystem, {
+      create: async (path, options) => {
+        if (path.includes(`${sep}queued${sep}`)) throw Object.assign(new Error(path), { code: "EACCES" });
+        return nodeFileSystem.create(path, options);
+      },
+    });
+    await change(testLog(directory, { fileSystem }), "b", "queued");
+    expect(await readdir(index)).not.toContainEqual(expect.stringMatching(/^\+complete/));
+    expect(await queued(directory)).toEqual(["a", "b", "c"]);
   });
 });

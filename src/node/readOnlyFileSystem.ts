@@ -1,0 +1,19 @@
+import type { FileSystem } from "./FileSystem.ts";
+
+/** A file system of which nothing is changed: what would change it is refused as on a device that can only be read. */
+export function readOnlyFileSystem(system: FileSystem): FileSystem {
+  const refuse = (path: string): Promise<never> =>
+    Promise.reject(Object.assign(new Error(`${path} is only read`), { code: "EROFS" }));
+  return {
+    readFile: (path, start, length) => system.readFile(path, start, length),
+    stat: (path) => system.stat(path),
+    readdir: (path) => system.readdir(path),
+    create: refuse,
+    link: refuse,
+    rename: refuse,
+    unlink: refuse,
+    mkdir: refuse,
+    rmdir: refuse,
+    fsyncDir: refuse,
+  };
+}
