@@ -49,7 +49,6 @@ const modelSchema = objectWithMethods<ProviderModel>("doGenerate", "doStream");
 export class DurableDefinition {
   readonly #loop: HostedLoop | undefined;
   readonly #hosted = new Map<string, HostedTool>();
-  readonly providerIds = new Map<string, string>();
 
   constructor(loop?: HostedLoop) {
     this.#loop = loop;

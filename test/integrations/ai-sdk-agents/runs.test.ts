@@ -1,9 +1,11 @@
+import type { UIMessage } from "ai";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent, durableRun } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { calling, scriptedModel, type Scripted, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
+import { chunksOf, messageOf } from "./support/uiStream.ts";
 
 /** A refund desk whose tools count their calls. */
 function refundDesk(
@@ -87,6 +89,21 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     const shown = JSON.stringify(model.asked.at(-1)?.prompt);
     expect(shown).toContain("call_1");
     for (const id of ids) expect(shown).not.toContain(id);
+  });
+
+  it("shows the model the ids of its provider in a later run of the chat, too", async () => {
+    const { desk, model } = refundDesk(sdk, [[calling("find", { id: "7" })], text("Done."), text("As before.")]);
+    const { createAgentUIStreamResponse } = sdk.ai;
+    const first: UIMessage = { id: "u1", role: "user", parts: [{ type: "text", text: "Find 7." }] };
+    const answer = await messageOf(await createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages: [first] }));
+    const uiMessages = [first, answer, { ...first, id: "u2" }];
+    await chunksOf(await createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages }));
+    const parts = model.asked.at(-1)!.prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+    expect(parts.filter((part) => "toolCallId" in part)).toMatchObject([
+      { type: "tool-call", toolCallId: "call_1" },
+      { type: "tool-result", toolCallId: "call_1" },
+    ]);
+    expect(JSON.stringify(parts)).not.toContain("agent-persistence");
   });
 
   it("replays a finished run, with the same result, and calls nothing", async () => {

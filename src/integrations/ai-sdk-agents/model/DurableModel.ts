@@ -1,7 +1,7 @@
 import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
 import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
-import { callsOf } from "../../hosted/AnswerMessage.ts";
 import { answerOf, generationOf, identified, isOwnCall } from "./providerAnswer.ts";
+import { withCallId } from "./providerCallId.ts";
 import { promptWithProviderIds } from "./promptWithProviderIds.ts";
 import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
 import { replayedStream } from "./replayedStream.ts";
@@ -11,8 +11,6 @@ import { StreamedGeneration } from "./StreamedGeneration.ts";
 export interface ModelRun {
   /** @throws TypeError outside a run. */
   readonly loop: HostedLoop;
-  /** The ids that the provider gave the calls of this run, by the library's ids. */
-  readonly providerIds: Map<string, string>;
 }
 
 /** A model whose answers are recorded by the run, and given back when it runs again. */
@@ -62,18 +60,15 @@ export class DurableModel implements ProviderModel {
     });
   }
 
-  async #answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
-    const given = await this.#run.loop.answer(perform, { model: this.modelId, provider: this.provider });
-    for (const { part } of callsOf(given.message))
-      this.#run.providerIds.set(part.toolCallId, part.providerToolCallId ?? part.toolCallId);
-    return given;
+  #answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
+    return this.#run.loop.answer(perform, { model: this.modelId, provider: this.provider });
   }
 
   #callIn(call: ProviderCall, { signal }: RequestPlace): ProviderCall {
     const { prompt, abortSignal } = call;
     return {
       ...call,
-      prompt: promptWithProviderIds(prompt, this.#run.providerIds),
+      prompt: promptWithProviderIds(prompt),
       abortSignal: abortSignal ? AbortSignal.any([abortSignal, signal]) : signal,
     };
   }
@@ -131,6 +126,6 @@ function recordedStream(
 /** Parts as the provider gave them, whose calls have the ids of those that were recorded. */
 function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPart[]): readonly ProviderPart[] {
   return content.map((part, index) =>
-    isOwnCall(part) ? { ...part, toolCallId: recorded[index]?.["toolCallId"] } : part,
+    isOwnCall(part) ? withCallId(part, { own: recorded[index]?.["toolCallId"], provided: part["toolCallId"] }) : part,
   );
 }

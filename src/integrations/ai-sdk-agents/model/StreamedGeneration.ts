@@ -1,5 +1,6 @@
 import { randomId } from "../../../internal/randomId.ts";
 import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./ProviderModel.ts";
+import { withCallId } from "./providerCallId.ts";
 import { isOwnCall, leftOut } from "./providerAnswer.ts";
 
 /** Deltas and ends belong to the part that they are about. */
@@ -106,7 +107,7 @@ export class StreamedGeneration {
     const place = this.#callPlace(part["toolCallId"], part);
     this.#content[place] = part;
     this.#places.delete(`tool-input ${String(part["toolCallId"])}`);
-    return { ...part, toolCallId: this.#idAt(place) };
+    return withCallId(part, { own: this.#idAt(place), provided: part["toolCallId"] });
   }
 
   #callPlace(id: unknown, part: ProviderPart): number {

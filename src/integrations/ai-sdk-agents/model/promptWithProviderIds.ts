@@ -1,15 +1,21 @@
+import { providedId, withoutProvidedId } from "./providerCallId.ts";
 import type { ProviderMessage, ProviderPart } from "./ProviderModel.ts";
 
-/** A prompt in which calls have the ids that the provider gave them. @param ids by the library's ids */
-export function promptWithProviderIds(
-  prompt: readonly ProviderMessage[],
-  ids: ReadonlyMap<string, string>,
-): readonly ProviderMessage[] {
+/** A prompt in which calls have the ids that the provider gave them, in this run or in an earlier one. */
+export function promptWithProviderIds(prompt: readonly ProviderMessage[]): readonly ProviderMessage[] {
+  const ids = new Map(
+    prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content.flatMap((part) => idsOf(part)))),
+  );
   const partOf = (part: ProviderPart): ProviderPart => {
-    const known = typeof part["toolCallId"] === "string" ? ids.get(part["toolCallId"]) : undefined;
-    return known === undefined ? part : { ...part, toolCallId: known };
+    const known = ids.get(part["toolCallId"]);
+    return known === undefined ? part : { ...withoutProvidedId(part), toolCallId: known };
   };
   return prompt.map((message) =>
     typeof message.content === "string" ? message : { ...message, content: message.content.map(partOf) },
   );
+}
+
+function idsOf(part: ProviderPart): (readonly [own: unknown, provided: string])[] {
+  const provided = providedId(part);
+  return provided === undefined ? [] : [[part["toolCallId"], provided]];
 }

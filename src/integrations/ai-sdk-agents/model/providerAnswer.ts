@@ -2,6 +2,7 @@ import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { HostedAnswer } from "../../hosted/HostedLoop.ts";
 import { usageOf } from "../../ai-sdk/usageOf.ts";
+import { withCallId } from "./providerCallId.ts";
 import type { ProviderGeneration, ProviderPart } from "./ProviderModel.ts";
 
 /** The type of a part that keeps the place of a call which was begun and not made. */
@@ -78,8 +79,8 @@ function storedPart(part: ProviderPart): ContentPart {
 function providerPart(part: ContentPart): ProviderPart {
   if ("part" in part) return (part as CarriedPart).part;
   if (part.type !== "tool-call") return { ...part };
-  const { providerToolCallId: _id, input, ...call } = part;
-  return { ...call, input: textOfInput(input) };
+  const { providerToolCallId: provided = part.toolCallId, input, ...call } = part;
+  return withCallId({ ...call, input: textOfInput(input) }, { own: part.toolCallId, provided });
 }
 
 /** The input as a value, so that it is stored once with the call. A text that is not that of an object stays as it is. */

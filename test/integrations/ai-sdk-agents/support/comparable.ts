@@ -13,6 +13,7 @@ const pieces: Fields = { "text-delta": "text", "reasoning-delta": "text", "tool-
 const ids: ReadonlySet<string> = new Set(["id", "toolCallId", "approvalId"]);
 /** What is another one each time, and what a provider sends besides. */
 const leftOut: ReadonlySet<string> = new Set(["timestamp", "headers", "body", "request", "callId", "performance"]);
+const metadata: ReadonlySet<string> = new Set(["providerMetadata", "providerOptions", "callProviderMetadata"]);
 
 /** What a result shows and holds that is the same with and without the library: all but times and ids, which are numbered. */
 export async function comparable(result: unknown): Promise<unknown> {
@@ -59,8 +60,15 @@ export function withoutIds(value: unknown): unknown {
     if (Array.isArray(item)) return item.map((each: unknown) => seen(each));
     if (item instanceof Error) return String(item);
     if (typeof item !== "object" || item === null) return item;
-    const entries = Object.entries(item).filter(([key, field]) => !leftOut.has(key) && field !== undefined);
+    const fields = Object.entries(item).map(([key, field]) => [key, metadata.has(key) ? withoutOurs(field) : field]);
+    const entries = (fields as [string, unknown][]).filter(([key, field]) => !leftOut.has(key) && field !== undefined);
     return Object.fromEntries(entries.map(([key, field]) => [key, ids.has(key) ? numbered(field) : seen(field)]));
   };
   return seen(value);
+}
+
+/** Calls carry the id of the provider in their metadata. */
+function withoutOurs(given: unknown): unknown {
+  const { "agent-persistence": _ours, ...others } = Object(given) as Fields;
+  return Object.keys(others).length > 0 ? others : undefined;
 }
