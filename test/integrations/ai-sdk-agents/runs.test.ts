@@ -98,7 +98,8 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     const answer = await messageOf(await createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages: [first] }));
     const uiMessages = [first, answer, { ...first, id: "u2" }];
     await chunksOf(await createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages }));
-    const parts = model.asked.at(-1)!.prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+    const { prompt } = model.asked.at(-1)!;
+    const parts = prompt.flatMap(({ content }): readonly object[] => (typeof content === "string" ? [] : content));
     expect(parts.filter((part) => "toolCallId" in part)).toMatchObject([
       { type: "tool-call", toolCallId: "call_1" },
       { type: "tool-result", toolCallId: "call_1" },
