@@ -77,7 +77,7 @@ interface Performance {
 /** Records the calls that nodes make in the log of their thread, and gives back those that are recorded. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /** By id. A node may run again while a call of its last run goes on. */
+  /** By thread and id: a copy of a thread has calls of the same ids. A node may run again while a call of its last run goes on. */
   readonly #running = new Map<string, Promise<CallOutcome>>();
 
   constructor(options: CallJournalOptions) {
@@ -120,7 +120,9 @@ export class CallJournal {
   }
 
   #assertInDoubt({ state: { calls }, id: threadId }: OwnedThread, id: string): void {
-    const inDoubt = calls.all().filter((call) => isInDoubt(call) && !this.#running.has(call.call));
+    const inDoubt = calls
+      .all()
+      .filter((call) => isInDoubt(call) && !this.#running.has(runningKey(threadId, call.call)));
     if (inDoubt.some(({ call }) => call === id)) return;
     const shown = inDoubt.map(({ call, tool }) => ({ toolCallId: call, toolName: tool }));
     throw new ToolCallNotInDoubtError(threadId, id, calls.get(id) !== undefined, shown);
@@ -139,15 +141,16 @@ export class CallJournal {
     const call = isSameCall(recorded, { tool, digest })
       ? recorded.call
       : toolCallIdAt(line, JSON.stringify([place.at, tool, digest]), sha256);
-    const running = this.#running.get(call);
-    if (running) return running;
+    const running = runningKey(thread.id, call);
+    const known = this.#running.get(running);
+    if (known) return known;
     const facts = { call, of, task: task.task, at: place.at, tool, effect, node: task.node, digest };
     const outcome = this.#shown({ thread, made, facts, input, recorded }, decision);
-    this.#running.set(call, outcome);
+    this.#running.set(running, outcome);
     try {
       return await outcome;
     } finally {
-      this.#running.delete(call);
+      this.#running.delete(running);
     }
   }
 
@@ -262,6 +265,10 @@ export class CallJournal {
     recordEnd(performance, { ...end, settled: by });
     return this.#replayed(performance, end);
   }
+}
+
+function runningKey(threadId: string, call: string): string {
+  return JSON.stringify([threadId, call]);
 }
 
 function diverged({ thread, made: { task, place }, facts }: Performance): ReplayDivergedError {

@@ -24,11 +24,19 @@ export function taskPlace(
   if (typeof task !== "string" || typeof scratchpad !== "object" || scratchpad === null) return "no_graph";
   if (configurable["__pregel_checkpointer"] !== checkpointer) return "other_checkpointer";
   const threadId = configurable["thread_id"];
-  const namespace = namespaceAbove(textOf(configurable["checkpoint_ns"]));
   const checkpoints = Object(configurable["checkpoint_map"]) as Readonly<Record<string, unknown>>;
+  const namespace = graphOf(textOf(configurable["checkpoint_ns"]), checkpoints);
   const checkpointId = checkpoints[namespace];
   if (typeof threadId !== "string" || typeof checkpointId !== "string") return "checkpoint_not_stored";
   return { threadId, task, namespace, checkpointId, node: textOf(metadata["langgraph_node"]), scratchpad };
+}
+
+/** The namespace of the graph that runs a task. A task that another one calls follows the same checkpoint as that one. */
+function graphOf(task: string, checkpoints: Readonly<Record<string, unknown>>): string {
+  let namespace = namespaceAbove(task);
+  while (namespace !== "" && checkpoints[namespaceAbove(namespace)] === checkpoints[namespace])
+    namespace = namespaceAbove(namespace);
+  return namespace;
 }
 
 /** The namespace of a task is that of its graph, with a part of its own. */

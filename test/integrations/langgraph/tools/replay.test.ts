@@ -1,5 +1,14 @@
 import { ToolMessage } from "@langchain/core/messages";
-import { Annotation, Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  entrypoint,
+  interrupt,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  task,
+} from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableTools, PersistenceSaver } from "agent-persistence/langgraph";
@@ -145,4 +154,47 @@ test("what a node calls once it has ended well is forgotten, and later nodes cal
   await graph.invoke({ said: "" }, thread);
   expect(bank.charged).toEqual(["900", "900"]);
   expect(new Set(bank.keys).size).toBe(2);
+});
+
+test("tasks of the functional API have calls of their own", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  let fails = true;
+  const charging = task("charging", async (cents: number) => {
+    const charged = await charge.invoke({ cents });
+    if (cents === 900 && fails) throw new Error("down");
+    return charged;
+  });
+  const work = entrypoint({ name: "work", checkpointer }, async (cents: readonly number[]) => {
+    const charged = [];
+    for (const each of cents) charged.push(await charging(each));
+    return [...charged, await charge.invoke({ cents: 1 })].join(", ");
+  });
+  await expect(work.invoke([100, 900], thread)).rejects.toThrow("down");
+  fails = false;
+  expect(await work.invoke(null, thread)).toBe("charged 100, charged 900, charged 1");
+  expect(bank.charged).toEqual(["100", "900", "1"]);
+});
+
+test("a copy of a thread that is made while a tool runs does not wait for it", async () => {
+  const bank = new Bank();
+  const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
+  const [charge] = durableTools(checkpointer, [bank.charge], { charge: { effect: "idempotent" } });
+  const graph = graphOf(checkpointer, async () => String(await charge.invoke({ cents: 900 })));
+  let end = (): void => {};
+  const inTool = new Promise<void>((began) => {
+    bank.afterwards = () => {
+      bank.afterwards = () => {};
+      began();
+      return new Promise((resolve) => (end = resolve));
+    };
+  });
+  const made = graph.invoke({ said: "" }, thread);
+  await inTool;
+  const copy = await checkpointer.copyThread("order-7", "copy");
+  expect(await graph.invoke(null, { ...thread, ...copy })).toEqual({ said: "charged 900" });
+  end();
+  expect(await made).toEqual({ said: "charged 900" });
+  expect([bank.charged, new Set(bank.keys).size]).toEqual([["900", "900"], 1]);
 });
