@@ -6,7 +6,8 @@ import { checkTimelineOptions, type TimelineOptions } from "./options/TimelineOp
 
 /**
  * An agent's timeline as one HTML page that needs nothing else: the pieces of its text, in order. The log is read while the
- * pieces are taken, so memory does not grow with it. A damaged log is shown up to its damage, and the page says so.
+ * pieces are taken, some hundred steps at once, or a twentieth of a long log. A damaged log is shown up to its damage, and
+ * the page says so.
  *
  * @throws InvalidInputError if there is no such agent, or an option has a value that it cannot have.
  */
