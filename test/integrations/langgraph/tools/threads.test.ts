@@ -211,6 +211,39 @@ test("a call that goes on while its run is aborted ends as itself, and the next 
   expect(bank.charged).toEqual(["900"]);
 });
 
+test("a thread is kept while a tool runs, and given to who waits for it once nothing is done with it", async () => {
+  const bank = new Bank();
+  const storage = new InMemoryPersistenceStorageProvider();
+  const checkpointer = new PersistenceSaver({ storage });
+  const [charge] = durableTools(checkpointer, [bank.charge]);
+  const happened: string[] = [];
+  const { log } = storage;
+  const open = log.open.bind(log);
+  const other = new PersistenceSaver({ storage });
+  let waiting: Promise<unknown> | undefined;
+  bank.afterwards = () =>
+    // Whoever does nothing with a thread gives it back before it has been asked for so often.
+    new Promise((resolve) => {
+      let refused = 0;
+      log.open = (...given) =>
+        open(...given).catch((error: unknown) => {
+          if (++refused === 8) resolve();
+          throw error;
+        });
+      waiting = other.withThread("order-7", async () => happened.push("held by the other one"));
+    });
+  const graph = graphOf(checkpointer, async () => {
+    const said = String(await charge.invoke({ cents: 900 }));
+    happened.push(said);
+    await waiting;
+    return said;
+  });
+  const run = graph.invoke({ said: "" }, thread);
+  await expect(run).resolves.toEqual({ said: "charged 900" });
+  expect(happened).toEqual(["charged 900", "held by the other one"]);
+  await Promise.all([checkpointer, other].map((each) => each[Symbol.asyncDispose]()));
+});
+
 test("a call that an abort has cut off is not known to have failed", async () => {
   const checkpointer = saver();
   const stop = new AbortController();
