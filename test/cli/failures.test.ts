@@ -100,6 +100,20 @@ describe("a command that asks first", () => {
     expect(await desk.command(asked)).toMatchObject({ code: 2, out: "" });
   });
 
+  it("says what it will do before it asks, also where the answer is JSON", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const withDesk = ["--json", "--agent", `${deskModule}#desk`];
+    for (const [args, told] of [
+      [["rollback", "order-1", "1-2"], /Taken back, in this order[^]*will go back to checkpoint 1-2/],
+      [["prune"], /order-1 .*the whole agent[^]*will be deleted for good/],
+    ] as const) {
+      const asked = await desk.command([...args, ...withDesk], { answers: [false] });
+      expect(asked).toMatchObject({ code: 4, out: "", shown: ["Go ahead?"], err: expect.stringMatching(told) });
+      expect((await desk.command([...args, ...withDesk])).err.trimEnd().split("\n")).toHaveLength(1);
+    }
+  });
+
   it("says with which command a person goes on", async () => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");

@@ -95,6 +95,15 @@ async function openHtml(
   };
 }
 
+/** A storage with what a picture shows. */
+function stored(picture: (storage: PersistenceStorageProvider) => Promise<void>) {
+  return async (): Promise<PersistenceStorageProvider> => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await picture(storage);
+    return storage;
+  };
+}
+
 /** What a screen reader, or a person who sees few colors, would stumble over. */
 async function defectsOf({ page }: OpenedPage): Promise<readonly string[]> {
   await page.evaluate(axe.source);
@@ -274,13 +283,21 @@ describe("hostile payloads", () => {
     await expect.poll(() => page.locator("script").count()).toBe(2);
   });
 
-  it("a value of very many levels breaks nothing", async () => {
-    const storage = new InMemoryPersistenceStorageProvider();
-    await pictured.hostile(storage, "agent");
-    const opened = await openStored(storage, "agent deep");
+  it.each([
+    ["as many levels as a run can store", stored((storage) => pictured.hostile(storage, "a"))],
+    ["10,000 levels", () => pictured.forged("a")],
+  ])("a value of %s breaks nothing", async (_name, storageOf) => {
+    const opened = await openStored(await storageOf(), "a deep");
     await opened.choose("keep");
     await opened.tab("Storage");
-    await expect.poll(() => opened.details()).toContain("deep");
+    await expect.poll(() => opened.details()).toMatch(/deep changed here\s+\[\s+\[\s+\[/);
+  });
+
+  it("text that would change the order of other text is shown as what it is", async () => {
+    const opened = await open((storage, agentId) => pictured.said(storage, agentId, "file\u202egnp.exe \x1b[31m שלום"));
+    await expect
+      .poll(() => opened.rows())
+      .toContainEqual(expect.stringContaining("file\\u{202e}gnp.exe \\x1b[31m שלום"));
   });
 
   it("the policy refuses a script that got into the page, and every request", async () => {

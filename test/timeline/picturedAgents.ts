@@ -1,5 +1,6 @@
 import {
   AIAgent,
+  InMemoryPersistenceStorageProvider,
   type AgentContext,
   Persistence,
   persistence,
@@ -71,6 +72,11 @@ export const calls = (...names: readonly string[]) =>
 export async function parallelCalls(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   const turns = [{ text: "I sign three people up.", toolCalls: calls("Alex", "Nobody", "Maria") }, "Two are in."];
   await agentOn(storage, { turns }).run("Sign up three people.", { agentId });
+}
+
+/** An agent that only says something. */
+export async function said(storage: PersistenceStorageProvider, agentId: string, text: string): Promise<void> {
+  await agentOn(storage, { turns: [text] }).run("Say it.", { agentId });
 }
 
 /** A process that dies in the middle, and one that goes on an hour later. */
@@ -160,10 +166,27 @@ export async function answerWait(
   await agent.resume({ agentId });
 }
 
+/** A storage that gives a value of 10,000 levels, which no run stores: somebody else has written it. */
+export async function forged(agentId: string): Promise<PersistenceStorageProvider> {
+  const storage = new InMemoryPersistenceStorageProvider();
+  await hostile(storage, agentId);
+  let deep: unknown = hostileText;
+  for (let level = 0; level < 10_000; level += 1) deep = [deep];
+  const { log } = storage;
+  const read = log.read.bind(log);
+  log.read = async function* (id, options) {
+    for await (const entry of read(id, options)) {
+      const records = entry.records.map((record) => (record.kind === "storage" ? { ...record, value: deep } : record));
+      yield { ...entry, records };
+    }
+  };
+  return storage;
+}
+
 /** Payloads that try to be more than text. */
 export async function hostile(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   let deep: unknown = hostileText;
-  for (let level = 0; level < 400; level += 1) deep = [deep];
+  for (let level = 0; level < 990; level += 1) deep = [deep];
   const turns = [{ text: hostileText, toolCalls: calls(hostileText) }, `${hostileText}${"long ".repeat(1_000_000)}`];
   const graph = strategy<string, string>("hostile", (builder) => {
     const keep = builder.node("keep", (input: string, context: AgentContext) => {

@@ -40,7 +40,10 @@ async function writePage(
   out: string,
 ): Promise<void> {
   if (agentId === undefined)
-    throw new CommandFailure("usage", "Say which agent the page is of: ui <agent> --out <file>");
+    throw new CommandFailure(
+      "usage",
+      "Say which agent the page is of: ui <agent> --out <file>. The agent stands before --redact.",
+    );
   const file = resolve(io.cwd, out);
   await writeOver(file, pageOf(agentId));
   if (output.json) await output.document({ agentId, file });

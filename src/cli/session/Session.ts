@@ -49,6 +49,11 @@ export class Session implements AsyncDisposable {
     return (await this.open(purpose)).storage;
   }
 
+  /** Whether a person is told what will be done: a program that has said yes is not. */
+  get saysChange(): boolean {
+    return !this.output.json || (!this.#options.yes && this.io.canAsk);
+  }
+
   /**
    * Says what will be done, and asks for it.
    *
@@ -56,7 +61,7 @@ export class Session implements AsyncDisposable {
    * @throws CommandFailure when it is declined, or when nobody can be asked and `--yes` is missing.
    */
   async confirm(...change: readonly (readonly Part[])[]): Promise<void> {
-    for (const line of change) await this.output.note(...line);
+    if (this.saysChange) for (const line of change) await this.output.beside.line(...line);
     if (this.#options.yes) return;
     if (!this.io.canAsk)
       throw new CommandFailure(

@@ -18,7 +18,9 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
     err: sinkOf(stderr, () => undefined),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     env,
-    cwd: process.cwd(),
+    get cwd() {
+      return process.cwd();
+    },
     version,
     now: () => Date.now(),
     stopSignal() {

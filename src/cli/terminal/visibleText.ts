@@ -1,5 +1,9 @@
-/** Characters that a terminal obeys or that change the order of others: controls, bidi, invisible and lone halves. */
-const obeyed = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u{e0000}-\u{e0fff}]/gu;
+/**
+ * Characters that a terminal obeys, that change the order of others, or that nobody sees: controls, bidi, invisible ones,
+ * letters without a form, selectors of forms other than those of emoji, and lone halves.
+ */
+const obeyed =
+  /[\ufe00-\ufe0d\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u{e0000}-\u{e0fff}\u115f\u1160\u2800\u3164\uffa0]|\u034f/gu;
 /** Emoji and some scripts are written with these two. */
 const joiners = new Set(["\u{200c}", "\u{200d}"]);
 const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };

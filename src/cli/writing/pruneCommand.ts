@@ -30,7 +30,7 @@ export async function prune(
   );
   if (options.dryRun) return show(session, foreseen, "would be deleted");
   if (foreseen.pruned.length > 0) {
-    if (!output.json) await showAgents(output.beside, foreseen);
+    if (session.saysChange) await showAgents(output.beside, foreseen);
     await session.confirm([`${sizeOf(foreseen)} will be deleted for good.`]);
   }
   const report = await withProgress(output, "Pruning", () => feature.prune({ agentId }));

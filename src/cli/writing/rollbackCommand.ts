@@ -35,7 +35,7 @@ export async function rollback(
   const view = inspect(storage);
   const preview = await view.previewRollback(agentId, await findCheckpoint(view, agentId, checkpoint));
   if (!loaded || options.preview) return output.json ? output.document(preview) : showPreview(output, preview);
-  if (!output.json) await showPreview(output.beside, preview);
+  if (session.saysChange) await showPreview(output.beside, preview);
   const { checkpointId } = preview.target;
   await session.confirm([
     "The agent ",

@@ -77,9 +77,18 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-/** JSON that may stand in a script: a browser finds no end of the script in it, and no comment. */
+/** What changes the order of other text, or what nobody sees: as it stands in JSON, and as JSON escapes it. */
+const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
+
+/**
+ * JSON that may stand in a script: a browser finds no end of the script in it, and no comment. Characters that would change
+ * the order of other text, and controls, are given as text such as `\u{202e}`.
+ */
 export function inertJson(value: unknown): string {
   return JSON.stringify(value)
+    .replace(escapedControl, "$1\\\\x$2")
+    .replace(unseen, (character) => `\\\\u{${character.codePointAt(0)?.toString(16)}}`)
     .replaceAll("<", "\\u003c")
     .replaceAll("\u2028", "\\u2028")
     .replaceAll("\u2029", "\\u2029");

@@ -6,7 +6,7 @@ import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import { TimelineReader } from "../data/TimelineReader.ts";
 import { pageAssets } from "../html/pageAssets.ts";
-import { contentSecurityPolicy, listHtml, pageHtml } from "../html/pageHtml.ts";
+import { contentSecurityPolicy, inertJson, listHtml, pageHtml } from "../html/pageHtml.ts";
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import { TimelineNewsFeed } from "./TimelineNewsFeed.ts";
 
@@ -98,7 +98,7 @@ export class TimelineRequests {
     response.flushHeaders();
     const feed = new TimelineNewsFeed(() => this.#reader(agentId));
     for await (const news of feed.follow(this.#inspector, agentId, this.#everyMs, signal)) {
-      await write(response, `data: ${JSON.stringify(news)}\n\n`);
+      await write(response, `data: ${inertJson(news)}\n\n`);
     }
     if (!signal.aborted) await write(response, "event: gone\ndata: {}\n\n");
     response.end();

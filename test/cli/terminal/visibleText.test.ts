@@ -10,6 +10,7 @@ describe("text of a log on a terminal", () => {
   it("shows what a terminal would obey, and leaves all else as it is", () => {
     expect(visibleText("a\x1b[31mred\x07\u202eevil\n\t\x9b0m")).toBe("a\\x1b[31mred\\x07\\u{202e}evil\\n\\t\\x9b0m");
     expect(visibleText("Grüße, 世界, 👩‍👩‍👧, \ud83d")).toBe("Grüße, 世界, 👩‍👩‍👧, \\u{d83d}");
+    expect(visibleText("7\u3164 a\u034fb ✅\ufe0f \ufe00")).toBe("7\\u{3164} a\\u{34f}b ✅\ufe0f \\u{fe00}");
     expect(visibleLines("one\r\n\ttwo\rthree")).toBe("one\n    two\\rthree");
   });
 
