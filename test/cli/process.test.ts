@@ -81,7 +81,8 @@ describe("the command line as a process", () => {
     );
     const asking = ["answer", "--json", "--agent", "agent.ts#desk"];
     const alone = await command(...asking);
-    if (process.features.typescript) expect(alone).toMatchObject({ code: 0, err: "" });
+    if ((process.features as { readonly typescript?: unknown }).typescript)
+      expect(alone).toMatchObject({ code: 0, err: "" });
     else
       expect(alone).toMatchObject({
         code: 2,
