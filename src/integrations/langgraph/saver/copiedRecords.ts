@@ -1,6 +1,6 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { ReadableThread } from "../read/ThreadReader.ts";
-import { type GraphRecord, valuesOfRecord, withValues } from "../thread/GraphRecord.ts";
+import { type GraphRecord, isMadeAgain, valuesOfRecord, withValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
@@ -14,8 +14,13 @@ interface CopiedRecord {
 export async function copiedRecords(thread: ReadableThread): Promise<readonly CopiedRecord[]> {
   const copied: CopiedRecord[] = [];
   for (const record of restated(thread.state))
-    copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
+    if (!isOpenCall(record)) copied.push({ record, values: await thread.read(valuesOfRecord(record)) });
   return copied;
+}
+
+/** A call that is not over is the business of the thread that made it: the other one makes it anew. */
+function isOpenCall(record: GraphRecord): boolean {
+  return record.kind === "call" && (!record.end || isMadeAgain(record.end));
 }
 
 /** Appends them to a thread without records, as one append. */

@@ -137,6 +137,11 @@ export interface CallEnd {
 
 export type GraphRecord = ItemsRecord | PutRecord | WritesRecord | ForgetRecord | CallRecord | CallEndRecord;
 
+/** Whether a call that ended so is to be made again. */
+export function isMadeAgain({ output, command, error, unknown, lost }: CallEnd): boolean {
+  return [output, command, error, unknown, lost].every((part) => part === undefined);
+}
+
 /** The values that stand in a record itself. */
 export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
   if (record.kind === "items") return record.items;

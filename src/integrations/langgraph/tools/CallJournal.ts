@@ -26,7 +26,7 @@ import type { CallEnd, CallRecord } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
-import { type CallDecision, decideCall, isInDoubt, isSameCall } from "./decideCall.ts";
+import { type CallDecision, decideCall, isInDoubt } from "./decideCall.ts";
 import type { GraphToolSettings } from "./GraphToolSettings.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
@@ -138,9 +138,10 @@ export class CallJournal {
     const recorded = thread.state.calls.at(task.task, place.at);
     const decision = decideCall(recorded, { tool, effect, digest, attempt: place.attempt.number });
     const line = { agentId: thread.id, runId: task.task, lane: 0 };
-    const call = isSameCall(recorded, { tool, digest })
-      ? recorded.call
-      : toolCallIdAt(line, JSON.stringify([place.at, tool, digest]), sha256);
+    const call =
+      recorded && decision !== "perform"
+        ? recorded.call
+        : toolCallIdAt(line, JSON.stringify([place.at, tool, digest]), sha256);
     const running = runningKey(thread.id, call);
     const known = this.#running.get(running);
     if (known) return known;

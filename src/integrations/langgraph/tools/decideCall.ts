@@ -1,5 +1,5 @@
 import type { ToolEffect } from "../../../agent/tool/Tool.ts";
-import type { CallEnd } from "../thread/GraphRecord.ts";
+import { isMadeAgain } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
 
 /** A call as it is made now. */
@@ -34,18 +34,10 @@ export function isInDoubt({ effect, end }: StoredCall): boolean {
   return effect !== "none" && (!end || end.unknown === true);
 }
 
-/** Whether a recorded call is made of the same tool with the same input. */
-export function isSameCall(
-  recorded: StoredCall | undefined,
-  { tool, digest }: Pick<AskedCall, "tool" | "digest">,
-): recorded is StoredCall {
-  return recorded?.tool === tool && recorded.digest === digest;
+function isSameCall(recorded: StoredCall, { tool, digest }: AskedCall): boolean {
+  return recorded.tool === tool && recorded.digest === digest;
 }
 
 function hadEffect({ effect, end }: StoredCall): boolean {
   return effect !== "none" && end?.error === undefined && !(end && isMadeAgain(end));
-}
-
-function isMadeAgain({ output, command, error, unknown, lost }: CallEnd): boolean {
-  return [output, command, error, unknown, lost].every((part) => part === undefined);
 }
