@@ -44,10 +44,14 @@ export class TimelineReader {
 
   async *items(): AsyncGenerator<TimelineItem, void> {
     let records: RecordTexts | undefined;
+    // What a step tells may be told by the next one: the last of a page waits for it.
+    let waiting: readonly StepView[] = [];
     try {
       for await (const page of this.#pages()) {
         records ??= this.#recordsFrom(page);
-        yield* this.#itemsOf(page, records);
+        const steps = [...waiting, ...page.steps];
+        waiting = page.after === undefined ? [] : steps.splice(-1);
+        yield* this.#itemsOf(steps, waiting[0], records);
         if (page.after === undefined) yield* page.damage.map(damageItem);
       }
     } finally {
@@ -55,9 +59,14 @@ export class TimelineReader {
     }
   }
 
-  async *#itemsOf({ steps }: StepsPage, records: RecordTexts): AsyncGenerator<TimelineItem, void> {
+  /** @param next the step that follows them. */
+  async *#itemsOf(
+    steps: readonly StepView[],
+    next: StepView | undefined,
+    records: RecordTexts,
+  ): AsyncGenerator<TimelineItem, void> {
     for (const [index, step] of steps.entries()) {
-      if (isToldElsewhere(step, steps[index + 1])) continue;
+      if (isToldElsewhere(step, steps[index + 1] ?? next)) continue;
       if ("checkpoint" in step) this.#shown += 1;
       yield await this.#itemOf(step, await records.upTo(step.position));
     }
