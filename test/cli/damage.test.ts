@@ -59,6 +59,19 @@ describe("agents that cannot be read", () => {
     );
   });
 
+  it("show what comes before a damaged end", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.damage("order-1", 0.97);
+    const { out } = await desk.command(["tree", "order-1"]);
+    expect(out.match(/^●/gm)).toHaveLength(5);
+    expect(documentOf(await desk.command(["show", "order-1", "--json"]))).toMatchObject({
+      status: "unreadable",
+      counts: { checkpoints: 5 },
+      damage: [{ code: "corrupt_log" }],
+    });
+  });
+
   it.each([
     ["diff", "1-1"],
     ["rollback", "1-1", "--preview"],

@@ -8,6 +8,7 @@ import { timelinePage, type TimelineOptions } from "agent-persistence/timeline";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Coder } from "../workspace/fixture.ts";
 import { openBrowser } from "./browser/openBrowser.ts";
 import { manySteps } from "./manySteps.ts";
 import * as pictured from "./picturedAgents.ts";
@@ -200,6 +201,32 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => opened.details()).toContain('kind: "checkpoint"');
     await opened.choose("Run", "Shift");
     await expect.poll(() => opened.details()).toMatch(/What differs[\s\S]*Storage: notes/);
+  });
+
+  it("files are shown with what a step changed of them, and with what differs between two steps", async () => {
+    const coder = new Coder([
+      ["write_file", { path: "notes.md", content: "one\ntwo\nthree\n" }],
+      ["write_file", { path: "notes.md", content: "one\n2\nthree\n</pre><b>four\n" }],
+      ["write_file", { path: "other.md", content: "new\n" }],
+      ["delete_file", { path: "other.md" }],
+    ]);
+    await coder.run();
+    const opened = await openStored(coder.storage, "coder");
+    const steps = opened.page.locator(".row.item", { hasText: /^callTools/ });
+    const words = async (): Promise<string> => (await opened.details()).replaceAll(/\s+/g, " ");
+    for (const [step, shown] of [
+      "notes.md created + one + two + three",
+      "notes.md modified one − two + 2 three + </pre><b>four",
+      "other.md created + new Changed before notes.md",
+      "other.md deleted − new",
+    ].entries()) {
+      await steps.nth(step).click();
+      await opened.tab("Files");
+      await expect.poll(() => words()).toContain(shown);
+    }
+    await steps.nth(0).click({ modifiers: ["Shift"] });
+    await expect.poll(() => words()).toContain("What differs");
+    await expect.poll(() => words()).toContain("notes.md modified one − 2 + two three − </pre><b>four");
   });
 
   it("everything is reached with the keyboard", async () => {

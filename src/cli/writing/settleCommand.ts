@@ -1,4 +1,5 @@
-import type { ToolCallInDoubt, ToolCallSettlement } from "../../index.ts";
+import type { PersistenceStorageProvider, ToolCallInDoubt, ToolCallSettlement } from "../../index.ts";
+import { inspect } from "../../inspect.ts";
 import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 import { findAgent } from "../ids/findAgent.ts";
@@ -28,7 +29,8 @@ export async function settle(
   const agentId = await findAgent(storage, given);
   const durable = feature.agent(agentId);
   const inDoubt = await durable.getToolCallsInDoubt();
-  if (call === undefined && settlementsIn(options).length === 0) return list(session, inDoubt);
+  if (call === undefined && settlementsIn(options).length === 0)
+    return list(session, inDoubt, await isRunning(storage, agentId));
   const settlement = settlementOf(options);
   if (call === undefined)
     throw new CommandFailure("usage", "Name the call that is settled; settle <agent> lists them.");
@@ -72,8 +74,13 @@ function meaning(settlement: ToolCallSettlement): string {
   return `it succeeded with ${shortValue(settlement.output, 300)}`;
 }
 
-async function list({ output }: Session, inDoubt: readonly ToolCallInDoubt[]): Promise<void> {
+async function isRunning(storage: PersistenceStorageProvider, agentId: string): Promise<boolean> {
+  return (await inspect(storage).agent(agentId))?.owner?.state === "alive";
+}
+
+async function list({ output }: Session, inDoubt: readonly ToolCallInDoubt[], runs: boolean): Promise<void> {
   if (output.json) return output.document(inDoubt);
+  if (runs) await output.note(painted("yellow", "The agent runs now: a call that is listed may still end."));
   if (inDoubt.length === 0) return output.note("No call is in doubt.");
   const rows = inDoubt.map(({ toolCallId, toolName, nodeId, effect, input, reverts, settled }) => [
     toolCallId,

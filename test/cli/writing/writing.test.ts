@@ -180,6 +180,7 @@ describe("commands that change something", () => {
     expect(busy).toMatchObject({ code: 5, out: "" });
     expect(JSON.parse(busy.err)).toMatchObject({ error: { code: "agent_busy" } });
     expect(request).toBeDefined();
+    expect((await desk.command(["settle", "order-1"])).err).toMatch(/^The agent runs now: a call that is listed may/);
     await owned.release();
   });
 });

@@ -3,30 +3,40 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type LaunchOptions } from "playwright-core";
 
 const modules = fileURLToPath(new URL("../../../node_modules/", import.meta.url));
 const shipped = `${modules}@sparticuz/chromium/`;
 
+type Launch = (options: LaunchOptions) => Promise<Browser>;
+
 /**
  * A browser for tests: the Chromium that an npm package ships, with the libraries and the fonts that come with it where the
- * machine has none; or the Chrome of the machine, where that one does not run.
+ * machine has none; or the Chrome or Edge of the machine, where that one does not run.
+ *
+ * @throws AggregateError where none runs: the tests fail then, and say what to install.
  */
-export async function openBrowser(): Promise<Browser> {
+export async function openBrowser(launch: Launch = (options) => chromium.launch(options)): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-gpu"];
   const folder = unpackedBrowser();
-  const env = existsSync("/etc/fonts") ? process.env : { ...process.env, FONTCONFIG_PATH: folder };
-  try {
-    return await chromium.launch({ executablePath: `${folder}/chromium`, args, env });
-  } catch (error) {
-    const libraries = { LD_LIBRARY_PATH: `${folder}/lib` };
-    return await chromium
-      .launch({ executablePath: `${folder}/chromium`, args, env: { ...env, ...libraries } })
-      .catch(() => chromium.launch({ channel: "chrome", args }))
-      .catch(() => {
-        throw new Error("No browser runs here: install Chrome", { cause: error });
-      });
+  const fonts = existsSync("/etc/fonts") ? {} : { FONTCONFIG_PATH: folder };
+  const own = { executablePath: `${folder}/chromium`, args };
+  const candidates: readonly LaunchOptions[] = [
+    { ...own, env: { ...process.env, ...fonts } },
+    { ...own, env: { ...process.env, ...fonts, LD_LIBRARY_PATH: `${folder}/lib` } },
+    { channel: "chrome", args },
+    { channel: "msedge", args },
+  ];
+  const errors: unknown[] = [];
+  for (const options of candidates) {
+    try {
+      return await launch(options);
+    } catch (error) {
+      errors.push(error);
+    }
   }
+  const what = "The tests of the timeline need a browser, and none runs here: neither the Chromium of an npm package";
+  throw new AggregateError(errors, `${what} nor an installed Chrome or Edge. Install Chrome, then run them again.`);
 }
 
 /** Unpacking takes seconds, so that it is done once for each installation. */
