@@ -101,7 +101,12 @@ export class AgentRunner {
     });
   }
 
-  /** Answers the requests that a client answers with its messages. @returns `undefined` when it answers none that is open. */
+  /**
+   * Answers the requests that a client answers with its messages.
+   *
+   * @returns `undefined` when it answers none that is open, and none that the last run has an answer for: a client that sends
+   * its messages again gets what came after them.
+   */
   async #answered(agentId: string, input: CallInput): Promise<readonly GivenApproval[] | undefined> {
     const given = approvalsGiven(messagesOf(input));
     if (given.length === 0) return undefined;
@@ -115,7 +120,12 @@ export class AgentRunner {
       const { approved, reason } = approval;
       await agent.answer(requestId, approved || reason === undefined ? { approved } : { approved, reason });
     }
-    return open.length > 0 ? given : undefined;
+    return open.length > 0 || (await this.#haveAnswers(agentId, given)) ? given : undefined;
+  }
+
+  async #haveAnswers(agentId: string, given: readonly GivenApproval[]): Promise<boolean> {
+    const records = await this.#hosted.records(agentId);
+    return records.exists && given.every(({ toolCallId }) => records.approval([toolCallId]) !== undefined);
   }
 
   /** @param ours the input of the run that was asked for; another one is only finished first. Absent: any is. */

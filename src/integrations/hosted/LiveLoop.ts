@@ -87,7 +87,7 @@ export class LiveLoop implements HostedLoop {
   async call(toolCallId: string, { tool, input, perform }: HostedCall): Promise<unknown> {
     this.#assertSound();
     const context = this.#here;
-    const asked = await this.#calls.of(toolCallId);
+    const asked = await this.#asked(toolCallId);
     const executed = this.#executed(tool.tool, perform);
     return this.#settled(callOfAnswer(context, { ...asked, tool: executed, input: inputOf(asked, input) }));
   }
@@ -118,7 +118,7 @@ export class LiveLoop implements HostedLoop {
   }
 
   async #approval(context: AgentContext, { toolCallId, tool, input }: ApprovableCall): Promise<HostedApproval> {
-    const asked = await this.#calls.of(toolCallId);
+    const asked = await this.#asked(toolCallId);
     try {
       await approvalOfCall(context, { ...asked, tool: tool.tool, input: inputOf(asked, input) });
       return { approved: true };
@@ -126,6 +126,11 @@ export class LiveLoop implements HostedLoop {
       if (error instanceof ToolRejectedError) return { approved: false, reason: error.reason };
       return this.#fail(error);
     }
+  }
+
+  /** The model is not told that nobody knows the call. */
+  #asked(toolCallId: string): Promise<AskedCall> {
+    return this.#calls.of(toolCallId).catch((error: unknown) => this.#fail(error));
   }
 
   get #here(): AgentContext {

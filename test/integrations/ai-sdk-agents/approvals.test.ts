@@ -1,4 +1,4 @@
-import type { UIMessage } from "ai";
+import type { UIMessage, UIMessageChunk } from "ai";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
@@ -36,6 +36,11 @@ function refundDesk(sdk: Sdk, storage = new InMemoryPersistenceStorageProvider()
 }
 
 const user: UIMessage = { id: "u1", role: "user", parts: [{ type: "text", text: "Refund 7 and 8." }] };
+
+/** A recorded text comes in one piece. */
+function withoutPieces(chunks: readonly UIMessageChunk[]): readonly UIMessageChunk[] {
+  return chunks.filter(({ type }) => type !== "text-delta");
+}
 
 describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk) => {
   const { createAgentUIStreamResponse } = sdk.ai;
@@ -101,6 +106,26 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
       { state: "output-available", input: { id: "8" } },
     ]);
     expect(whole.parts.at(-1)).toMatchObject({ type: "text", text: "Refunded what was approved." });
+  });
+
+  it("that a client sends once more, as after a lost connection, are answered with what followed", async () => {
+    const { desk, model, refunded } = refundDesk(sdk);
+    const post = (uiMessages: UIMessage[]) => createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages, ...ids });
+    const shown = await messageOf(await post([user]));
+    const answered = {
+      ...shown,
+      parts: shown.parts.map((part) =>
+        part.type === "tool-refund" && part.state === "approval-requested"
+          ? { ...part, state: "approval-responded", approval: { id: part.approval.id, approved: true } }
+          : part,
+      ),
+    } as UIMessage;
+    const first = await chunksOf(await post([user, answered]));
+    const second = await chunksOf(await post([user, answered]));
+    expect(first.map(({ type }) => type)).toContain("tool-output-available");
+    expect(withoutPieces(second)).toEqual(withoutPieces(first));
+    expect(refunded.toSorted()).toEqual(["7", "8"]);
+    expect(model.asked).toHaveLength(2);
   });
 });
 

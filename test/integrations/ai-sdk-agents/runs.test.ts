@@ -132,6 +132,17 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(JSON.stringify(entries)).not.toContain("the secret");
   });
 
+  it("rejects when a model asks for calls that was not wrapped, and the model is not told", async () => {
+    const { tool, ToolLoopAgent } = sdk.ai;
+    const model = scriptedModel([[calling("find", { id: "7" })], text("never asked for")], sdk);
+    const find = tool({ inputSchema: z.object({ id: z.string() }), execute: async ({ id }) => id });
+    const desk = durableAgent(
+      { storage: new InMemoryPersistenceStorageProvider() },
+      (durable) => new ToolLoopAgent({ model, tools: durable.tools({ find }) }),
+    );
+    await expect(desk.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("Use durable.model(…)");
+  });
+
   it("records what it did, whatever its callbacks do", async () => {
     const kinds = [];
     for (const callbacks of [
