@@ -1,3 +1,4 @@
+import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAgents.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
@@ -104,8 +105,9 @@ export class AgentRunner {
   /**
    * Answers the requests that a client answers with its messages.
    *
-   * @returns `undefined` when it answers none that is open, and none that the last run has an answer for: a client that sends
-   * its messages again gets what came after them.
+   * @returns them, also when the last run has their answers: a client that sends its messages again gets what came after them.
+   * `undefined`: the messages answer none.
+   * @throws RequestNotOpenError when neither a request is open nor the last run has the answer.
    */
   async #answered(agentId: string, input: CallInput): Promise<readonly GivenApproval[] | undefined> {
     const given = approvalsGiven(messagesOf(input));
@@ -120,12 +122,16 @@ export class AgentRunner {
       const { approved, reason } = approval;
       await agent.answer(requestId, approved || reason === undefined ? { approved } : { approved, reason });
     }
-    return open.length > 0 || (await this.#haveAnswers(agentId, given)) ? given : undefined;
+    const unknown = open.length > 0 ? undefined : await this.#unanswered(agentId, given);
+    if (!unknown) return given;
+    const ids = requests.map(({ requestId }) => requestId);
+    throw new RequestNotOpenError("request_not_found", agentId, unknown.toolCallId, undefined, ids);
   }
 
-  async #haveAnswers(agentId: string, given: readonly GivenApproval[]): Promise<boolean> {
+  /** The first approval that the last run has no answer for. */
+  async #unanswered(agentId: string, given: readonly GivenApproval[]): Promise<GivenApproval | undefined> {
     const records = await this.#hosted.records(agentId);
-    return records.exists && given.every(({ toolCallId }) => records.approval([toolCallId]) !== undefined);
+    return given.find(({ toolCallId }) => !records.exists || !records.approval([toolCallId]));
   }
 
   /** @param ours the input of the run that was asked for; another one is only finished first. Absent: any is. */

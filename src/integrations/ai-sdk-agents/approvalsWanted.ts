@@ -35,17 +35,13 @@ export function approvalsWanted(messages: readonly ProviderMessage[]): readonly 
   });
 }
 
-/** The approvals that a client gives with the last message. */
+/** The approvals that a client gives with the last message, of calls that have not ended in the messages. */
 export function approvalsGiven(messages: readonly ProviderMessage[]): readonly GivenApproval[] {
-  const requested = new Map(
-    partsOf(messages).flatMap((part) =>
-      part.type === "tool-approval-request" ? [[part["approvalId"], String(part["toolCallId"])] as const] : [],
-    ),
-  );
+  const requested = new Map(approvalsWanted(messages).map(({ approvalId, toolCallId }) => [approvalId, toolCallId]));
   const last = messages.at(-1);
   if (last?.role !== "tool") return [];
   return partsOf([last]).flatMap((part) => {
-    const toolCallId = part.type === "tool-approval-response" ? requested.get(part["approvalId"]) : undefined;
+    const toolCallId = part.type === "tool-approval-response" ? requested.get(String(part["approvalId"])) : undefined;
     if (toolCallId === undefined) return [];
     const { approved, reason } = part as { readonly approved?: unknown; readonly reason?: string };
     return [{ toolCallId, approved: approved === true, reason }];

@@ -1,5 +1,5 @@
 import type { UIMessage, UIMessageChunk } from "ai";
-import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, RequestNotOpenError } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -126,6 +126,11 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     expect(withoutPieces(second)).toEqual(withoutPieces(first));
     expect(refunded.toSorted()).toEqual(["7", "8"]);
     expect(model.asked).toHaveLength(2);
+    // A page that has not seen a later run: nothing is begun for it.
+    await desk.for("a").generate({ prompt: "Refund 7 and 8 again." });
+    await expect(post([user, answered])).rejects.toBeInstanceOf(RequestNotOpenError);
+    expect(await desk.agent("a").getRequests()).toHaveLength(2);
+    expect(refunded).toHaveLength(2);
   });
 });
 
