@@ -104,10 +104,12 @@ async function readFrom(descriptor: number, start: number, length: number): Prom
   return bytes.subarray(0, filled);
 }
 
+/** Node refuses to read 2 GiB at once. */
+const mostAtOnce = 2 ** 30;
+
 function readSome(descriptor: number, bytes: Buffer, filled: number, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    read(descriptor, bytes, filled, bytes.length - filled, position, (error, count) =>
-      error ? reject(error) : resolve(count),
-    );
+    const length = Math.min(bytes.length - filled, mostAtOnce);
+    read(descriptor, bytes, filled, length, position, (error, count) => (error ? reject(error) : resolve(count)));
   });
 }

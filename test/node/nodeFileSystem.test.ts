@@ -1,0 +1,13 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { nodeFileSystem } from "../../src/node/nodeFileSystem.ts";
+import { testDirectory } from "../storage/file/support/fixture.ts";
+
+it("more is read than Node reads at once, as of a log of more than 2 GiB", async () => {
+  const path = join(await testDirectory(), "log");
+  await writeFile(path, "a few bytes");
+  // Memory that nothing is read into is not taken.
+  const bytes = await nodeFileSystem.readFile(path, 2, 2 ** 31 + 10);
+  expect(Buffer.from(bytes).toString()).toBe("few bytes");
+});
