@@ -1,11 +1,20 @@
 import { rm } from "node:fs/promises";
-import { type AgentInputItem, MemorySession, type Session, type SessionHistoryTransaction } from "@openai/agents-core";
+import {
+  Agent,
+  type AgentInputItem,
+  MemorySession,
+  type Session,
+  type SessionHistoryTransaction,
+  tool,
+} from "@openai/agents-core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { FilePersistenceStorageProvider } from "../../../src/file.ts";
 import { InMemoryPersistenceStorageProvider, InvalidInputError, NotSerializableError } from "../../../src/index.ts";
-import { PersistenceSession, SessionConflictError } from "../../../src/openai-agents.ts";
+import { DurableRunner, PersistenceSession, SessionConflictError } from "../../../src/openai-agents.ts";
 import { LogPersistenceStorageProvider } from "../../../src/storage.ts";
+import { calls, FakeModel, resultsIn, says as answers } from "./fakeModel.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 
 const says = (text: string): AgentInputItem => ({ role: "user", content: text });
@@ -104,6 +113,43 @@ describe("a PersistenceSession", () => {
       }),
       { numRuns: runs },
     );
+  });
+
+  it("gives back what a run has added that a rollback has set back, which then adds what it comes to", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await using session = new PersistenceSession({ storage, sessionId: "talk" });
+    await session.addItems([says("Before.")]);
+    let looked = 0;
+    const look = tool({
+      name: "look",
+      description: "Looks.",
+      parameters: z.object({}),
+      execute: () => `seen ${++looked}`,
+    });
+    const model = new FakeModel((given) => {
+      const results = resultsIn(given);
+      return results.length === 0 ? [calls("look", {})] : [answers(results.join())];
+    });
+    const agent = new Agent({ name: "desk", model, tools: [look] });
+    const runner = new DurableRunner({ storage, tools: { look: { rollback: () => undefined } } });
+    await runner.run(agent, "Go.", { agentId: "a", session });
+    await session.addItems([says("Meanwhile.")]);
+    await session.prune();
+    const [oldest] = await runner.agent("a").getCheckpoints();
+    await runner.agent("a").rollbackToCheckpoint(oldest?.checkpointId ?? "");
+    const { finalOutput } = await runner.resume(agent, { agentId: "a", session });
+    expect(finalOutput).toBe("seen 2");
+    expect((await session.getItems()).map((item) => ("content" in item ? item.content : item.type))).toEqual([
+      "Before.",
+      "Meanwhile.",
+      "Go.",
+      "function_call",
+      "function_call_result",
+      [{ type: "output_text", text: "seen 2" }],
+    ]);
+    const kept = await session.getItems();
+    await runner.resume(agent, { agentId: "a", session });
+    expect(await session.getItems()).toEqual(kept);
   });
 
   it("is kept in files, and what was removed is gone from them after a pruning", async () => {

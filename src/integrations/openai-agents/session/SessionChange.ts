@@ -1,7 +1,7 @@
 import type { AgentInputItem, SessionHistoryMutation } from "@openai/agents-core";
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { SessionRecord, SpliceRecord } from "./sessionRecords.ts";
-import type { SessionState } from "./SessionState.ts";
+import type { NumberRange, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
+import type { SessionItem, SessionState } from "./SessionState.ts";
 
 /** What can be done to a session. */
 export type SessionChange =
@@ -29,6 +29,14 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
     case "clear":
       return [{ kind: "clear", next: state.next }];
   }
+}
+
+/** The records that take items back, by their numbers. Those that are not there any more are passed over. */
+export function removalRecords({ items }: SessionState, numbers: readonly NumberRange[]): SessionRecord[] {
+  const isTaken = ({ number }: SessionItem) => numbers.some(([first, last]) => number >= first && number <= last);
+  const taken = items.flatMap((item, at) => (isTaken(item) ? [at] : []));
+  // From the end, so that the places before it stay as they are.
+  return taken.toReversed().flatMap((at) => splice(at, 1, []));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { ClearRecord, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
+import type { ClearRecord, NumberRange, ProgressRecord, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
 
 /** One item of a session, as it is stored. Its number is its own for good. */
 export interface SessionItem {
@@ -7,15 +7,12 @@ export interface SessionItem {
   readonly value: StoredValue;
 }
 
-/** The numbers of items that follow each other: the first and the last. */
-export type NumberRange = readonly [first: number, last: number];
-
 /** The items of a session, in order, and the transactions that were applied. */
 export class SessionState {
   #items: SessionItem[] = [];
   #next = 0;
   readonly #transactions = new Map<string, string>();
-  readonly #progress = new Map<string, number>();
+  readonly #progress = new Map<string, { readonly done: number; readonly added: readonly NumberRange[] }>();
 
   get items(): readonly SessionItem[] {
     return this.#items;
@@ -33,7 +30,12 @@ export class SessionState {
 
   /** How much of its changes a durable run has made. */
   progressOf(run: string): number {
-    return this.#progress.get(run) ?? 0;
+    return this.#progress.get(run)?.done ?? 0;
+  }
+
+  /** The numbers of the items that a durable run has added. */
+  addedBy(run: string): readonly NumberRange[] {
+    return this.#progress.get(run)?.added ?? [];
   }
 
   /** @throws RangeError if the record does not fit. */
@@ -47,7 +49,7 @@ export class SessionState {
         this.#transactions.set(record.operation, record.digest);
         return;
       case "progress":
-        this.#progress.set(record.run, record.done);
+        return this.#proceed(record);
     }
   }
 
@@ -61,7 +63,8 @@ export class SessionState {
     const last = this.#items.at(-1)?.number ?? -1;
     if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
     for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
-    for (const [run, done] of this.#progress) yield { kind: "progress", run, done };
+    for (const [run, { done, added }] of this.#progress)
+      yield { kind: "progress", run, done, ...(added.length > 0 && { added }) };
   }
 
   #splice({ at, drop = 0, items = [], first = this.#next }: SpliceRecord): void {
@@ -73,6 +76,17 @@ export class SessionState {
     else this.#items = [...this.#items.slice(0, at), ...added, ...this.#items.slice(at + drop)];
     // A replaced item is newer than those after it: what restates a session does not go by number.
     this.#next = Math.max(this.#next, first + added.length);
+  }
+
+  #proceed({ run, done, added = [] }: ProgressRecord): void {
+    if (done === 0) this.#setBack(run);
+    else this.#progress.set(run, { done, added: [...this.addedBy(run), ...added] });
+  }
+
+  #setBack(run: string): void {
+    this.#progress.delete(run);
+    for (const operation of this.#transactions.keys())
+      if (operation.startsWith(`${run}#`)) this.#transactions.delete(operation);
   }
 
   #clear({ next }: ClearRecord): void {

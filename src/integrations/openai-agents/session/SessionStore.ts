@@ -8,10 +8,10 @@ import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import type { Telemetry } from "../../../telemetry/Telemetry.ts";
 import { traced } from "../../../telemetry/traced.ts";
-import { mutationRecords, recordsOf, type SessionChange } from "./SessionChange.ts";
-import type { SessionRecord } from "./sessionRecords.ts";
+import { mutationRecords, recordsOf, removalRecords, type SessionChange } from "./SessionChange.ts";
+import type { NumberRange, SessionRecord } from "./sessionRecords.ts";
 import { sessionShape } from "./sessionShape.ts";
-import { type NumberRange, rangesOf, type SessionItem, type SessionState } from "./SessionState.ts";
+import { rangesOf, type SessionItem, type SessionState } from "./SessionState.ts";
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
@@ -52,14 +52,28 @@ export class SessionStore {
     return this.#read(({ items }) => (limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : []));
   }
 
-  /** All items, and their numbers. */
-  async numberedItems(): Promise<ReadItems> {
+  /**
+   * All items, and their numbers, as a durable run reads them.
+   *
+   * @param run that reads them before it has come to any change. If it has made some, it was set back since, by a rollback: what
+   * it has added is taken back. Absent: it has come to changes.
+   */
+  async numberedItems(run?: string): Promise<ReadItems> {
     let numbers: readonly NumberRange[] = [];
-    const items = await this.#read((state) => {
-      numbers = rangesOf(state.items);
-      return state.items;
+    let progress = 0;
+    const read = () =>
+      this.#read((state) => {
+        numbers = rangesOf(state.items);
+        progress = run === undefined ? 0 : state.progressOf(run);
+        return state.items;
+      });
+    const items = await read();
+    if (run === undefined || progress === 0) return { items, numbers };
+    await this.#write(async (log) => {
+      const removed = removalRecords(log.state, log.state.addedBy(run));
+      log.append([...removed, { kind: "progress", run, done: 0 }], { last: true });
     });
-    return { items, numbers };
+    return { items: await read(), numbers };
   }
 
   /** The items that had these numbers, as far as the session still has them. */
@@ -83,7 +97,10 @@ export class SessionStore {
       const size = change.type === "add" ? change.items.length : 1;
       if (made >= size) return;
       const rest = change.type === "add" ? { ...change, items: change.items.slice(Math.max(made, 0)) } : change;
-      append(log, rest, { kind: "progress", run, done: before + size });
+      const first = log.state.next;
+      const count = rest.type === "add" || rest.type === "replace" ? rest.items.length : 0;
+      const added: NumberRange[] = count > 0 ? [[first, first + count - 1]] : [];
+      append(log, rest, { kind: "progress", run, done: before + size, ...(added.length > 0 && { added }) });
     });
   }
 

@@ -1,5 +1,8 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 
+/** The numbers of items that follow each other: the first and the last. */
+export type NumberRange = readonly [first: number, last: number];
+
 /** Replaces items of the history: those from a place on, by others. Adding, removing and rewriting are all this. */
 export interface SpliceRecord {
   readonly kind: "splice";
@@ -33,8 +36,10 @@ export interface ProgressRecord {
   readonly kind: "progress";
   /** The run, and the tool call in it that uses the session. */
   readonly run: string;
-  /** Added items count one each, any other change counts one. */
+  /** Added items count one each, any other change counts one. 0: the run was set back, and begins anew. */
   readonly done: number;
+  /** The numbers of the items that it has added since its last record. Absent: none. */
+  readonly added?: readonly NumberRange[];
 }
 
 export type SessionRecord = SpliceRecord | TransactionRecord | ClearRecord | ProgressRecord;

@@ -1,4 +1,4 @@
-import { count, listOf, optional, text } from "../../../checkpoint/format/fieldTests.ts";
+import { count, listOf, optional, pair, text } from "../../../checkpoint/format/fieldTests.ts";
 import type { LogShape } from "../../../journal/shape/LogShape.ts";
 import type { SessionRecord } from "./sessionRecords.ts";
 import { SessionState } from "./SessionState.ts";
@@ -10,7 +10,7 @@ export const sessionShape: LogShape<SessionRecord, SessionState> = {
   records: {
     splice: { at: count, drop: optional(count), items: optional(listOf(() => true)), first: optional(count) },
     transaction: { operation: text, digest: text },
-    progress: { run: text, done: count },
+    progress: { run: text, done: count, added: optional(listOf(pair)) },
     clear: { next: count },
   },
   values: (record) => (record.kind === "splice" ? (record.items ?? []) : []),

@@ -28,7 +28,8 @@ export class StoredRunSession {
   /** Records which items were read, and not the items. */
   async getItems(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
     let read: ReadItems | undefined;
-    const perform = async () => (read = await this.#store.numberedItems()).numbers;
+    const perform = async () =>
+      (read = await this.#store.numberedItems(this.#done === 0 ? this.#name : undefined)).numbers;
     const numbers = (await this.#run.loop.step({ tool: reading, input: null, perform })) as ReadItems["numbers"];
     const items = read?.items ?? (await this.#store.itemsOf(numbers));
     return limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : [];
