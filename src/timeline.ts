@@ -1,3 +1,4 @@
 export { timelinePage } from "./timeline/timelinePage.ts";
 export { serveTimeline, type ServeTimelineOptions, type TimelineServer } from "./timeline/serveTimeline.ts";
+export type { HiddenValues } from "./timeline/options/HiddenValues.ts";
 export type { TimelineOptions } from "./timeline/options/TimelineOptions.ts";

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
-import { serveTimeline, timelinePage } from "../../timeline.ts";
+import { type HiddenValues, serveTimeline, timelinePage } from "../../timeline.ts";
+import { quotedList } from "../../errors/quotedList.ts";
 import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
@@ -23,7 +24,8 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   const inspector = inspect(storage);
   const { out, redact, showSecrets = false, last, port } = options;
   const shown = { redact, secrets: showSecrets ? "show" : "hide", ...(last > 0 && { last }) } as const;
-  if (out !== undefined) return writePage(session, agentId, (id) => timelinePage(inspector, id, shown), out);
+  if (out !== undefined)
+    return writePage(session, agentId, (id, onHidden) => timelinePage(inspector, id, { ...shown, onHidden }), out);
   const server = await serveTimeline(inspector, { ...shown, port });
   try {
     await serve(session, agentId === undefined ? server.url : server.urlOf(agentId));
@@ -36,7 +38,7 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
 async function writePage(
   { output, io }: Session,
   agentId: string | undefined,
-  pageOf: (agentId: string) => AsyncIterable<string>,
+  pageOf: (agentId: string, onHidden: (hidden: HiddenValues) => void) => AsyncIterable<string>,
   out: string,
 ): Promise<void> {
   if (agentId === undefined)
@@ -45,9 +47,15 @@ async function writePage(
       "Say which agent the page is of: ui <agent> --out <file>. The agent stands before --redact.",
     );
   const file = resolve(io.cwd, out);
-  await writeOver(file, pageOf(agentId));
-  if (output.json) await output.document({ agentId, file });
-  else await output.line("Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);
+  let hidden: HiddenValues | undefined;
+  await writeOver(
+    file,
+    pageOf(agentId, (found) => (hidden = found)),
+  );
+  if (output.json) return output.document({ agentId, file, hidden });
+  await output.line("Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);
+  if (hidden && hidden.idle.length > 0)
+    await output.note(`Nothing was at ${quotedList(hidden.idle)}: these paths hid no value.`);
 }
 
 async function serve({ output, io }: Session, url: string): Promise<void> {

@@ -22,6 +22,7 @@ export class TimelineReader {
   readonly #inspector: AgentInspector;
   readonly #agentId: string;
   readonly #last: number | undefined;
+  readonly #onHidden: TimelineOptions["onHidden"];
   readonly #redaction: Redaction;
   readonly #texts: ShownTexts;
   /** Checkpoints that are on the page. */
@@ -31,6 +32,7 @@ export class TimelineReader {
     this.#inspector = inspector;
     this.#agentId = agentId;
     this.#last = options.last;
+    this.#onHidden = options.onHidden;
     this.#redaction = redactionOf(options);
     this.#texts = new ShownTexts(this.#redaction);
   }
@@ -75,15 +77,18 @@ export class TimelineReader {
   /** What the top of the page says. Ask once the items are read: what they hide is counted. */
   async agent(): Promise<TimelineAgent> {
     const { agentId, status, reason, head, model, counts } = await this.view();
+    const said = reason === undefined ? undefined : this.#texts.text(reason);
+    const { hidden } = this.#redaction;
+    this.#onHidden?.(hidden);
     return withoutUndefined({
       id: agentId,
       status,
-      reason: reason === undefined ? undefined : this.#texts.text(reason),
+      reason: said,
       head: head && keyOfCheckpoint(head.checkpointId),
       model,
       checkpoints: counts.checkpoints,
       left: this.#last === undefined ? 0 : Math.max(0, counts.checkpoints - this.#shown),
-      hidden: this.#redaction.hidden,
+      hidden,
       at: Date.now(),
     });
   }

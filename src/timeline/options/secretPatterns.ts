@@ -3,7 +3,7 @@ const secretName = new RegExp(
   [
     /(password|passwd|passphrase|passcode|secret|credential)s?(_|$)/,
     /(api|private|access|account|signing|encryption|master|deploy|service|ssh)_?key(_|$)/,
-    /(^|_)(bearer|cookies?|signature|jwt)$/,
+    /(^|_)(bearer|cookies?|signature|jwt|mnemonic|seed_?phrase)$/,
     /authorization$/,
     /session_?(id|key)$/,
     /(^|_)(pass|pgpass|pwd|token|auth|otp|pin|cvv)$/,
@@ -32,9 +32,9 @@ const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|acc
  */
 export const secretPatterns: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,
-  /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g,
-  /\b(?:gh[pousr]_|github_pat_|npm_|hf_|gsk_|whsec_|shp(?:at|ca|pa|ss)_|dop_v1_)[A-Za-z0-9_]{20,}/g,
-  /\b(?:glpat-|xai-|xapp-|xox[abeoprs]-|GOCSPX-|pypi-)[A-Za-z0-9_-]{10,}/g,
+  /(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g,
+  /(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|npm_|hf_|gsk_|whsec_|shp(?:at|ca|pa|ss)_|dop_v1_)[A-Za-z0-9_]{20,}/g,
+  /(?<![A-Za-z0-9])(?:glpat-|xai-|xapp-|xox[abeoprs]-|GOCSPX-|pypi-|sq0csp-|sq0atp-)[A-Za-z0-9_-]{10,}/g,
   /\b(?:SG|hvs|ya29)\.[A-Za-z0-9._-]{16,}/g,
   /\bAGE-SECRET-KEY-[A-Z0-9]{20,}/g,
   /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,

@@ -156,6 +156,14 @@ describe("commands that read", () => {
     expect(await desk.command(["ui", "order", "--out", "page.html"])).toMatchObject({ code: 0, err: "" });
     const page = await readFile(join(desk.folder, "page.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/i);
+    const redacted = ["ui", "order", "--out", "page.html", "--redact", "refund.input", "refund.output.no"];
+    expect(await desk.command(redacted)).toMatchObject({
+      code: 0,
+      err: 'Nothing was at "refund.output.no": these paths hid no value.\n',
+    });
+    expect(documentOf(await desk.command([...redacted, "--json"]))).toMatchObject({
+      hidden: { idle: ["refund.output.no"] },
+    });
     const stop = new AbortController();
     const pages: Promise<string>[] = [];
     const onOut = (text: string) => {

@@ -25,6 +25,11 @@ describe("likely secrets", () => {
     ["the password of a connection string", "hunter2hunter2", "Server=db;Pwd="],
     ["a token of a model host", `hf_${"a".repeat(34)}`],
     ["the signature of an address", "ab%2Bcdefghij", "https://host/file?sig="],
+    ["a token behind an underscore", `ghp_${"a".repeat(36)}`, "_"],
+    ["a key of a payment provider", `sk_live_${"a1".repeat(12)}`],
+    ["a key of a mail provider", `SG.${"a".repeat(22)}.${"b".repeat(43)}`],
+    ["a key of a chat", `xoxb-${"1".repeat(24)}`],
+    ["a key of AGE", `AGE-SECRET-KEY-1${"Q".repeat(58)}`],
     ["a web token behind a word", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "token_"],
   ])("%s is hidden in the middle of a text", (_name, secret, before = "") => {
     const redaction = hiding();
@@ -36,7 +41,14 @@ describe("likely secrets", () => {
 
   it("values are hidden by their names, however these are written, with all that is in them", () => {
     const value = { apiKey: "abc", "X-API-KEY": "abc", db_password: "abc", credentials: { of: ["abc"] }, token: "abc" };
-    const more = { GITHUB_TOKEN: "abc", csrfToken: "abc", signingKey: "abc", PGPASS: "abc", clientsecret: "abc" };
+    const more = {
+      GITHUB_TOKEN: "abc",
+      csrfToken: "abc",
+      signingKey: "abc",
+      PGPASS: "abc",
+      clientsecret: "abc",
+      seedPhrase: "abc",
+    };
     expect(JSON.stringify(hiding().value({ ...value, ...more }, []))).not.toContain("abc");
     expect(hiding().value({ pin: 918_273, otp: 1234 }, [])).toEqual({ pin: "[hidden]", otp: "[hidden]" });
     expect(hiding().value("abc", ["storage", "password"])).toBe("[hidden]");
@@ -69,6 +81,8 @@ describe("likely secrets", () => {
       cookieRecipe: "flour",
       authorizationUrl: "https://example.com",
       bypass: "road",
+      tokenizer: "bpe-wordpiece",
+      keyOf: "storage",
       text: "a task-runner",
     };
     expect(hiding().value(value, [])).toEqual(value);
