@@ -64,8 +64,8 @@ const afterSix = new Promise<void>((resolve) => (sixIsDone = resolve));
 const paying = new StateGraph(State)
   .addNode("pay", ({ id }) => call(id))
   .addNode("note", async ({ id }) => {
-    // The other branch has ended.
-    if (id === "5") await afterSix;
+    // The other branch has ended, here or in an earlier process.
+    if (id === "5" && linesOf("ended").length === 0) await afterSix;
     reach(`late ${id}`);
     appendFileSync(file("noted"), `${id}\n`);
     return {};
@@ -102,7 +102,10 @@ const graph = new StateGraph(State)
   })
   .addNode("branch", async ({ id }) => {
     const { said } = await paying.invoke({ id });
-    if (id === "6") sixIsDone();
+    if (id === "6") {
+      appendFileSync(file("ended"), "6\n");
+      sixIsDone();
+    }
     return { said };
   })
   .addNode("agent", async () => {
