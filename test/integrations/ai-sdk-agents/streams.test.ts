@@ -1,4 +1,4 @@
-import { InMemoryPersistenceStorageProvider, ToolCallInDoubtError } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, RunNotOpenError, ToolCallInDoubtError } from "agent-persistence";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -130,6 +130,22 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     expect((await messageOf(resumed.toUIMessageStreamResponse())).parts.at(-1)).toMatchObject({
       text: "Nothing to find.",
     });
+  });
+
+  it("end when the run is canceled, also for a client that has come back, and the run is over", async () => {
+    const begun = gate();
+    const { desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
+    const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    await begun.opened;
+    const streams = [stream, (await desk.for("a").attach())!];
+    const ends = streams.map(async ({ fullStream }) => {
+      let last: string | undefined;
+      for await (const { type } of fullStream) last = type;
+      return last;
+    });
+    await desk.agent("a").cancel();
+    expect(await Promise.all(ends)).toEqual(["abort", "abort"]);
+    await expect(desk.for("a").resume()).rejects.toBeInstanceOf(RunNotOpenError);
   });
 
   it("are aborted by their signal, and resumed", async () => {
