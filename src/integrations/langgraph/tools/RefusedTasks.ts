@@ -1,6 +1,9 @@
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
+/** A task that never runs again is forgotten. */
+const mostTasks = 1000;
+
 interface Refused extends TaskPlace {
   readonly error: unknown;
 }
@@ -13,7 +16,7 @@ export class RefusedTasks {
   #refused: readonly Refused[] = [];
 
   add(place: TaskPlace, error: unknown): void {
-    this.#refused = [...this.#refused, { ...place, error }];
+    this.#refused = [...this.#refused, { ...place, error }].slice(-mostTasks);
   }
 
   /** A task runs again. */
