@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { AIAgent } from "../../agent/AIAgent.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
@@ -8,6 +7,7 @@ import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
+import { ScopedValue } from "./ScopedValue.ts";
 import { Persistence, persistence } from "../../persistence/Persistence.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
 import type { HostedLoop } from "./HostedLoop.ts";
@@ -49,7 +49,7 @@ interface RunningBody {
  */
 export class HostedAgents {
   readonly #agent: AIAgent<unknown, null>;
-  readonly #bodies = new AsyncLocalStorage<RunningBody>();
+  readonly #bodies = new ScopedValue<RunningBody>();
   readonly #registry = new RollbackToolRegistry();
   readonly #storage: LogStorage;
 
@@ -144,7 +144,7 @@ export class HostedAgents {
   }
 
   async #body(input: unknown, context: AgentContext): Promise<null> {
-    const body = this.#bodies.getStore();
+    const body = this.#bodies.get();
     if (!body) throw new TypeError("A hosted run was begun by other code than its own.");
     await body.run(context, input);
     return null;

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { markRunFailure } from "../../agent/feature/runFailure.ts";
 import { isToolFailure, type AnyTool, type ToolCallOptions } from "../../agent/tool/Tool.ts";
@@ -11,6 +10,7 @@ import {
 } from "../../agent/visit/hostedCalls.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { ScopedValue } from "./ScopedValue.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { AnsweredCalls, type AskedCall } from "./AnsweredCalls.ts";
 import { hostedAnswer, storedAnswer } from "./AnswerMessage.ts";
@@ -27,7 +27,7 @@ import type {
 export class LiveLoop implements HostedLoop {
   readonly #context: AgentContext;
   /** The contexts of the calls that are being made: what runs within one belongs to it. */
-  readonly #within = new AsyncLocalStorage<AgentContext>();
+  readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new AnsweredCalls();
   #live = false;
   /** Whether anything was recorded since the last checkpoint of this visit. */
@@ -134,7 +134,7 @@ export class LiveLoop implements HostedLoop {
   }
 
   get #here(): AgentContext {
-    return this.#within.getStore() ?? this.#context;
+    return this.#within.get() ?? this.#context;
   }
 
   /** What is recorded since the last step is in the checkpoint, so that a rollback keeps it. */
