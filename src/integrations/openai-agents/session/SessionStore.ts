@@ -93,13 +93,16 @@ export class SessionStore {
   /** Makes what a durable run has not yet made of a change. */
   async changeOnce(change: SessionChange, { run, before }: RunPart): Promise<void> {
     await this.#write(async (log) => {
-      const made = log.state.progressOf(run) - before;
+      const { state } = log;
+      const isSame = change.type !== "add" || (await isRepeated(log, change.items, { run, before }));
+      const records = isSame ? [] : setBackTo(state, { run, before });
+      const made = isSame ? state.progressOf(run) - before : 0;
       const size = change.type === "add" ? change.items.length : 1;
       if (made >= size) return;
       const rest = change.type === "add" ? { ...change, items: change.items.slice(Math.max(made, 0)) } : change;
-      const first = log.state.next;
+      if (records.length > 0) log.append(records);
       const count = rest.type === "add" || rest.type === "replace" ? rest.items.length : 0;
-      const added: NumberRange[] = count > 0 ? [[first, first + count - 1]] : [];
+      const added: NumberRange[] = count > 0 ? [[state.next, state.next + count - 1]] : [];
       append(log, rest, { kind: "progress", run, done: before + size, ...(added.length > 0 && { added }) });
     });
   }
@@ -188,6 +191,32 @@ export class SessionStore {
       return decoded(this.#view, choose(this.#view.state));
     });
   }
+}
+
+/** Whether items are those that a run has added before at the same place, as far as it has and they are still there. */
+async function isRepeated(log: SessionLog, items: readonly AgentInputItem[], part: RunPart): Promise<boolean> {
+  const numbers = numbersAdded(log.state, part.run);
+  // Of what else a run has changed, nothing is compared.
+  if (numbers.length !== log.state.progressOf(part.run)) return true;
+  const at = new Map(numbers.slice(part.before, part.before + items.length).map((number, index) => [number, index]));
+  const stored = log.state.items.filter(({ number }) => at.has(number));
+  const known = await decoded(log, stored);
+  return stored.every(({ number }, index) => canonicalText(known[index]) === canonicalText(items[at.get(number) ?? 0]));
+}
+
+/** The records that take back what a run has added from a place on. */
+function setBackTo(state: SessionState, { run, before }: RunPart): SessionRecord[] {
+  const numbers = numbersAdded(state, run);
+  const ranges = (some: readonly number[]): NumberRange[] => some.map((number) => [number, number]);
+  const kept: SessionRecord = { kind: "progress", run, done: before, added: ranges(numbers.slice(0, before)) };
+  const removed = removalRecords(state, ranges(numbers.slice(before)));
+  return [...removed, { kind: "progress", run, done: 0 }, ...(before > 0 ? [kept] : [])];
+}
+
+function numbersAdded(state: SessionState, run: string): number[] {
+  return state
+    .addedBy(run)
+    .flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
 }
 
 /** Queues a change, with what else its append says. A value is encoded and appended in one turn. */
