@@ -39,7 +39,10 @@ export function deskOn(storage) {
     { toolCalls: [call("refund", { cents: 700 })] },
     "All is done.",
   ]);
-  const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(book, ({ room }) => did(`freed ${room}`));
+  const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(book, ({ room }) => {
+    if (process.env["DESK_BROKEN"]) throw new Error("The desk is closed.");
+    did(`freed ${room}`);
+  });
   return new AIAgent({ promptExecutor, llmModel: "scripted", tools: [book, write, refund] }).install(Persistence, {
     storage,
     rollbackToolRegistry,
