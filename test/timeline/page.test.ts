@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { InMemoryPersistenceStorageProvider, type PersistenceStorageProvider } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, persistence, type PersistenceStorageProvider } from "agent-persistence";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { inspect } from "agent-persistence/inspect";
 import { timelinePage, type TimelineOptions } from "agent-persistence/timeline";
@@ -167,6 +167,28 @@ describe("pictures of what happened", () => {
     const rows = await (await open(pictured.wait)).rows();
     expect(rows.some((row) => /Which size of shirt\? answered by kim after 2 h .*XL/.test(row))).toBe(true);
     expect(rows.some((row) => row.includes("Which color? waits for an answer"))).toBe(true);
+  });
+
+  it("what runs now is running, and what a crash cut off is cut off", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const letGo = await pictured.running(storage, "slow");
+    const live = await openStored(storage, "slow");
+    await expect.poll(() => live.page.locator(".row .tag.running").count()).toBe(1);
+    await expect.poll(() => live.page.locator(".graph .glyph.running").count()).toBe(1);
+    await letGo();
+    const dead = await open(pictured.cut);
+    await expect.poll(() => dead.page.locator(".row .tag.cut").count()).toBe(1);
+  });
+
+  it("a fork, and a new owner that came after an end, are rows", async () => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    await pictured.wait(storage, "one");
+    await persistence(pictured.agentOn(storage, {})).agent("one").fork("other");
+    const rows = await (await openStored(storage, "other")).rows();
+    expect(rows.some((row) => row.startsWith("Forked"))).toBe(true);
+    const owners = await (await openStored(storage, "one")).rows();
+    expect(owners.some((row) => row.startsWith("New owner"))).toBe(true);
+    expect(owners.some((row) => row.startsWith("Taken over"))).toBe(false);
   });
 
   it("a damaged log is shown up to its damage, which is a row", async () => {

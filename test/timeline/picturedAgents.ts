@@ -89,6 +89,52 @@ export async function crash(storage: PersistenceStorageProvider, agentId: string
   await agentOn(storage, { turns, clock }).run("Sign up Alex and Daniel.", { agentId });
 }
 
+/** An agent in the middle of its first call, until it is let go. */
+export async function running(storage: PersistenceStorageProvider, agentId: string): Promise<() => Promise<void>> {
+  let begin = (): void => {};
+  let finish = (): void => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const end = new Promise<void>((resolve) => (finish = resolve));
+  const graph = strategy<string, string>("slow", (builder) => {
+    const slow = builder.node("slow", (_input: string, context: AgentContext) => {
+      begin();
+      return context.tools.call(wait, {});
+    });
+    builder.edge(builder.start, slow);
+    builder.edge(slow, builder.finish);
+  });
+  const wait = tool({
+    name: "wait",
+    description: "Waits.",
+    inputSchema: z.object({}),
+    effect: "idempotent",
+    execute: async () => {
+      await end;
+      return "over";
+    },
+  });
+  const agent = new AIAgent<string, string>({
+    promptExecutor: scriptedModel([]),
+    llmModel: "scripted",
+    tools: [wait],
+    strategy: graph,
+  }).install(Persistence, { storage });
+  const run = agent.run("Go.", { agentId });
+  await begun;
+  return async () => {
+    finish();
+    await run;
+  };
+}
+
+/** A process that dies while it calls an idempotent tool, and nobody goes on. */
+export async function cut(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
+  const turns = [{ toolCalls: calls("Alex") }, "Alex is in."];
+  await agentOn(crashAfter(storage, 3), { turns })
+    .run("Sign up Alex.", { agentId })
+    .catch(() => undefined);
+}
+
 /** A process that dies while an irreversible tool works. */
 export async function doubt(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   const turns = [{ toolCalls: [{ toolName: "tell", input: { text: "We are open." } }] }, "Told."];
