@@ -10,7 +10,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
-import { DurableRunner } from "../../../src/openai-agents.ts";
+import { DurableRunner, PersistenceSession } from "../../../src/openai-agents.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { calls, FakeModel, type Reply, resultsIn, says } from "./fakeModel.ts";
 
@@ -76,6 +76,21 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(new Set(ids).size).toBe(2);
     const inResult = newItems.flatMap(({ rawItem }) => (rawItem && "callId" in rawItem ? rawItem.callId : []));
     expect(new Set(inResult)).toEqual(new Set(ids));
+  });
+
+  it("gives the provider its own ids back in a later run of the same session, too", async () => {
+    const { storage, runner, modelOf } = world();
+    const model = modelOf(looking(1));
+    const agent = new Agent({ name: "desk", model, tools: [lookTool([])] });
+    for (const agentId of ["a", "b"]) {
+      await using session = new PersistenceSession({ storage, sessionId: "talk" });
+      await runner.run(agent, "Go.", { agentId, session });
+      await session.prune();
+    }
+    const { input } = model.requests.at(-1) ?? {};
+    const shown = (Array.isArray(input) ? input : []).flatMap((item) => ("callId" in item ? item.callId : []));
+    expect(shown).toEqual(["call_0", "call_0"]);
+    expect(model.requests).toHaveLength(3);
   });
 
   it("keeps its recorded answers when the instructions have changed", async () => {

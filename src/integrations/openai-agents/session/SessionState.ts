@@ -1,5 +1,12 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { ClearRecord, NumberRange, ProgressRecord, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
+import type {
+  CallId,
+  ClearRecord,
+  NumberRange,
+  ProgressRecord,
+  SessionRecord,
+  SpliceRecord,
+} from "./sessionRecords.ts";
 
 /** One item of a session, as it is stored. Its number is its own for good. */
 export interface SessionItem {
@@ -14,6 +21,8 @@ export class SessionState {
   readonly #transactions = new Map<string, string>();
   readonly #progress = new Map<string, { readonly done: number; readonly added: readonly NumberRange[] }>();
 
+  readonly #callIds = new Map<string, string>();
+
   get items(): readonly SessionItem[] {
     return this.#items;
   }
@@ -21,6 +30,11 @@ export class SessionState {
   /** The digest of the transaction that was applied under an id; `undefined`: none was. */
   digestOf(operation: string): string | undefined {
     return this.#transactions.get(operation);
+  }
+
+  /** What the provider calls the calls that durable runs have added. */
+  get callIds(): readonly CallId[] {
+    return [...this.#callIds];
   }
 
   /** The number of the next item. */
@@ -50,6 +64,8 @@ export class SessionState {
         return;
       case "progress":
         return this.#proceed(record);
+      case "call_ids":
+        for (const [call, provided] of record.ids) this.#callIds.set(call, provided);
     }
   }
 
@@ -62,6 +78,7 @@ export class SessionState {
     }
     const last = this.#items.at(-1)?.number ?? -1;
     if (this.#next > last + 1) yield { kind: "splice", at, first: this.#next };
+    if (this.#callIds.size > 0) yield { kind: "call_ids", ids: this.callIds };
     for (const [operation, digest] of this.#transactions) yield { kind: "transaction", operation, digest };
     for (const [run, { done, added }] of this.#progress)
       yield { kind: "progress", run, done, ...(added.length > 0 && { added }) };
@@ -94,6 +111,7 @@ export class SessionState {
     this.#items = [];
     this.#next = next;
     this.#transactions.clear();
+    this.#callIds.clear();
   }
 }
 

@@ -9,7 +9,7 @@ import type { LogStorage } from "../../../storage/LogStorage.ts";
 import type { Telemetry } from "../../../telemetry/Telemetry.ts";
 import { traced } from "../../../telemetry/traced.ts";
 import { mutationRecords, recordsOf, removalRecords, type SessionChange } from "./SessionChange.ts";
-import type { NumberRange, SessionRecord } from "./sessionRecords.ts";
+import type { CallId, NumberRange, SessionRecord } from "./sessionRecords.ts";
 import { sessionShape } from "./sessionShape.ts";
 import { rangesOf, type SessionItem, type SessionState } from "./SessionState.ts";
 
@@ -21,6 +21,8 @@ export interface RunPart {
   readonly run: string;
   /** What came before, counted as `done` of a {@link ProgressRecord}. */
   readonly before: number;
+  /** What the provider calls the calls of the change. Absent: as the session does. */
+  readonly callIds?: readonly CallId[];
 }
 
 /** Items as a durable run read them. */
@@ -86,24 +88,31 @@ export class SessionStore {
     });
   }
 
+  /** What the provider calls the calls that durable runs have added. */
+  async callIds(): Promise<readonly CallId[]> {
+    let callIds: readonly CallId[] = [];
+    await this.#read((state) => {
+      ({ callIds } = state);
+      return [];
+    });
+    return callIds;
+  }
+
   async change(change: SessionChange): Promise<void> {
     await this.#write(async (log) => append(log, change));
   }
 
   /** Makes what a durable run has not yet made of a change. */
-  async changeOnce(change: SessionChange, { run, before }: RunPart): Promise<void> {
+  async changeOnce(change: SessionChange, part: RunPart): Promise<void> {
+    const { run, before } = part;
     await this.#write(async (log) => {
-      const { state } = log;
-      const isSame = change.type !== "add" || (await isRepeated(log, change.items, { run, before }));
-      const records = isSame ? [] : setBackTo(state, { run, before });
-      const made = isSame ? state.progressOf(run) - before : 0;
+      const isSame = change.type !== "add" || (await isRepeated(log, change.items, part));
+      if (!isSame) log.append(setBackTo(log.state, part));
+      const made = log.state.progressOf(run) - before;
       const size = change.type === "add" ? change.items.length : 1;
       if (made >= size) return;
       const rest = change.type === "add" ? { ...change, items: change.items.slice(Math.max(made, 0)) } : change;
-      if (records.length > 0) log.append(records);
-      const count = rest.type === "add" || rest.type === "replace" ? rest.items.length : 0;
-      const added: NumberRange[] = count > 0 ? [[state.next, state.next + count - 1]] : [];
-      append(log, rest, { kind: "progress", run, done: before + size, ...(added.length > 0 && { added }) });
+      append(log, rest, ...partRecords(log.state, rest, { ...part, done: before + size }));
     });
   }
 
@@ -191,6 +200,18 @@ export class SessionStore {
       return decoded(this.#view, choose(this.#view.state));
     });
   }
+}
+
+/** What stands in one append with a change of a durable run. */
+function partRecords(
+  { next }: SessionState,
+  change: SessionChange,
+  { run, done, callIds = [] }: RunPart & { readonly done: number },
+): SessionRecord[] {
+  const count = change.type === "add" || change.type === "replace" ? change.items.length : 0;
+  const added = count > 0 && { added: [[next, next + count - 1]] as const };
+  const named: SessionRecord[] = callIds.length > 0 ? [{ kind: "call_ids", ids: callIds }] : [];
+  return [{ kind: "progress", run, done, ...added }, ...named];
 }
 
 /** Whether items are those that a run has added before at the same place, as far as it has and they are still there. */

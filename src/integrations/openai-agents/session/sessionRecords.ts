@@ -42,4 +42,13 @@ export interface ProgressRecord {
   readonly added?: readonly NumberRange[];
 }
 
-export type SessionRecord = SpliceRecord | TransactionRecord | ClearRecord | ProgressRecord;
+/** What the provider calls the calls that durable runs have added. It stands in one append with their items. */
+export interface CallIdsRecord {
+  readonly kind: "call_ids";
+  readonly ids: readonly CallId[];
+}
+
+/** The id of a call in the session, and that of its provider, which may repeat. */
+export type CallId = readonly [call: string, provided: string];
+
+export type SessionRecord = SpliceRecord | TransactionRecord | ClearRecord | ProgressRecord | CallIdsRecord;

@@ -3,6 +3,8 @@ import type { LogShape } from "../../../journal/shape/LogShape.ts";
 import type { SessionRecord } from "./sessionRecords.ts";
 import { SessionState } from "./SessionState.ts";
 
+const isCallId = (value: unknown): boolean => Array.isArray(value) && value.length === 2 && value.every(text);
+
 /** A log that is a session. */
 export const sessionShape: LogShape<SessionRecord, SessionState> = {
   name: "session",
@@ -12,6 +14,7 @@ export const sessionShape: LogShape<SessionRecord, SessionState> = {
     transaction: { operation: text, digest: text },
     progress: { run: text, done: count, added: optional(listOf(pair)) },
     clear: { next: count },
+    call_ids: { ids: listOf(isCallId) },
   },
   values: (record) => (record.kind === "splice" ? (record.items ?? []) : []),
   begin: () => new SessionState(),

@@ -10,6 +10,8 @@ type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
  */
 export class ProvidedIds {
   readonly #provided = new Map<string, string>();
+  /** Those of earlier runs, which a session has told. */
+  readonly #earlier = new Map<string, string>();
 
   /** The answer as the SDK gets it. */
   noted(given: GivenHostedAnswer): ModelResponse {
@@ -20,12 +22,22 @@ export class ProvidedIds {
     return responseOf(given);
   }
 
+  /** Makes the ids of earlier runs known. */
+  learn(ids: readonly (readonly [call: string, provided: string])[]): void {
+    for (const [call, provided] of ids) this.#earlier.set(call, provided);
+  }
+
+  /** What the provider calls a call; `undefined`: it is not known to be called otherwise. */
+  providedOf(callId: string): string | undefined {
+    return this.#provided.get(callId) ?? this.#earlier.get(callId);
+  }
+
   /** Whether a recorded answer of this run asks for the call. */
   has(toolCallId: string): boolean {
     return this.#provided.has(toolCallId);
   }
 
-  /** The request as the provider gets it. Calls of other runs keep their ids. */
+  /** The request as the provider gets it. Calls of unknown runs keep their ids. */
   provided(request: ModelRequest): ModelRequest {
     const { input } = request;
     return typeof input === "string" ? request : { ...request, input: input.map((item) => this.#item(item)) };
@@ -33,7 +45,7 @@ export class ProvidedIds {
 
   #item(item: Item): Item {
     if (item.type !== "function_call" && item.type !== "function_call_result") return item;
-    const callId = this.#provided.get(item.callId);
+    const callId = this.providedOf(item.callId);
     return callId === undefined ? item : { ...item, callId };
   }
 }

@@ -6,6 +6,7 @@ import type {
 } from "@openai/agents-core";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { SessionChange } from "../session/SessionChange.ts";
+import type { CallId } from "../session/sessionRecords.ts";
 import type { ReadItems, SessionStore } from "../session/SessionStore.ts";
 import type { DurableRun } from "./DurableRun.ts";
 
@@ -32,6 +33,7 @@ export class StoredRunSession {
       (read = await this.#store.numberedItems(this.#done === 0 ? this.#name : undefined)).numbers;
     const numbers = (await this.#run.loop.step({ tool: reading, input: null, perform })) as ReadItems["numbers"];
     const items = read?.items ?? (await this.#store.itemsOf(numbers));
+    this.#run.ids.learn(await this.#store.callIds());
     return limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : [];
   }
 
@@ -61,8 +63,16 @@ export class StoredRunSession {
   }
 
   async #change(change: SessionChange): Promise<void> {
-    const part = { run: this.#name, before: this.#done };
+    const part = { run: this.#name, before: this.#done, callIds: this.#callIdsIn(change) };
     this.#done += change.type === "add" ? change.items.length : 1;
     if (await this.#run.mayChange()) await this.#store.changeOnce(change, part);
+  }
+
+  #callIdsIn(change: SessionChange): CallId[] {
+    const items = "items" in change ? change.items : [];
+    return items.flatMap((item) => {
+      const provided = item.type === "function_call" ? this.#run.ids.providedOf(item.callId) : undefined;
+      return item.type === "function_call" && provided !== undefined ? [[item.callId, provided] as const] : [];
+    });
   }
 }
