@@ -197,7 +197,9 @@ const fieldsOf: ReadonlyMap<string, FieldList> = new Map(
 );
 
 /** The kinds of records that logs of agents have. */
-export const recordKinds: readonly string[] = Object.keys(shapes);
+export function recordKinds(): readonly string[] {
+  return Object.keys(shapes);
+}
 
 /** What the next entry may begin with: the least version of a checkpoint, and the least number of a lane. */
 export interface NextNumbers {

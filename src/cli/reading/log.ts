@@ -35,9 +35,9 @@ export async function log(session: Session, options: LogCommandOptions, given: s
 
 /** A kind that no log of an agent has is a mistake. Other logs have other kinds. */
 async function assertKinds(view: AgentInspector, agentId: string, kinds: readonly string[] = []): Promise<void> {
-  const wrong = kinds.find((kind) => !recordKinds.includes(kind));
+  const wrong = kinds.find((kind) => !recordKinds().includes(kind));
   if (wrong === undefined || (await view.agent(agentId))?.shape !== "agent") return;
-  throw new CommandFailure("usage", `"${wrong}" is no kind of record: expected ${recordKinds.join(", ")}`);
+  throw new CommandFailure("usage", `"${wrong}" is no kind of record: expected ${recordKinds().join(", ")}`);
 }
 
 /** Shows the records of an entry that are asked for, at most so many. @returns how many it has shown. */
