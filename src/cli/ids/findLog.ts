@@ -15,18 +15,20 @@ export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 /**
  * The agent that was meant by its id or the beginning of its id, or the log of something else, such as a graph thread.
  *
+ * @param kind what a message calls it.
  * @throws CommandFailure when none or several are; what `check` throws.
  */
 export async function findLog(
   storage: PersistenceStorageProvider,
   given: string,
   check: CheckLog = () => {},
+  kind = "agent",
 ): Promise<string> {
   assertAgentId(given);
   if (!offersLog(storage)) return given;
   for (const id of [given, ...shapes.map((shape) => `${shape}:${given}`)])
     if (await isThere(storage.log, id, check)) return id;
-  const found = await shortened("agent", given, idsIn(storage.log));
+  const found = await shortened(kind, given, idsIn(storage.log));
   await isThere(storage.log, found, check);
   return found;
 }

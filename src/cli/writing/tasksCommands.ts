@@ -53,7 +53,7 @@ export function changeTask(name: keyof typeof changes) {
   return async (session: Session, options: TaskChangeOptions, given: string): Promise<void> => {
     const { output } = session;
     const { storage } = await storedAgents(session, options, "write");
-    const taskId = await findAgent(storage, given);
+    const taskId = await findAgent(storage, given, "task");
     const { says, run }: { readonly says: string; readonly run: Change } = changes[name];
     await session.confirm(["The task ", painted("bold", taskId), ` ${says}.`]);
     const task = await run(new TaskManager({ storage }), taskId, options.reason);

@@ -161,6 +161,10 @@ describe("commands that change something", () => {
     expect((await desk.command(["tasks", "list", "--status", "queued"])).out).toMatch(/^TASK.*\na {5}queued {2}desk/);
     expect(await desk.command(["tasks", "list", "--status", "running"])).toMatchObject({ code: 2 });
     expect(await desk.command(["tasks", "pause", "b"])).toMatchObject({ code: 4 });
+    expect(await desk.command(["tasks", "pause", "x", "--yes"])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('There is no task "x".'),
+    });
     expect(await desk.command(["tasks", "pause", "b", "--reason", "lunch", "--yes"])).toMatchObject({ code: 0 });
     expect(await statuses()).toEqual(["a queued", "b paused"]);
     expect(await desk.command(["tasks", "resume", "b", "--yes"])).toMatchObject({ code: 0 });
