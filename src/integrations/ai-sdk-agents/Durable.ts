@@ -1,6 +1,6 @@
 import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { objectWithMethods, plainObject } from "../../internal/options/optionSchemas.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import {
   type HostedTool,
@@ -83,9 +83,12 @@ export class DurableDefinition {
   tools<Tools extends AiSdkTools>(tools: Tools, settings: AiSdkToolsSettings<NoInfer<Tools>> = {}): Tools {
     const names = Object.keys(tools);
     const shape = Object.fromEntries(names.map((name) => [name, hostedToolSettingsSchema.optional()]));
-    checkSchema(strictOptions(shape), settings, "settings of durable.tools()");
+    checkSchema(plainObject, settings, "settings of durable.tools()");
+    // A tool may be called `constructor`, as a field that every object inherits is.
+    const own: AiSdkToolsSettings<Tools> = { __proto__: null, ...settings };
+    checkSchema(strictOptions(shape), own, "settings of durable.tools()");
     const wrapped = names.map((name) => {
-      const hosted = this.#named(name, settings[name]);
+      const hosted = this.#named(name, own[name]);
       return [name, durableTool(tools[name] ?? {}, hosted, this)];
     });
     return Object.fromEntries(wrapped) as Tools;

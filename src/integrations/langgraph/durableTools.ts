@@ -35,7 +35,9 @@ export function durableTools<const Tools extends readonly LangChainTool[]>(
   if (!journal) throw wrong("checkpointer", "a PersistenceSaver", checkpointer);
   if (!Array.isArray(tools)) throw wrong("tools", "a list of tools", tools);
   const given = checkedSettings(tools as readonly unknown[], settings);
-  return tools.map((tool) => wrapped(tool, journal, given[tool.name])) as { -readonly [At in keyof Tools]: Tools[At] };
+  return tools.map((tool) => wrapped(tool, journal, given.get(tool.name))) as {
+    -readonly [At in keyof Tools]: Tools[At];
+  };
 }
 
 const durable = new WeakSet<object>();
@@ -49,7 +51,7 @@ function wrapped(tool: unknown, journal: CallJournal, settings: GraphToolSetting
 function checkedSettings(
   tools: readonly unknown[],
   settings: object,
-): Readonly<Record<string, GraphToolSettings<unknown> | undefined>> {
+): ReadonlyMap<string, GraphToolSettings<unknown> | undefined> {
   const names = new Set<string>();
   for (const [at, tool] of tools.entries()) {
     const { name } = checkedTool(tool, at);
@@ -61,7 +63,7 @@ function checkedSettings(
     if (!names.has(name)) throw new UnknownToolError(name, [...names]);
     if (own !== undefined) checkSchema(graphToolSettingsSchema, own, `settings of tool "${name}"`);
   }
-  return settings as Readonly<Record<string, GraphToolSettings<unknown> | undefined>>;
+  return new Map(Object.entries(settings));
 }
 
 /** @throws InvalidInputError */

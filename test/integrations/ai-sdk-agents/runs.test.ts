@@ -80,6 +80,19 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(found).toHaveLength(2);
   });
 
+  it("takes tools that are called as a field that every object has", async () => {
+    const { tool, ToolLoopAgent } = sdk.ai;
+    const model = scriptedModel([[calling("constructor", { id: "7" })], text("Done.")], sdk);
+    const build = tool({ inputSchema: z.object({ id: z.string() }), execute: async ({ id }) => `built ${id}` });
+    const storage = new InMemoryPersistenceStorageProvider();
+    const builders = durableAgent(
+      { storage },
+      (durable) => new ToolLoopAgent({ model: durable.model(model), tools: durable.tools({ constructor: build }) }),
+    );
+    const { steps } = await builders.for("a").generate({ prompt: "Build." });
+    expect(steps[0]?.toolResults).toMatchObject([{ output: "built 7" }]);
+  });
+
   it("gives calls ids of its own, and shows the model those of the provider", async () => {
     const { desk, model, found } = refundDesk(sdk, [...twoOrders, text("Done.")]);
     const result = await desk.for("a").generate({ prompt: "Find them." });
