@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { ExitReason } from "./failure/CommandFailure.ts";
 import type { Lazily } from "./Lazily.ts";
+import { unmarked } from "./ids/dashedIds.ts";
 import { readingCommands } from "./readingCommands.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
@@ -21,10 +22,11 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
   const lazily: Lazily =
     (load) =>
     async (...given) => {
-      const options = (given.at(-1) as Command).optsWithGlobals();
+      const all = Object.entries((given.at(-1) as Command).optsWithGlobals());
+      const options = Object.fromEntries(all.map(([name, value]) => [name, unmarked<unknown>(value)]));
       await using session = new Session(io, options as WritingOptions);
       const action = await load();
-      const ended = await action(session, options as never, ...(given.slice(0, -2) as never[]));
+      const ended = await action(session, options as never, ...(given.slice(0, -2).map(unmarked) as never[]));
       if (ended) onEnd(ended);
     };
   const program = new Command("agent-persistence")

@@ -1,5 +1,6 @@
 import { exitCodes, type ExitReason } from "./failure/CommandFailure.ts";
 import { commandLine } from "./commandLine.ts";
+import { marked } from "./ids/dashedIds.ts";
 import { failureReport } from "./failure/failureReport.ts";
 import { ClosedOutputError } from "./terminal/ClosedOutputError.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
@@ -19,7 +20,7 @@ export async function main(args: readonly string[], io: CommandIo): Promise<numb
     ended = reason;
   });
   try {
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(args.map(marked), { from: "user" });
     return exitCodes[ended];
   } catch (error) {
     if (error instanceof ClosedOutputError) return exitCodes.done;

@@ -114,6 +114,14 @@ describe("a command that asks first", () => {
     }
   });
 
+  it("takes an id for an id that begins with a dash, as those of calls may", async () => {
+    await using desk = await Desk.open();
+    await desk.crashes("order-1");
+    const id = "-idLTyqfKv47YW1GHNqFG1";
+    const missed = await desk.command(["settle", "order-1", id, "--retry", "--yes"]);
+    expect(missed).toMatchObject({ code: 3, err: expect.stringContaining(`There is no call in doubt "${id}".`) });
+  });
+
   it("says with which command a person goes on", async () => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");
