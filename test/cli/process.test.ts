@@ -4,10 +4,10 @@ import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
+import textWidth from "fast-string-truncated-width";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildPackage, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
-import { textWidth } from "../../src/cli/terminal/textWidth.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
 import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
 import { deskOn } from "./support/desk/desk.mjs";
@@ -119,7 +119,9 @@ describe("the command line as a process", () => {
       const { code, screen } = await onTerminal("ap list").ended();
       expect(code).toBe(0);
       expect(screen).toContain("\x1b[1morder-1\x1b[22m  \x1b[32mcompleted\x1b[39m");
-      const widths = stripVTControlCharacters(screen).split("\n").map(textWidth);
+      const widths = stripVTControlCharacters(screen)
+        .split("\n")
+        .map((line) => textWidth(line).width);
       expect(Math.max(...widths)).toBe(columns);
       expect((await onTerminal("ap list", { NO_COLOR: "1" }).ended()).screen).not.toContain("\x1b");
     });

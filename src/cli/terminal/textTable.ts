@@ -1,4 +1,4 @@
-import { textWidth } from "./textWidth.ts";
+import truncatedWidth from "fast-string-truncated-width";
 
 const gap = 2;
 /** A column of values is never narrower, and a title never shorter. In columns of a terminal. */
@@ -63,14 +63,14 @@ function cutTo(cell: Cell, width: number): Cell {
 
 /** As much of a text as is no wider than this. */
 function beginning(text: string, width: number): string {
-  let begin = "";
-  let left = width;
-  for (const character of text) {
-    left -= textWidth(character);
-    if (left < 0) return begin;
-    begin += character;
-  }
-  return begin;
+  const { index } = truncatedWidth(text, { limit: width });
+  // Of a character outside of the first plane, the library may leave half.
+  return text.slice(0, index).replace(/\p{Surrogate}$/u, "");
+}
+
+/** How many columns of a terminal a text takes. */
+function textWidth(text: string): number {
+  return truncatedWidth(text).width;
 }
 
 /** Takes what is missing from the titles that are wider than what is below them, and then from the widest column. */

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { AIAgent, Persistence, persistence } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
 import { scriptedModel } from "agent-persistence/testing";
+import textWidth from "fast-string-truncated-width";
 import { describe, expect, it } from "vitest";
-import { textWidth } from "../../../src/cli/terminal/textWidth.ts";
 import { Desk, deskModule } from "../support/Desk.ts";
 import { deskOn } from "../support/desk/desk.mjs";
 import { documentOf, itemsOf } from "../support/TestTerminal.ts";
@@ -214,7 +214,7 @@ describe("hostile ids and payloads", () => {
     for (const args of commands) {
       const { out, err } = await desk.command([...args, "--no-color"], { columns: 50 });
       for (const text of [out, err]) expect(text).not.toMatch(obeyed);
-      const widest = Math.max(...out.split("\n").map((line) => textWidth(line)));
+      const widest = Math.max(...out.split("\n").map((line) => textWidth(line).width));
       if (["list", "tree"].includes(args[0] ?? "")) expect(widest).toBeLessThanOrEqual(50);
       expect(out.length).toBeLessThan(300_000);
     }

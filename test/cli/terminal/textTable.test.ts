@@ -1,10 +1,10 @@
 import fc from "fast-check";
+import textWidth from "fast-string-truncated-width";
 import { describe, expect, it } from "vitest";
 import { bytesText } from "../../../src/cli/terminal/bytesText.ts";
 import { relativeTime } from "../../../src/cli/terminal/relativeTime.ts";
 import { shortValue } from "../../../src/cli/terminal/shortValue.ts";
 import { textTable } from "../../../src/cli/terminal/textTable.ts";
-import { textWidth } from "../../../src/cli/terminal/textWidth.ts";
 
 const cells = (...texts: string[]) => texts.map((text) => [{ text, write: String }]);
 
@@ -16,7 +16,7 @@ describe("a table", () => {
   it("is as narrow as the terminal, and cuts the widest column", () => {
     const rows = [cells("agent-with-a-long-name", "waiting", "a very long reason ".repeat(20))];
     const lines = textTable(cells("AGENT", "STATUS", "WHY"), rows, 60).split("\n");
-    expect(lines.map((line) => textWidth(line)).filter((width) => width > 60)).toEqual([]);
+    expect(lines.map((line) => textWidth(line).width).filter((width) => width > 60)).toEqual([]);
     expect(lines[1]).toMatch(/^agent-with-a-long-name {2}waiting {2}a very.*…$/);
   });
 
@@ -39,7 +39,7 @@ describe("a table", () => {
     for (const columns of [undefined, 80]) {
       const lines = textTable(cells("ID", "WHY"), rows, columns).split("\n");
       expect(new Set(lines.slice(1)).size).toBe(1);
-      expect(textWidth(lines[1] ?? "")).toBeLessThanOrEqual(columns ?? 2_010);
+      expect(textWidth(lines[1] ?? "").width).toBeLessThanOrEqual(columns ?? 2_010);
     }
   });
 
@@ -54,7 +54,7 @@ describe("a table", () => {
       fc.property(fc.array(row, { maxLength: 5 }), fc.integer({ min: 40, max: 120 }), (rows, columns) => {
         const shown = rows.map((each) => cells(...each.map((text) => text.replace(/\s/g, "."))));
         for (const line of textTable(cells("A", "B", "C"), shown, columns).split("\n"))
-          expect(textWidth(line)).toBeLessThanOrEqual(columns);
+          expect(textWidth(line).width).toBeLessThanOrEqual(columns);
       }),
     );
   });
