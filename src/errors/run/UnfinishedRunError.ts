@@ -12,8 +12,8 @@ export class UnfinishedRunError extends AgentPersistenceError {
     const run = quoted(runId);
     super(
       `Agent ${quoted(agentId)} cannot start another run while run ${run} is unfinished. ` +
-        `Resume that run with resume({ agentId }) or run(input, { runId: ${run} }), ` +
-        `or choose what becomes of it: unfinished: "finish_first" | "abandon".`,
+        `Resume that run, by resume() or by its own input with the runId ${run}; answer its requests first if it waits. ` +
+        `Or choose what becomes of it: unfinished: "finish_first" | "abandon".`,
     );
   }
 }

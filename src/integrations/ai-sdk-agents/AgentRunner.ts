@@ -38,6 +38,8 @@ export class AgentRunner {
   readonly #define: (durable: Durable) => AnyAgent;
   /** The streams of the runs that this process carries out, by agent. */
   readonly #streams = new Map<string, StreamLegs>();
+  /** Ends when the last run that this process was asked for has begun, or will not begin. By agent, until then. */
+  readonly #beginnings = new Map<string, Promise<void>>();
 
   constructor(hosted: HostedAgents, define: (durable: Durable) => AnyAgent) {
     this.#hosted = hosted;
@@ -49,16 +51,18 @@ export class AgentRunner {
     const given = await this.#answered(agentId, input);
     const passes: { last?: unknown } = {};
     const body = this.#generating(passes, rest, given ? undefined : input);
-    const result = given
-      ? await this.#hosted.resume({ agentId, signal }, body)
-      : await this.#hosted.run(input, { agentId, signal, ...options }, body);
+    const result = await this.#run(agentId, body, (begun) =>
+      given
+        ? this.#hosted.resume({ agentId, signal }, begun)
+        : this.#hosted.run(input, { agentId, signal, ...options }, begun),
+    );
     return result.status === "completed" ? result.value : passes.last;
   }
 
   async resume(agentId: string, signal: AbortSignal | undefined): Promise<unknown> {
     const passes: { last?: unknown } = {};
     const body = this.#generating(passes, {}, undefined);
-    const result = await this.#hosted.resume({ agentId, signal }, body);
+    const result = await this.#run(agentId, body, (begun) => this.#hosted.resume({ agentId, signal }, begun));
     if (result.status === "completed") return result.value;
     return "last" in passes ? passes.last : this.#replayedWait(agentId, passes, body);
   }
@@ -91,6 +95,7 @@ export class AgentRunner {
   }
 
   async attach(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
+    await this.#beginnings.get(agentId);
     const own = this.#streams.get(agentId);
     if (own?.result) return own.result;
     const records = await this.#hosted.records(agentId);
@@ -183,7 +188,8 @@ export class AgentRunner {
         // The stream of ours ends once the run is over, so that the next call finds the agent free.
         return isOurs ? run : run.finally(() => own.complete());
       };
-      run(body)
+      const carriedOut = isFollowing ? run(body) : this.#run(agentId, body, run);
+      carriedOut
         .then(
           async (result) => {
             // It waited before, and still does.
@@ -203,6 +209,23 @@ export class AgentRunner {
     const attached = await this.attach(agentId, undefined);
     if (!attached) throw new TypeError(`Agent "${agentId}" went on while its stream was made. Call attach() again.`);
     return attached;
+  }
+
+  /** Carries a run out. Who attaches meanwhile waits until it has begun. */
+  #run(
+    agentId: string,
+    body: HostedBody<unknown>,
+    run: (body: HostedBody<unknown>) => Promise<HostedResult<unknown>>,
+  ): Promise<HostedResult<unknown>> {
+    let begin: () => void = () => undefined;
+    const beginning = new Promise<void>((resolve) => (begin = resolve)).then(() => {
+      if (this.#beginnings.get(agentId) === beginning) this.#beginnings.delete(agentId);
+    });
+    this.#beginnings.set(agentId, beginning);
+    return run((loop, input) => {
+      begin();
+      return body(loop, input);
+    }).finally(begin);
   }
 
   #begun(loop: HostedLoop, stored: unknown) {

@@ -51,6 +51,20 @@ describe.each(sdks)("an unfinished run before another one of the AI SDK $version
     expect(await comparable(await both.generate({ prompt: "Once more." }))).toEqual(generated);
   });
 
+  it.each(["resume", "resumeStream"] as const)(
+    "is shown to a client that comes back as soon as %s is called",
+    async (how) => {
+      const first = desk(sdk, { fails: true });
+      await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
+      const { agents } = desk(sdk, first);
+      expect(await agents.for("a").attach()).toBeUndefined();
+      const resumed = agents.for("a")[how]();
+      const attached = await agents.for("a").attach();
+      expect(await attached?.text).toBe("Found it.");
+      expect(await (await resumed).text).toBe("Found it.");
+    },
+  );
+
   it("is refused or ended, as the caller says", async () => {
     const first = desk(sdk, { fails: true });
     await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
