@@ -21,6 +21,12 @@ interface UiOptions {
 /** Promises of the whole, which the last pass has. */
 const ofLast: ReadonlySet<PropertyKey> = new Set(["steps", "finishReason", "rawFinishReason", "totalUsage"]);
 const streams: ReadonlySet<PropertyKey> = new Set(["fullStream", "stream"]);
+/** Streams of what one pass makes of its text. */
+const ofFirst: ReadonlySet<PropertyKey> = new Set([
+  "partialOutputStream",
+  "experimental_partialOutputStream",
+  "elementStream",
+]);
 
 /** The passes of a run as one stream of the AI SDK: from the first that is shown to the last. */
 export class StreamLegs {
@@ -87,11 +93,29 @@ export class StreamLegs {
     const whole: StreamResult = new Proxy(first, {
       get: (target, key): unknown => {
         if (streams.has(key) && key in target) return streamOf(this.#parts());
+        if (key === "textStream") return streamOf(textOf(this.#parts()));
+        if (ofFirst.has(key) && key in target) return streamOf(this.#endingAtTheEnd(Reflect.get(target, key, whole)));
         if (ofLast.has(key) && key in target) return ofWhole(key);
         return key === "toUIMessageStream" ? toUIMessageStream : Reflect.get(target, key, whole);
       },
     });
     return whole;
+  }
+
+  /** A stream of a pass. It fails once the run is over: who tries again finds the agent free. */
+  async *#failingAtTheEnd<Part>(stream: unknown): AsyncGenerator<Part> {
+    try {
+      yield* stream as AsyncIterable<Part>;
+    } catch (error) {
+      await this.#last();
+      throw error;
+    }
+  }
+
+  /** A stream of a pass that ends once the run is over. */
+  async *#endingAtTheEnd(stream: unknown): AsyncGenerator<unknown> {
+    yield* this.#failingAtTheEnd(stream);
+    await this.#last();
   }
 
   /** The parts of all passes. The end of one and the beginning of the next are no part of the whole. */
@@ -100,7 +124,7 @@ export class StreamLegs {
       const leg = await this.#leg(index);
       if (!leg) return;
       let finish: ProviderPart | undefined;
-      for await (const part of leg.fullStream as unknown as AsyncIterable<ProviderPart>) {
+      for await (const part of this.#failingAtTheEnd<ProviderPart>(leg.fullStream)) {
         if (part.type === "finish") finish = part;
         else if (index === 0 || part.type !== "start") yield part;
       }
@@ -109,6 +133,11 @@ export class StreamLegs {
   }
 }
 
-function streamOf(parts: AsyncIterable<ProviderPart>): ReadableStream<ProviderPart> {
-  return (ReadableStream as unknown as { from(source: typeof parts): ReadableStream<ProviderPart> }).from(parts);
+/** The text in the parts of a stream, piece by piece. */
+async function* textOf(parts: AsyncIterable<ProviderPart>): AsyncGenerator<unknown> {
+  for await (const part of parts) if (part.type === "text-delta") yield part["text"];
+}
+
+function streamOf<Part>(parts: AsyncIterable<Part>): ReadableStream<Part> {
+  return (ReadableStream as unknown as { from(source: typeof parts): ReadableStream<Part> }).from(parts);
 }

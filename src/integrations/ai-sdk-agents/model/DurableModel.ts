@@ -1,4 +1,5 @@
 import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
+import { UnusableModelAnswerError } from "../../../errors/model/UnusableModelAnswerError.ts";
 import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
 import { answerOf, generationOf, identified, isOwnCall } from "./providerAnswer.ts";
 import { withCallId } from "./providerCallId.ts";
@@ -49,8 +50,12 @@ export class DurableModel implements ProviderModel {
       const recorded: Promise<void> = this.#answer(async (place) => {
         const { stream, ...rest } = await this.#model.doStream(this.#callIn(call, place));
         const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
+        const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
         return new Promise<HostedAnswer>((whole, cut) => {
-          resolve({ ...rest, stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded }) });
+          resolve({
+            ...rest,
+            stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded, incomplete }),
+          });
         });
       }).then(async (given) => {
         if (given.replayed) resolve({ stream: replayedStream(generationOf(given)) });
@@ -79,6 +84,8 @@ interface Recording {
   readonly whole: (answer: HostedAnswer) => void;
   readonly cut: (error: unknown) => void;
   readonly recorded: () => Promise<void>;
+  /** What the run fails with when the stream has no end. */
+  readonly incomplete: Error;
 }
 
 /**
@@ -88,7 +95,7 @@ interface Recording {
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
-  { streamed, whole, cut, recorded }: Recording,
+  { streamed, whole, cut, recorded, incomplete }: Recording,
 ): ReadableStream<ProviderPart> {
   const reader = stream.getReader();
   const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
@@ -104,7 +111,8 @@ function recordedStream(
       try {
         const { done, value } = await reader.read();
         if (done) {
-          cut(new TypeError("The stream of the model ended before its answer was whole."));
+          // The AI SDK would take for the answer what there is of it.
+          if (!streamed.hasEnded) throw incomplete;
           return controller.close();
         }
         const part = streamed.add(value);

@@ -46,6 +46,11 @@ export class StreamedGeneration {
     return { ...this.#end, content, warnings: this.#warnings, response: this.#response };
   }
 
+  /** Whether the last part has come. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
   /** Adds a part. Returns it with the library's id of its call. */
   add(part: ProviderPart): ProviderPart {
     if (notContent.has(part.type)) {

@@ -1,0 +1,90 @@
+import type { LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { durableAgent } from "agent-persistence/ai-sdk";
+import { describe, expect, it } from "vitest";
+import { type ScriptedModel, scriptedModel, streamOf, text } from "./support/scriptedModel.ts";
+import { type Sdk, sdks } from "./support/sdks.ts";
+
+const begun: readonly LanguageModelV3StreamPart[] = [
+  { type: "stream-start", warnings: [] },
+  { type: "text-start", id: "0" },
+  { type: "text-delta", id: "0", delta: "It is" },
+];
+
+/** An agent whose model answers "It is so.". @param first what the first stream is in place of that. */
+function talker(sdk: Sdk, first?: () => ReadableStream<LanguageModelV3StreamPart>) {
+  const scripted = scriptedModel([text("It is so.")], sdk);
+  let isFirst = true;
+  const model: ScriptedModel = {
+    ...scripted,
+    doStream: async (options) => {
+      const isBroken = isFirst && first !== undefined;
+      isFirst = false;
+      return isBroken ? { stream: first() } : scripted.doStream(options);
+    },
+  };
+  const storage = new InMemoryPersistenceStorageProvider();
+  const agents = durableAgent(
+    { storage },
+    (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), maxRetries: 0 }),
+  );
+  return { agent: agents.for("a"), agents, model };
+}
+
+/** What is read of a stream, and what it fails with. */
+async function read(stream: AsyncIterable<unknown>): Promise<readonly unknown[]> {
+  const parts: unknown[] = [];
+  try {
+    for await (const part of stream) parts.push(part);
+  } catch (error) {
+    parts.push(error);
+  }
+  return parts;
+}
+
+const broken = () => {
+  const left = [...begun];
+  return new ReadableStream<LanguageModelV3StreamPart>({
+    pull(controller) {
+      const part = left.shift();
+      if (part) controller.enqueue(part);
+      else controller.error(new Error("connection reset"));
+    },
+  });
+};
+
+describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
+  it("without a last part is none: the run fails, and a resume asks anew", async () => {
+    const { agent, model } = talker(sdk, () => streamOf(begun));
+    const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
+    expect(JSON.stringify(parts)).not.toContain("finish-step");
+    const resumed = await agent.resume();
+    expect(resumed.text).toBe("It is so.");
+    expect((await agent.resume()).text).toBe("It is so.");
+    expect(model.asked).toHaveLength(1);
+  });
+
+  it.each(["textStream", "fullStream"] as const)("of %s comes when the agent is free", async (name) => {
+    const { agent } = talker(sdk);
+    for (const prompt of ["Is it so?", "And now?"]) {
+      const result = await agent.stream({ prompt });
+      const parts = await read(result[name]);
+      if (name === "textStream") expect(parts.join("")).toBe("It is so.");
+    }
+  });
+
+  it("that has text alone comes when the agent is free", async () => {
+    const { agent } = talker(sdk);
+    for (const prompt of ["Is it so?", "And now?"]) {
+      const response = (await agent.stream({ prompt })).toTextStreamResponse();
+      expect(await response.text()).toBe("It is so.");
+    }
+  });
+
+  it("that is a failure comes when the agent is free", async () => {
+    const { agent } = talker(sdk, broken);
+    const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
+    expect(String(parts.at(-1))).toContain("connection reset");
+    expect(await (await agent.resumeStream()).text).toBe("It is so.");
+  });
+});
