@@ -21,10 +21,12 @@ export async function localDynamoDB(): Promise<DynamoDB> {
   return client;
 }
 
-/** The name of a table that no other test has. */
+/** The name of a table that no other test has. A server takes requests once it calls the table active, which takes a while. */
 export async function newTable(): Promise<string> {
   const tableName = `agents-${randomUUID()}`;
-  await (await localDynamoDB()).createTable(dynamoDBTable({ tableName }));
+  const database = await localDynamoDB();
+  let { TableDescription: table } = await database.createTable(dynamoDBTable({ tableName }));
+  while (table?.TableStatus !== "ACTIVE") ({ Table: table } = await database.describeTable({ TableName: tableName }));
   return tableName;
 }
 
