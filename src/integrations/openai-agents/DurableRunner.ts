@@ -24,6 +24,7 @@ import { JoinedStream } from "./runner/JoinedStream.ts";
 import { KnownTools } from "./wrapped/KnownTools.ts";
 import { joinNestedRuns } from "./runner/nestedRuns.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
+import { takingBack } from "./wrapped/StoredRunSession.ts";
 import { interruptedState } from "./runner/interruptedState.ts";
 import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
 import {
@@ -107,7 +108,7 @@ export class DurableRunner {
     checkSchema(runnerSchema, options, "options of a DurableRunner");
     const { tools = {}, config = {}, ...hosted } = options;
     this.#tools = new KnownTools(tools);
-    this.#agents = new HostedAgents("openai-agents", hosted, this.#tools.all);
+    this.#agents = new HostedAgents("openai-agents", hosted, [...this.#tools.all, takingBack]);
     this.runner = new Runner(withoutRecords(config));
     makeDurable(this.runner);
     joinNestedRuns();

@@ -30,6 +30,8 @@ export interface ReadItems {
   readonly items: readonly AgentInputItem[];
   /** Their numbers, by which a resumed run finds them again. */
   readonly numbers: readonly NumberRange[];
+  /** How much of its changes the run has made. */
+  readonly done: number;
 }
 
 /** One session in a storage. Changes are made one after another, and are durable when they resolve. */
@@ -54,28 +56,23 @@ export class SessionStore {
     return this.#read(({ items }) => (limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : []));
   }
 
-  /**
-   * All items, and their numbers, as a durable run reads them.
-   *
-   * @param run that reads them before it has come to any change. If it has made some, it was set back since, by a rollback: what
-   * it has added is taken back. Absent: it has come to changes.
-   */
-  async numberedItems(run?: string): Promise<ReadItems> {
-    let numbers: readonly NumberRange[] = [];
-    let progress = 0;
-    const read = () =>
-      this.#read((state) => {
-        numbers = rangesOf(state.items);
-        progress = run === undefined ? 0 : state.progressOf(run);
-        return state.items;
-      });
-    const items = await read();
-    if (run === undefined || progress === 0) return { items, numbers };
+  /** All items, and their numbers, as a durable run reads them. */
+  async numberedItems(run: string): Promise<ReadItems> {
+    let read: Omit<ReadItems, "items"> = { numbers: [], done: 0 };
+    const items = await this.#read((state) => {
+      read = { numbers: rangesOf(state.items), done: state.progressOf(run) };
+      return state.items;
+    });
+    return { items, ...read };
+  }
+
+  /** Takes back what a durable run has added, which begins anew. */
+  async takeBack(run: string): Promise<void> {
     await this.#write(async (log) => {
+      if (log.state.progressOf(run) === 0) return;
       const removed = removalRecords(log.state, log.state.addedBy(run));
       log.append([...removed, { kind: "progress", run, done: 0 }], { last: true });
     });
-    return { items: await read(), numbers };
   }
 
   /** The items that had these numbers, as far as the session still has them. */

@@ -11,6 +11,11 @@ import type { ReadItems, SessionStore } from "../session/SessionStore.ts";
 import type { DurableRun } from "./DurableRun.ts";
 
 const reading = hostedTool("read_session", { effect: "none" });
+/**
+ * It has an effect: it begins once its intent is durable, so that only the owner of the run takes anything back. A rollback of it
+ * has nothing to do: the run, which begins anew then, takes back what it finds.
+ */
+export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 
 /** A PersistenceSession in a run: the session itself remembers how much of its changes the run has made. */
 export class StoredRunSession {
@@ -28,11 +33,21 @@ export class StoredRunSession {
 
   /** Records which items were read, and not the items. */
   async getItems(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
+    const { loop } = this.#run;
     let read: ReadItems | undefined;
-    const perform = async () =>
-      (read = await this.#store.numberedItems(this.#done === 0 ? this.#name : undefined)).numbers;
-    const numbers = (await this.#run.loop.step({ tool: reading, input: null, perform })) as ReadItems["numbers"];
-    const items = read?.items ?? (await this.#store.itemsOf(numbers));
+    const look = async () => {
+      read = await this.#store.numberedItems(this.#name);
+      // It has made changes, and comes to the first of them: a rollback has set it back since.
+      return this.#done === 0 && read.done > 0 ? null : read.numbers;
+    };
+    const takeBack = async () => {
+      await this.#store.takeBack(this.#name);
+      read = await this.#store.numberedItems(this.#name);
+      return read.numbers;
+    };
+    const found = await loop.step({ tool: reading, input: null, perform: look });
+    const numbers = found ?? (await loop.step({ tool: takingBack, input: null, perform: takeBack }));
+    const items = read?.items ?? (await this.#store.itemsOf(numbers as ReadItems["numbers"]));
     this.#run.ids.learn(await this.#store.callIds());
     return limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : [];
   }
