@@ -1,8 +1,11 @@
 import { Agent } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
+import { DynamoDBPersistenceStorageProvider } from "../../../src/dynamodb.ts";
 import { DurableRunner, PersistenceSession } from "../../../src/openai-agents.ts";
 import { LogPersistenceStorageProvider, type RecordLog } from "../../../src/storage.ts";
-import { inDynamoDB } from "../../storage/dynamodb/inDynamoDB.ts";
+import { FakeDynamoDB } from "../../storage/dynamodb/FakeDynamoDB.ts";
+import { anyProcess } from "../../testing/log/anyProcess.ts";
+import { ProcessClocks } from "../../testing/log/ProcessClocks.ts";
 import { Gate } from "../ai-sdk-agents/support/gate.ts";
 import { FakeModel, says } from "./fakeModel.ts";
 
@@ -21,14 +24,23 @@ function readBehind(gate: Gate, log: RecordLog): RecordLog {
 
 describe("a process that has lost its run to another one, which has finished it", () => {
   it("takes nothing back of what the run has added to its session", async () => {
-    const database = inDynamoDB();
-    const { advance } = database;
-    if (typeof advance !== "function") throw new Error("The clocks of these processes stand still.");
+    const client = new FakeDynamoDB();
+    const clocks = new ProcessClocks();
+    const logOfProcess = () => {
+      const clock = clocks.start();
+      const { log } = new DynamoDBPersistenceStorageProvider({
+        client,
+        tableName: "agents",
+        clock,
+        processIdentity: anyProcess,
+      });
+      return log;
+    };
     const gate = new Gate();
     const sessionIn = (log: RecordLog) =>
       new PersistenceSession({ storage: new LogPersistenceStorageProvider(log), sessionId: "talk" });
     const runnerOn = (log: RecordLog) => new DurableRunner({ storage: new LogPersistenceStorageProvider(log) });
-    const own = database.log;
+    const own = logOfProcess();
     const agent = new Agent({ name: "desk", model: new FakeModel(() => [says("done")]) });
     const run = { agentId: "a", runId: "r" };
     const ofLost = sessionIn(readBehind(gate, own));
@@ -36,13 +48,13 @@ describe("a process that has lost its run to another one, which has finished it"
       .run(agent, "Go.", { ...run, session: ofLost })
       .catch((error: unknown) => error);
     await gate.reached;
-    database.silence();
-    const other = database.reopen();
+    clocks.stopAll();
+    const other = logOfProcess();
     const session = sessionIn(other);
     const again = () => runnerOn(other).run(agent, "Go.", { ...run, session });
     // It sees for how long the owner is silent.
     await expect(again()).rejects.toMatchObject({ code: "agent_busy" });
-    await advance(60_000);
+    clocks.advance(60_000);
     await again();
     const kept = await session.getItems();
     gate.open();
