@@ -26,7 +26,8 @@ const result = z.looseObject({
   isError: z.boolean().optional(),
   providerOptions,
 });
-const parts = z.array(z.discriminatedUnion("type", [text, reasoning, file, call, result]));
+const custom = z.looseObject({ type: z.literal("custom"), kind: z.string(), providerOptions });
+const parts = z.array(z.discriminatedUnion("type", [text, reasoning, file, call, result, custom]));
 const textOrParts = z.union([z.string(), parts]);
 
 const messageSchema = z.discriminatedUnion("role", [

@@ -5,8 +5,9 @@ export type Message =
   | { readonly role: "assistant"; readonly content: string | readonly ContentPart[] }
   | { readonly role: "tool"; readonly content: readonly ContentPart[] };
 /**
- * A part of a message. `toolCallId` is the library's own id; `providerToolCallId` is the one that the provider gave, put
- * back in what is sent to it. The data of a file is bytes, base64 text or a URL as text.
+ * A part of a message. `toolCallId` is the library's own id. `providerToolCallId` is the id that the provider gave and gets
+ * back. The data of a file is bytes, base64 text or a URL as text. A `custom` part holds content that only its provider
+ * understands, in its `providerOptions`.
  */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderOptions }
@@ -34,7 +35,8 @@ export type ContentPart =
       readonly output: unknown;
       readonly isError?: boolean;
       readonly providerOptions?: ProviderOptions;
-    };
+    }
+  | { readonly type: "custom"; readonly kind: string; readonly providerOptions?: ProviderOptions };
 /** What is particular to a provider; kept and handed back to it. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,5 @@
 import type { ProviderOptions } from "../../checkpoint/messages/Message.ts";
+import type { TaggedFileData } from "./fileData.ts";
 
 /** The messages as a model takes them. `Data` is what the specification version holds a file's content in. */
 export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];
@@ -6,10 +7,16 @@ export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];
 export type AiSdkMessage<Data> =
   | { role: "system"; content: string }
   | { role: "user"; content: (TextPart | FilePart<Data>)[] }
-  | { role: "assistant"; content: (TextPart | FilePart<Data> | ReasoningPart | ToolCallPart | ToolResultPart)[] }
+  | { role: "assistant"; content: AiSdkPart<Data>[] }
   | { role: "tool"; content: ToolResultPart[] };
 
-export type AiSdkPart<Data> = TextPart | FilePart<Data> | ReasoningPart | ToolCallPart | ToolResultPart;
+export type AiSdkPart<Data> =
+  | TextPart
+  | FilePart<Data>
+  | ReasoningPart
+  | ToolCallPart
+  | ToolResultPart
+  | CustomPart<Data>;
 
 interface TextPart extends WithOptions {
   type: "text";
@@ -27,6 +34,11 @@ interface ReasoningPart extends WithOptions {
   type: "reasoning";
   text: string;
 }
+
+/** Content that only its provider understands. Only v4 has it. */
+type CustomPart<Data> = Data extends TaggedFileData
+  ? { type: "custom"; kind: `${string}.${string}` } & WithOptions
+  : never;
 
 interface ToolCallPart extends WithOptions {
   type: "tool-call";

@@ -33,9 +33,12 @@ function finishReasonOf({ finishReason }: AiSdkGeneration): AiSdkFinishReason {
   return typeof finishReason === "string" ? { unified: finishReason } : finishReason;
 }
 
+/** Types of parts that are no answer by themselves. */
+const silent: ReadonlySet<string> = new Set(["reasoning", "custom"]);
+
 function saysSomething({ content }: AssistantMessage): boolean {
   if (typeof content === "string") return content !== "";
-  return content.some((part) => part.type !== "reasoning" && (part.type !== "text" || part.text.trim() !== ""));
+  return content.some((part) => !silent.has(part.type) && (part.type !== "text" || part.text.trim() !== ""));
 }
 
 /** The parts of a model's answer that all versions of the specification share. */
@@ -43,6 +46,7 @@ type GeneratedPart = { readonly providerMetadata?: ProviderOptions } & (
   | { readonly type: "text" | "reasoning"; readonly text: string }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string | Uint8Array | TaggedFileData }
   | ToolCall
+  | { readonly type: "custom"; readonly kind: string }
   | { readonly type: "source" }
 );
 
@@ -77,6 +81,8 @@ function partOf(part: GeneratedPart, refuse: (found: string) => never): ContentP
       return { type: "reasoning", text: part.text, ...options };
     case "file":
       return { type: "file", data: messageDataOf(part.data), mediaType: part.mediaType, ...options };
+    case "custom":
+      return { type: "custom", kind: part.kind, ...options };
     case "source":
       return undefined;
     case "tool-call":

@@ -12,7 +12,10 @@ export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"
   const { messages, tools, parameters, abortSignal } = request;
   return {
     ...callParametersOf(parameters),
-    prompt: version === "v4" ? promptOf(messages, taggedFileDataOf) : promptOf(messages, fileDataOf),
+    prompt:
+      version === "v4"
+        ? promptOf(messages, { fileDataOf: taggedFileDataOf, custom: true })
+        : promptOf(messages, { fileDataOf, custom: false }),
     ...(tools.length > 0 && { tools: tools.map(functionToolOf) }),
     abortSignal,
   };

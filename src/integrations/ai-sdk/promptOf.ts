@@ -3,17 +3,19 @@ import { UnsupportedMessagePartError } from "../../errors/model/UnsupportedMessa
 import { type AiSdkMessage, type AiSdkPart, type AiSdkPrompt, type AiSdkToolOutput, optionsOf } from "./AiSdkPrompt.ts";
 import { jsonValueOf, shownInputOf } from "./jsonValueOf.ts";
 
-interface Conversion<Data> {
-  readonly providerIds: ReadonlyMap<string, string>;
+interface Specification<Data> {
   readonly fileDataOf: (data: string | Uint8Array) => Data;
+  /** Whether prompts may have `custom` parts. Other prompts are sent without them. */
+  readonly custom: boolean;
+}
+
+interface Conversion<Data> extends Specification<Data> {
+  readonly providerIds: ReadonlyMap<string, string>;
 }
 
 /** Our messages as a model takes them: with the provider's own tool-call ids, and without empty texts and messages. */
-export function promptOf<Data>(
-  messages: readonly Message[],
-  fileDataOf: (data: string | Uint8Array) => Data,
-): AiSdkPrompt<Data> {
-  const conversion = { providerIds: providerToolCallIds(messages), fileDataOf };
+export function promptOf<Data>(messages: readonly Message[], specification: Specification<Data>): AiSdkPrompt<Data> {
+  const conversion = { providerIds: providerToolCallIds(messages), ...specification };
   return messages.map((message) => messageOf(message, conversion)).filter(({ content }) => content.length > 0);
 }
 
@@ -24,7 +26,7 @@ function messageOf<Data>(message: Message, conversion: Conversion<Data>): AiSdkM
     case "user":
       return { role: "user", content: partsOf(message, ["text", "file"], conversion) };
     case "assistant": {
-      const types = ["text", "file", "reasoning", "tool-call", "tool-result"] as const;
+      const types = ["text", "file", "reasoning", "tool-call", "tool-result", "custom"] as const;
       return { role: "assistant", content: partsOf(message, types, conversion) };
     }
     case "tool":
@@ -38,7 +40,8 @@ function partsOf<Data, Type extends ContentPart["type"]>(
   conversion: Conversion<Data>,
 ): Extract<AiSdkPart<Data>, { type: Type }>[] {
   const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  return parts.filter(isSaid).map((part) => {
+  const isSent = (part: ContentPart) => isSaid(part) && (part.type !== "custom" || conversion.custom);
+  return parts.filter(isSent).map((part) => {
     if (!types.some((type) => type === part.type)) throw new UnsupportedMessagePartError(role, part.type, types);
     return partOf(part, conversion) as Extract<AiSdkPart<Data>, { type: Type }>;
   });
@@ -55,6 +58,9 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
     case "text":
     case "reasoning":
       return { type: part.type, text: part.text, ...options };
+    case "custom":
+      // Only the prompts of v4 get here.
+      return { type: "custom", kind: part.kind, ...options } as AiSdkPart<Data>;
     case "file": {
       const named = part.filename === undefined ? {} : { filename: part.filename };
       return { type: "file", data: fileDataOf(part.data), mediaType: part.mediaType, ...named, ...options };

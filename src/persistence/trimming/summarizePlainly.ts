@@ -46,6 +46,7 @@ function textOfMessage({ content }: Message): string {
   if (typeof content === "string") return content;
   const texts = content.map((part) => {
     if (part.type === "text" || part.type === "reasoning") return part.text;
+    if (part.type === "custom") return "";
     return part.type === "file" ? `(${part.mediaType})` : `(${part.type} ${part.toolName})`;
   });
   return texts.join(" ");

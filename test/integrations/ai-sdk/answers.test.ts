@@ -87,7 +87,7 @@ describe("an answer of any model", () => {
   it.each([
     [{ type: "tool-call", toolCallId: "1", toolName: "web_search", input: "{}", providerExecuted: true }, /web_search/],
     [{ type: "tool-result", toolCallId: "1", toolName: "web_search", result: {} }, /tool-result/],
-    [{ type: "custom", kind: "some.thing" }, /custom/],
+    [{ type: "reasoning-file", mediaType: "image/png", data: "iVBO" }, /reasoning-file/],
   ])("with what no message can keep is refused", async (part, named) => {
     const failure = await answerWith([part, { type: "text", text: "so" }]).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnusableModelAnswerError);

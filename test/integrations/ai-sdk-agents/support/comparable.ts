@@ -13,7 +13,12 @@ const pieces: Fields = { "text-delta": "text", "reasoning-delta": "text", "tool-
 const ids: ReadonlySet<string> = new Set(["id", "toolCallId", "approvalId"]);
 /** What is another one each time, and what a provider sends besides. */
 const leftOut: ReadonlySet<string> = new Set(["timestamp", "headers", "body", "request", "callId", "performance"]);
-const metadata: ReadonlySet<string> = new Set(["providerMetadata", "providerOptions", "callProviderMetadata"]);
+const metadata: ReadonlySet<string> = new Set([
+  "providerMetadata",
+  "providerOptions",
+  "callProviderMetadata",
+  "resultProviderMetadata",
+]);
 
 /** What a result shows and holds that is the same with and without the library: all but times and ids, which are numbered. */
 export async function comparable(result: unknown): Promise<unknown> {
