@@ -22,7 +22,7 @@ import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "
 import { cancelRun } from "./run/cancelRun.ts";
 import { findCheckpoint, findRollbackTarget, messagesOf } from "../journal/findCheckpoint.ts";
 import { finishedReport } from "./rollback/finishedRollback.ts";
-import { finishRollback, rollBack } from "./rollback/rollBack.ts";
+import { finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
 import { forkAgent } from "./move/forkAgent.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
@@ -410,9 +410,9 @@ export class DurableAgent {
     const target = findRollbackTarget(log, checkpointId);
     const finished = finishedReport(log, target);
     if (finished) return finished;
-    const leaves = { status: "paused", reason: `rolled back to checkpoint ${target.id}` } as const;
     const { lost: signal } = journal;
-    const { report } = await rollBack({ setup: this.#setup, journal, log, target, signal, leaves, onFailure });
+    const rollback = { setup: this.#setup, journal, log, target, signal, leaves: pausedAt(target), onFailure };
+    const { report } = await rollBack(rollback);
     return report;
   }
 

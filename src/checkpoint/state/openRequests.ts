@@ -17,7 +17,7 @@ export function requestOf(index: LogProjection, state: AgentState, id: string): 
 /** Whether a request of an open line waits for an answer. */
 export function isOpenRequest(index: LogProjection, state: AgentState, request: LineRequest): boolean {
   const { status, record } = index.statusState.current ?? {};
-  if (request.reply) return false;
+  if (request.reply || isGoingBack(index, request.lane)) return false;
   if (status === "waiting") return record?.requests?.includes(request.record.request) === true;
   return (status === "in_progress" || status === "paused") && isAskedNow(index, state, request);
 }
@@ -31,10 +31,19 @@ export function isOpenRequest(index: LogProjection, state: AgentState, request: 
 export function openRequests(index: LogProjection, state: AgentState): readonly LineRequest[] {
   const { status, record } = index.statusState.current ?? {};
   const find = (id: string): LineRequest | undefined => requestOf(index, state, id);
-  const unanswered = ({ reply }: LineRequest) => reply === undefined;
-  if (status === "waiting") return (record?.requests ?? []).flatMap((id) => find(id) ?? []).filter(unanswered);
-  const known = new Set([...state.requests.keys(), ...index.requests.unanswered]);
+  const isWaiting = status === "waiting";
+  const known = new Set(isWaiting ? record?.requests : [...state.requests.keys(), ...index.requests.unanswered]);
   return [...known].flatMap((id) => find(id) ?? []).filter((request) => isOpenRequest(index, state, request));
+}
+
+/** Whether a rollback that has not ended abandons the line of a lane, and with it what the line asks. */
+function isGoingBack({ rollback, checkpoints, lines }: LogProjection, lane: number): boolean {
+  if (!rollback) return false;
+  const target = checkpoints.get(rollback.target);
+  const line = target && lines.nestedLine(target.record.lane);
+  if (!line) return true;
+  for (let at = lines.nestedLine(lane); at; at = lines.nestedLine(at.place.parent)) if (at === line) return true;
+  return false;
 }
 
 /** Whether a line asks in the visit that it is in. What it had asked before it went back is asked anew, under another id. */

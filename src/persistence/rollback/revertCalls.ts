@@ -1,23 +1,17 @@
-import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
-import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
-import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
 import { RollbackIncompleteError } from "../../errors/checkpoint/RollbackIncompleteError.ts";
-import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { InverseMissingError } from "../../errors/toolCall/InverseMissingError.ts";
 import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
 import { attempt } from "../inverse/InverseRetry.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
+import { callOptions, repeatCall, storedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**
@@ -30,11 +24,12 @@ export async function revertCalls(
   rollback: Rollback,
   plan: RollbackPlan,
   participants: readonly PlannedSteps[],
-): Promise<Pick<RollbackReport, "reverted" | "failed">> {
+): Promise<Pick<RollbackReport, "reverted" | "failed" | "skipped">> {
   const { journal, target, setup } = rollback;
   const { agentId } = journal;
   await begin(rollback, plan, participants);
   const reverted = plan.reverted.map(revertibleCall);
+  const skipped = plan.skipped.map(revertibleCall);
   const failed = plan.inDoubt.map((call) => {
     const shown = revertibleCall(call);
     return { ...shown, error: new ToolCallInDoubtError({ agentId, nodeId: call.node, ...shown }) as unknown };
@@ -42,8 +37,8 @@ export async function revertCalls(
   for (const [at, call] of plan.revert.entries()) {
     const revert = () => revertCall(call, ofCaller(call, rollback));
     const end = await (setup.telemetry ? setup.telemetry.inverse(agentId, call, revert) : revert());
-    if (end.kind === "reverted") {
-      reverted.push(revertibleCall(end.call));
+    if (end.kind === "reverted" || end.kind === "skipped") {
+      (end.kind === "reverted" ? reverted : skipped).push(revertibleCall(end.call));
       continue;
     }
     failed.push({ ...revertibleCall(call), error: end.error });
@@ -52,7 +47,7 @@ export async function revertCalls(
     const remaining = plan.revert.slice(at + 1).map(revertibleCall);
     throw new RollbackIncompleteError(agentId, target.id, reverted, unsettled, remaining);
   }
-  return { reverted, failed };
+  return { reverted, failed, skipped };
 }
 
 /** A call is undone with what the agent has that made it. An agent that is gone leaves its caller's. */
@@ -83,9 +78,9 @@ async function begin(
   ]);
 }
 
-/** How the revert of one call ended: `left` when someone decided that the call is not to be reverted. */
+/** How the revert of one call ended: `left` if someone decided to keep its effect, `skipped` if it waits for an answer. */
 type InverseEnd =
-  | { readonly kind: "reverted"; readonly call: LoggedCall; readonly error?: never }
+  | { readonly kind: "reverted" | "skipped"; readonly call: LoggedCall; readonly error?: never }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
 /** A call without an end is made again first, so that there is certainly something to revert. */
@@ -97,6 +92,7 @@ async function revertCall(call: LoggedCall, rollback: Rollback): Promise<Inverse
   if (!inverse) return { kind: "failed", error: new InverseMissingError(call.tool, call.call) };
   const made = await repeatCall(call, inverse.tool, rollback);
   if ("error" in made) return { kind: "failed", error: made.error };
+  if (made.outcome?.suspended) return { kind: "skipped", call: made };
   const settled = log.index.inverting.has(call.call) ? await settle(made, inverse, rollback) : undefined;
   return settled ?? runInverse(made, inverse, rollback);
 }
@@ -156,88 +152,4 @@ function rethrow(error: unknown): never {
 /** `undefined` for a function, which takes the input of the original. */
 function toolOf(inverse: Inverse): AnyTool | undefined {
   return inverse.kind === "tool" ? inverse.inverse : undefined;
-}
-
-/**
- * A call that has ended is returned unchanged. One in doubt that may be repeated is made again under its id: then it
- * certainly had its effect, and the inverse gets its output.
- */
-async function repeatCall(
-  call: LoggedCall,
-  tool: AnyTool,
-  rollback: Rollback,
-): Promise<LoggedCall | { readonly error: unknown }> {
-  const { intent, outcome: before, lane } = call;
-  if (before && !before.retry) return call;
-  const { setup, journal, signal } = rollback;
-  const stored = await storedInput(tool, call);
-  if ("error" in stored) return stored;
-  // Permission to retry is for one try.
-  if (intent && before) await journal.store([{ ...intent, lane }]);
-  const options = callOptions(call.call, rollback);
-  // The schema has just made this input.
-  const execute = () => tool.execute(stored.input as never, options);
-  const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
-  if (end.failed) return { error: end.error };
-  const { outcome, output } = endOf(call, end.output, journal);
-  await journal.store([outcome]);
-  return { ...call, outcome, output: () => output };
-}
-
-function endOf(
-  { lane, visit, call, tool }: LoggedCall,
-  given: unknown,
-  { writer }: Journal,
-): { readonly outcome: OutcomeRecord; readonly output?: unknown } {
-  const ended = { kind: "outcome", lane, visit, call } as const;
-  try {
-    const output = frozenCopy(given);
-    return { outcome: { ...ended, output: writer.value(output, `the output of tool "${tool}"`) }, output };
-  } catch (error) {
-    const { path, reason } =
-      error instanceof NotSerializableError ? error : { path: "", reason: `cannot be copied: ${reasonOf(error)}` };
-    return { outcome: { ...ended, lost: { path, reason } } };
-  }
-}
-
-/** Stored arguments are untrusted: the schema of the current code validates them again. */
-async function storedInput(
-  tool: AnyTool,
-  call: LoggedCall,
-): Promise<{ readonly input: unknown } | { readonly error: unknown }> {
-  try {
-    return { input: await checkSchemaAsync(tool.inputSchema, call.input(), `stored input of tool "${tool.name}"`) };
-  } catch (error) {
-    return { error };
-  }
-}
-
-/** No node runs during a rollback, so the context only says where the rollback leads; the rest of it is closed. */
-function callOptions(toolCallId: string, { journal, target, signal }: Rollback): ToolCallOptions {
-  const { agentId, generation } = journal;
-  const nodeId = target.record.node;
-  const closed = (): never => {
-    throw new ExecutionMovedError(nodeId);
-  };
-  const context: AgentContext = {
-    agentId,
-    runId: target.runId,
-    nodeId,
-    signal,
-    get llm() {
-      return closed();
-    },
-    get tools() {
-      return closed();
-    },
-    get storage() {
-      return closed();
-    },
-    setProgress: closed,
-    recordDecision: closed,
-    require: closed,
-    requestInput: closed,
-    feature: closed,
-  };
-  return { toolCallId, generation, messages: [], abortSignal: signal, context };
 }

@@ -5,6 +5,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
+import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
@@ -45,7 +46,7 @@ export async function rollBack(
   const state = stateAt(log, target);
   const planned = await planParticipants(rollback);
   const steps = planned.map(({ record }) => record);
-  const { reverted, failed } = await revertCalls(rollback, plan, steps);
+  const { reverted, failed, skipped } = await revertCalls(rollback, plan, steps);
   const participants = await applyParticipants(planned, rollback);
   const { run, reopens } = runAt(target, log.index);
   const { lane, head, records } = branchFrom(target, "rollback", { index: log.index, run, reopens, journal });
@@ -59,7 +60,7 @@ export async function rollBack(
     reverted: [...before.reverted, ...reverted],
     failed,
     irreversible: plan.irreversible.map(revertibleCall),
-    skipped: plan.skipped.map(revertibleCall),
+    skipped,
     participants: [...before.participants, ...participants],
   });
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
@@ -70,6 +71,11 @@ export async function rollBack(
   from?.line.lanes.push(lane);
   const continued = { lane, run, opening: [], head, by: "rollback", line: from?.line, parent: from?.parent } as const;
   return { report, recorder: restoredRun(from?.setup ?? setup, journal, { log, state }, continued) };
+}
+
+/** The status of an agent after a rollback from outside a run. */
+export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {
+  return { status: "paused", reason: `rolled back to checkpoint ${id}` };
 }
 
 /** The structure of the code that moves a line from outside, which continues it then; none where migrations lead to it. */
@@ -165,7 +171,11 @@ export async function finishRollback(
   if (!log.index.rollback) return { log, left: [] };
   const target = log.index.checkpoints.get(log.index.rollback.target);
   if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
-  const finish = async () => (await rollBack({ setup, journal, log, target, signal: journal.lost, onFailure })).report;
+  // A run in progress continues: its rollback may have come from within it.
+  const isRunning = journal.statusState.current?.status === "in_progress";
+  const leaves = isRunning ? undefined : pausedAt(target);
+  const rollback = { setup, journal, log, target, signal: journal.lost, onFailure, ...(leaves && { leaves }) };
+  const finish = async () => (await rollBack(rollback)).report;
   const { failed: left } = await (setup.telemetry ? setup.telemetry.rollback(journal.agentId, finish) : finish());
   return { log: await journal.readAll(), left };
 }

@@ -1,0 +1,179 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { askedQuestion, questionDigest } from "../../agent/context/askedQuestion.ts";
+import type { InputRequest } from "../../agent/context/InputRequest.ts";
+import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
+import type { RecordedRequest } from "../../checkpoint/state/AgentState.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { RequestRejectedError } from "../../errors/request/RequestRejectedError.ts";
+import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
+import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import type { LoggedCall } from "../../journal/loggedCalls.ts";
+import { attempt } from "../inverse/InverseRetry.ts";
+import { answerSubject } from "../waiting/journalInputRequest.ts";
+import type { Rollback } from "./RollbackReport.ts";
+
+/** The result of a repeated call that asks for input which nobody has given. */
+const unanswered = Symbol("unanswered");
+
+/**
+ * Makes a call in doubt that may be repeated again, under its id: then it certainly had its effect, and its inverse gets its
+ * output. A call that has ended is returned unchanged. A call that asks what nobody has answered went no further when it was
+ * made first, so it is recorded as waiting.
+ */
+export async function repeatCall(
+  call: LoggedCall,
+  tool: AnyTool,
+  rollback: Rollback,
+): Promise<LoggedCall | { readonly error: unknown }> {
+  const { intent, outcome: before, lane } = call;
+  if (before && !before.retry) return call;
+  const { setup, journal, signal } = rollback;
+  const stored = await storedInput(tool, call);
+  if ("error" in stored) return stored;
+  // Permission to retry is for one try.
+  if (intent && before) await journal.store([{ ...intent, lane }]);
+  const execute = () => executeAgain(tool, call, stored.input, rollback);
+  const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
+  if (end.failed) return { error: end.error };
+  const { outcome, output } = endOf(call, end.output, journal);
+  await journal.store([outcome]);
+  return { ...call, outcome, output: () => output };
+}
+
+function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback: Rollback): Promise<unknown> {
+  let stop: (value: typeof unanswered) => void;
+  const stopped = new Promise((resolve) => (stop = resolve));
+  const requestInput = replayedRequests(call, rollback, () => stop(unanswered));
+  const options = callOptions(call.call, rollback, requestInput);
+  // The schema has just made this input.
+  return Promise.race([stopped, tool.execute(input as never, options)]);
+}
+
+/**
+ * Gives a repeated call the answers that it got before.
+ *
+ * @param stop called if it asks something else. That request never settles, as in a run that waits.
+ */
+function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["requestInput"] {
+  const { journal } = rollback;
+  const asked = new Map<string, number>();
+  return async (request) => {
+    const question = questionDigest(askedQuestion(request), journal.sha256);
+    const ordinal = asked.get(question) ?? 0;
+    asked.set(question, ordinal + 1);
+    const made = requestsOf(call, rollback).find(({ record }) => isSame(record, request, { question, ordinal }));
+    const answer = made && (await answerOf(made, request, rollback));
+    if (answer) return answer.value as never;
+    stop();
+    return new Promise<never>(() => {});
+  };
+}
+
+/** The requests that a call made before, as far as its lane has them. */
+function requestsOf({ call, lane }: LoggedCall, { log }: Rollback): readonly RecordedRequest[] {
+  const requests = [...(foldLine(log.index, lane)?.requests.values() ?? [])];
+  return requests.filter(({ record }) => !record.approval && (record.within === call || record.id !== undefined));
+}
+
+function isSame(
+  record: RequestRecord,
+  { id }: InputRequest,
+  asked: { readonly question: string; readonly ordinal: number },
+): boolean {
+  if ((record.question ?? asked.question) !== asked.question) return false;
+  return id === undefined ? record.ordinal === asked.ordinal : record.id === id;
+}
+
+/** The answer that a call got; `undefined` if its schema refuses it, so that it asked again. @throws as the request did */
+async function answerOf(
+  { record, reply }: RecordedRequest,
+  { schema }: InputRequest,
+  { journal: { agentId }, log }: Rollback,
+): Promise<{ readonly value: unknown } | undefined> {
+  if (!reply) return undefined;
+  const { request, expiresAt = 0 } = record;
+  if (reply.rejected !== undefined) throw new RequestRejectedError(agentId, request, reply.rejected, reply.by);
+  if (reply.expired)
+    throw new RequestNotOpenError("request_expired", agentId, request, new Date(expiresAt).toISOString());
+  try {
+    return { value: await checkSchemaAsync(schema, log.readValue(reply.answer), answerSubject(request)) };
+  } catch (error) {
+    if (error instanceof InvalidInputError) return undefined;
+    throw error;
+  }
+}
+
+function endOf(
+  { lane, visit, call, tool }: LoggedCall,
+  given: unknown,
+  { writer }: Journal,
+): { readonly outcome: OutcomeRecord; readonly output?: unknown } {
+  const ended = { kind: "outcome", lane, visit, call } as const;
+  if (given === unanswered) return { outcome: { ...ended, suspended: true } };
+  try {
+    const output = frozenCopy(given);
+    return { outcome: { ...ended, output: writer.value(output, `the output of tool "${tool}"`) }, output };
+  } catch (error) {
+    const { path, reason } =
+      error instanceof NotSerializableError ? error : { path: "", reason: `cannot be copied: ${reasonOf(error)}` };
+    return { outcome: { ...ended, lost: { path, reason } } };
+  }
+}
+
+/** Stored arguments are untrusted: the schema of the current code validates them again. */
+export async function storedInput(
+  tool: AnyTool,
+  call: LoggedCall,
+): Promise<{ readonly input: unknown } | { readonly error: unknown }> {
+  try {
+    return { input: await checkSchemaAsync(tool.inputSchema, call.input(), `stored input of tool "${tool.name}"`) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/**
+ * No node runs during a rollback, so the context only says where the rollback leads; the rest of it is closed.
+ *
+ * @param requestInput defaults to a closed one.
+ */
+export function callOptions(
+  toolCallId: string,
+  { journal, target, signal }: Rollback,
+  requestInput?: AgentContext["requestInput"],
+): ToolCallOptions {
+  const { agentId, generation } = journal;
+  const nodeId = target.record.node;
+  const closed = (): never => {
+    throw new ExecutionMovedError(nodeId);
+  };
+  const context: AgentContext = {
+    agentId,
+    runId: target.runId,
+    nodeId,
+    signal,
+    get llm() {
+      return closed();
+    },
+    get tools() {
+      return closed();
+    },
+    get storage() {
+      return closed();
+    },
+    setProgress: closed,
+    recordDecision: closed,
+    require: closed,
+    requestInput: requestInput ?? closed,
+    feature: closed,
+  };
+  return { toolCallId, generation, messages: [], abortSignal: signal, context };
+}

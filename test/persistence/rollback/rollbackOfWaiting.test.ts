@@ -1,0 +1,75 @@
+import {
+  InMemoryPersistenceStorageProvider,
+  persistence,
+  RollbackToolRegistry,
+  type PersistenceStorageProvider,
+} from "agent-persistence";
+import { crashAfter } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { asking, idOf, summaryOf } from "../support/asking.ts";
+import { durableAgent } from "../support/durableAgent.ts";
+import { World } from "../support/World.ts";
+
+/** An agent that books something and waits for an answer, all in one node. */
+async function waitingAgent() {
+  const world = new World();
+  const storage = new InMemoryPersistenceStorageProvider();
+  const build = (at: PersistenceStorageProvider = storage) => {
+    const book = world.adder("book");
+    const registry = new RollbackToolRegistry().registerRollback(
+      book,
+      ({ item }, { toolCallId }) => world.remove(toolCallId, item),
+      { effect: "idempotent" },
+    );
+    const graph = asking(async (input, context) => {
+      await context.tools.call(book, { item: "room" });
+      return `${input}: ${await context.requestInput({ prompt: "which?", schema: z.string() })}`;
+    });
+    return durableAgent(graph, at, { tools: [book], registry });
+  };
+  const requestId = idOf(await build().run("in", { runId: "r" }));
+  const outside = (at?: PersistenceStorageProvider) => persistence(build(at)).agent();
+  return { world, storage, build, outside, requestId };
+}
+
+/** A waiting agent whose rollback to its first checkpoint ended after a number of saves. */
+async function cutShort(saves: number) {
+  const agent = await waitingAgent();
+  const rollback = agent.outside(crashAfter(agent.storage, saves)).rollbackToCheckpoint("1-1");
+  await expect(rollback).rejects.toThrow("crash");
+  return agent;
+}
+
+describe("rollbacks of waiting agents", () => {
+  it.each([1, 2, 3])("asks again after a crash cut the rollback short after %i saves", async (saves) => {
+    const { build, outside, requestId, world } = await cutShort(saves);
+    const asked = idOf(await build().resume());
+    expect(asked).not.toBe(requestId);
+    await outside().answer(asked, "blue");
+    expect(await build().resume()).toMatchObject({ status: "completed", output: "in: blue" });
+    expect([world.items, new Set(world.undone).size]).toEqual([["room"], 1]);
+  });
+
+  it.each([
+    [1, 4],
+    [2, 4],
+    [3, 2],
+  ])("is paused by the append that ends the rollback, after %i and %i saves", async (saves, more) => {
+    const { build, outside, storage } = await cutShort(saves);
+    await expect(build(crashAfter(storage, more)).resume()).rejects.toThrow("crash");
+    expect(await summaryOf(storage)).toMatchObject({
+      status: "paused",
+      data: { pauseReason: "rolled back to checkpoint 1-1" },
+    });
+    expect(await outside().getRequests()).toEqual([]);
+  });
+
+  it.each([1, 2, 3])("refuses an answer that the rollback would drop, after %i saves", async (saves) => {
+    const { build, outside, requestId } = await cutShort(saves);
+    expect(await outside().getRequests()).toEqual([]);
+    await expect(outside().answer(requestId, "blue")).rejects.toMatchObject({ code: "request_not_found" });
+    for await (const request of persistence(build()).listRequests()) expect(request).toBeUndefined();
+    expect(idOf(await build().resume())).not.toBe(requestId);
+  });
+});
