@@ -1,18 +1,19 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { Agent, type ModelRequest, type StreamEvent, tool } from "@openai/agents-core";
+import { Agent, type Model, type ModelRequest, type ModelResponse, type StreamEvent, tool } from "@openai/agents-core";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { DurableRunner, PersistenceSession } from "agent-persistence/openai-agents";
 import { z } from "zod";
 import { calls, FakeModel, type Reply, resultsIn, says } from "./fakeModel.ts";
 import { FileSession } from "./FileSession.ts";
+import { OpenAIServer, type Protocol } from "./models/OpenAIServer.ts";
 
 /**
  * One process of a durable run: two calls at once, one after them, a handoff, one more, then two agents at once that are tools
  * and have a tool each; the second of them is streamed. The model of the first agent fails twice. The process kills itself at
  * the first of the given places where none was killed yet; the last one prints what came of it.
  */
-const [directory = "", how = "", kind = "", ...places] = process.argv.slice(2);
+const [directory = "", how = "", kind = "", models = "", ...places] = process.argv.slice(2);
 const file = (name: string) => join(directory, name);
 
 /** Whether this is the first process that comes to a place. */
@@ -29,12 +30,24 @@ function dieAt(place: string): void {
 
 const linesOf = (name: string) => (existsSync(file(name)) ? readFileSync(file(name), "utf8").trim().split("\n") : []);
 
+const servers: OpenAIServer[] = [];
+
+/** A fake model, or one of the SDK that asks a server. */
+async function modelOf(reply: Reply): Promise<Model> {
+  if (models === "fake") return new FakeModel(reply);
+  const server = await OpenAIServer.start(reply);
+  servers.push(server);
+  return server.model(models as Protocol);
+}
+
 /** A model that may end its process while it is asked, or within its stream. */
-class KillingModel extends FakeModel {
+class KillingModel implements Model {
   readonly #who: string;
+  readonly #model: Promise<Model>;
 
   constructor(who: string, reply: Reply) {
-    super((items, request) => {
+    this.#who = who;
+    this.#model = modelOf((items, request) => {
       const question = `${who} ${resultsIn(items).length}`;
       dieAt(`asking ${question}`);
       const reason = `failing ${question}`;
@@ -43,12 +56,15 @@ class KillingModel extends FakeModel {
       appendFileSync(file("asked"), `${question}\n`);
       return answer;
     });
-    this.#who = who;
   }
 
-  override async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
+  async getResponse(request: ModelRequest): Promise<ModelResponse> {
+    return (await this.#model).getResponse(request);
+  }
+
+  async *getStreamedResponse(request: ModelRequest): AsyncIterable<StreamEvent> {
     const items = typeof request.input === "string" ? [] : request.input;
-    for await (const event of super.getStreamedResponse(request)) {
+    for await (const event of (await this.#model).getStreamedResponse(request)) {
       yield event;
       dieAt(`in stream of ${this.#who} ${resultsIn(items).length}`);
     }
@@ -157,7 +173,7 @@ const run = async () => {
 };
 // A request that the SDK did not repeat rejects the run, which goes on in the same process.
 const { finalOutput } = await run().catch((error: Error) => {
-  if (error.message !== "overloaded") throw error;
+  if (!error.message.includes("overloaded")) throw error;
   return run();
 });
 const items = await session.getItems();
@@ -172,3 +188,4 @@ writeSync(
     streamed: streamed.join(""),
   }),
 );
+for (const server of servers) await server[Symbol.asyncDispose]();

@@ -75,6 +75,7 @@ const cases = soak
       ["own", "foreign"].map((session) => ({
         how,
         session,
+        models: session === "own" ? "responses" : "chat",
         places: [
           ...failing,
           ...asking,
@@ -89,6 +90,7 @@ const cases = soak
       {
         how: "stream",
         session: "own",
+        models: "responses",
         places: [
           "in stream of first 0",
           'answered book {"room":"a"}',
@@ -102,14 +104,15 @@ const cases = soak
       {
         how: "whole",
         session: "foreign",
+        models: "chat",
         places: ["asking first 0", "before b", "after d", "failing second 5", "before f", "added 16"],
       },
     ];
 
 describe("a run of an agent of OpenAI Agents whose process is killed", () => {
-  it.each(cases)("makes each call once, and loses nothing ($how, a session of its $session)", async (each) => {
-    const { how, session, places } = each;
-    const { end, kills } = await runUnderKills([how, session, ...places]);
+  it.each(cases)("makes each call once, and loses nothing ($how, a session of its $session, $models)", async (each) => {
+    const { how, session, models, places } = each;
+    const { end, kills } = await runUnderKills([how, session, models, ...places]);
     expect(kills).toBe(places.length - places.filter((place) => failing.includes(place)).length);
     const { booked, asked, finalOutput } = end;
     expect(booked.map((line) => line.split(" ")[0])).toEqual(expect.arrayContaining(rooms));

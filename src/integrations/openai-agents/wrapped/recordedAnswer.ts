@@ -34,7 +34,7 @@ export function recordedAnswer(response: ModelResponse, { tools }: ModelRequest)
     return part ? content.push(part) - 1 : item;
   });
   const { usage, rawUsage, responseId, requestId } = response;
-  const opaque: Rest = { output, usage: fieldsOf(usage), ...withoutUndefined({ rawUsage, responseId, requestId }) };
+  const opaque: Rest = { output, usage: jsonOf(usage), ...withoutUndefined({ rawUsage, responseId, requestId }) };
   return { message: { role: "assistant", content }, opaque, usage: usageOf(usage) };
 }
 
@@ -43,7 +43,7 @@ export function responseOf({ message, opaque }: GivenHostedAnswer): ModelRespons
   const { output, usage, ...ids } = opaque as Rest;
   const parts = typeof message.content === "string" ? [] : message.content;
   const items = output.map((item) => (typeof item === "number" ? itemOf(parts[item]) : structuredClone(item)));
-  return { ...ids, output: items, usage: new Usage(usage) };
+  return { ...ids, output: items, usage: new Usage(structuredClone(usage)) };
 }
 
 function partOf(item: OutputItem, functions: ReadonlySet<string>): ContentPart | undefined {
@@ -75,8 +75,9 @@ function itemOf(part: ContentPart | undefined): OutputItem {
   return { ...message, content: [{ ...rest, text: part.text }] } as unknown as OutputItem;
 }
 
-function fieldsOf(usage: Usage): Fields {
-  return Object.fromEntries(Object.entries(usage));
+/** The SDK reads usage back from JSON. Its counts of single requests are objects of a class. */
+function jsonOf(usage: Usage): Fields {
+  return JSON.parse(JSON.stringify(usage)) as Fields;
 }
 
 function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): ModelUsage {
