@@ -6,6 +6,7 @@ import { readingCommands } from "./readingCommands.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
+import { completionCommands } from "./completionCommands.ts";
 import { writingCommands } from "./writingCommands.ts";
 
 const where = `
@@ -46,5 +47,6 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
     });
   readingCommands(program, lazily);
   writingCommands(program, lazily);
+  completionCommands(program, lazily);
   return program;
 }

@@ -46,6 +46,7 @@ export function readingCommands(program: Command, lazily: Lazily): void {
     .option("--redact <path...>", "hide what is at these paths, such as user.email")
     .option("--show-secrets", "show what looks like a secret")
     .option("--last <number>", "only the newest checkpoints; 0: all", count, 0)
+    .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
     .option("--port <number>", "the port on this machine; 0: any that is free", count, 0)
     .action(lazily(async () => (await import("./reading/ui.ts")).ui));
 }

@@ -32,7 +32,7 @@ import { agentView } from "./show/agentView.ts";
 import { checkpoints } from "./show/checkpoints.ts";
 import { entryView } from "./log/entryView.ts";
 import { followRecords } from "./log/followRecords.ts";
-import { agentStatuses, listedAgent } from "./show/listedAgent.ts";
+import { agentStatuses, listedAgent, withStuck } from "./show/listedAgent.ts";
 import { ownerView } from "./log/ownerView.ts";
 import type { PageOptions } from "./place/pageOf.ts";
 import { type Source, withValues } from "./show/Source.ts";
@@ -61,6 +61,11 @@ export interface AgentsFilter {
   readonly after?: string | undefined;
   /** The most agents to list. Default: all. */
   readonly limit?: number | undefined;
+  /**
+   * Whether to say why agents in progress make no progress. Looks up the owner of each, and reads the log of those that no
+   * process runs. Default: false.
+   */
+  readonly explain?: boolean | undefined;
 }
 
 /** Which appends to read. */
@@ -96,6 +101,7 @@ const filterSchema = strictOptions({
     .optional(),
   after: nonEmptyString.optional(),
   limit: integerFrom(0).optional(),
+  explain: z.boolean().optional(),
 });
 const pageSchema = strictOptions({
   before: z.number().optional(),
@@ -149,8 +155,18 @@ export class AgentInspector {
   async *agents(filter: AgentsFilter = {}): AsyncGenerator<ListedAgent> {
     checkSchema(filterSchema, filter, "filter of agents()");
     if (this.#log.capabilities.listing === undefined) throw new StorageNotListableError();
-    for await (const summary of listLogs(this.#log, withoutUndefined({ ...filter, readOnly: true as const })))
-      yield listedAgent(summary);
+    const { explain = false, ...options } = filter;
+    for await (const summary of listLogs(this.#log, withoutUndefined({ ...options, readOnly: true as const }))) {
+      const agent = listedAgent(summary);
+      yield explain && agent.status === "in_progress" ? this.#explained(agent) : agent;
+    }
+  }
+
+  async #explained(listed: ListedAgent): Promise<ListedAgent> {
+    const owner = await ownerView(this.#log, listed.agentId);
+    if (owner?.state === "alive") return listed;
+    const agent = await this.agent(listed.agentId);
+    return agent?.status === "in_progress" ? withStuck(listed, agent) : listed;
   }
 
   /** All about one agent that is not a matter of one step; `undefined` for an unknown one. @throws InvalidAgentIdError */

@@ -107,7 +107,7 @@ export const floors: readonly (readonly string[])[] = [
   ["cli/storage", "cli/ids"],
   ["cli/session"],
   ["cli/agent", "cli/show"],
-  ["cli/reading"],
+  ["cli/reading", "cli/completion"],
   ["cli/writing"],
   ["cli"],
 ];
@@ -173,5 +173,6 @@ export const builtOnEntries: readonly string[] = [
   "cli/agent",
   "cli/show",
   "cli/reading",
+  "cli/completion",
   "cli/writing",
 ];

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -25,6 +25,21 @@ describe("options of ui", () => {
     expect(await page("--show-secrets")).toContain('"off":true');
     expect((await page("--last", "1")).length).toBeLessThan(whole.length);
     expect(await desk.command(["ui", "order-1", "--redact", "a..b", "--out", "p"])).toMatchObject({ code: 2 });
+  });
+
+  it("show costs by a file of prices", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await writeFile(join(desk.folder, "prices.json"), '{ "models": { "*": { "input": 1, "output": 2 } } }');
+    const args = ["ui", "order-1", "--out", "page.html", "--prices"];
+    expect(await desk.command([...args, "prices.json"])).toMatchObject({ code: 0 });
+    expect(await readFile(join(desk.folder, "page.html"), "utf8")).toContain('"cost":{"amount":');
+    await writeFile(join(desk.folder, "prices.json"), '{ "models": { "*": { "input": "1" } } }');
+    expect(await desk.command([...args, "prices.json"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("prices.models"),
+    });
+    expect(await desk.command([...args, "none.json"])).toMatchObject({ code: 3 });
   });
 
   it("serve at a port, and say so when it is taken", async () => {

@@ -15,7 +15,7 @@ export async function manySteps(count: number): Promise<string> {
         checkpoint: `1-${index}`,
         version: index,
         ...(parent >= 0 && { parent: `s${parent}` }),
-        ...(isLeft && { reverted: true }),
+        ...(isLeft && { left: "reverted" as const }),
         lane: "1",
         at: at + index * 1_000,
         node: `step ${index}`,

@@ -129,6 +129,31 @@ describe("pictures of what happened", () => {
     expect(new Set(boxes).size).toBe(1);
   });
 
+  it("calls side by side take more lines where they have no room, and their names stay whole", async () => {
+    const { page } = await open(pictured.parallelCalls, { width: 400 });
+    const names = page.locator(".call .tool");
+    await expect
+      .poll(() => names.evaluateAll((all) => all.map((name) => name.scrollWidth > name.clientWidth)))
+      .toEqual([false, false, false]);
+    const [row, last] = [page.locator(".row", { has: names }), page.locator(".call").last()];
+    const bottomOf = async (place: typeof row) =>
+      ((box) => (box?.y ?? 0) + (box?.height ?? 0))(await place.boundingBox());
+    expect(await bottomOf(last)).toBeLessThanOrEqual(await bottomOf(row));
+  });
+
+  it("tokens, costs and durations stand in the rows and at the top", async () => {
+    const prices = { models: { scripted: { input: 3, output: 15 } } };
+    const { page, rows } = await open(pictured.spent, { prices });
+    await expect
+      .poll(() => rows())
+      .toContainEqual(expect.stringMatching(/^callModel .*1.2K tokens\s?·?\s?\$0.006\s?·?\s?2 s/));
+    const top = () => page.locator(".notes").innerText();
+    await expect.poll(() => top()).toMatch(/5 s of work.*2,400 tokens.*\$0\.012/s);
+    const without = await open(pictured.spent, { prices: { currency: "EUR", models: {} } });
+    await expect.poll(() => without.page.locator(".notes").innerText()).toContain("no price for 2 answers");
+    await expect.poll(() => without.rows()).not.toContainEqual(expect.stringContaining("€"));
+  });
+
   it("a crash is a row, and the hour until another process took over is one", async () => {
     const rows = await (await open(pictured.crash)).rows();
     const taken = rows.findIndex((row) => row.startsWith("Taken over after a crash"));
@@ -151,7 +176,23 @@ describe("pictures of what happened", () => {
     await expect.poll(() => page.locator(".row s.tool").allInnerTexts()).toEqual(["signUp"]);
     await expect.poll(() => page.locator(".row .call.irreversible").count()).toBe(1);
     await opened.choose("Rollback");
-    await expect.poll(() => opened.details()).toMatch(/signUp\s+Reverted/);
+    await expect.poll(() => opened.details()).toMatch(/signUp\s+Reverted[\s\S]*tell\s+Irreversible/);
+  });
+
+  it("a rollback says how many effects stay, and the steps that they are of do not look reverted", async () => {
+    const { page, rows } = await open(pictured.rollback);
+    await expect.poll(() => rows()).toContainEqual(expect.stringMatching(/^Rollback 1 reverted, 1 effect stays/));
+    await expect.poll(() => page.locator(".step.left.kept .tool").allInnerTexts()).toEqual(["tell"]);
+    await expect.poll(() => page.locator(".step.left.reverted .tool").allInnerTexts()).toEqual(["signUp"]);
+    await page.getByRole("button", { name: "Left, effects stay" }).click();
+    await expect.poll(() => rows()).toEqual([expect.stringMatching(/^callTools effects stay .*Irreversible: tell/)]);
+  });
+
+  it("a rollback that is not over says how many calls remain", async () => {
+    const { rows } = await open(pictured.openRollback);
+    await expect
+      .poll(() => rows())
+      .toContainEqual(expect.stringMatching(/^Rollback, not finished 0 reverted, 2 to go/));
   });
 
   it("branches have lines of their own, and are joined again", async () => {
@@ -265,7 +306,54 @@ describe("what a chosen step shows", () => {
     await page.keyboard.press("Enter");
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("What differs");
     await page.keyboard.press("Escape");
-    await expect.poll(() => details()).toContain("Choose a step");
+    await expect.poll(() => details()).toContain("I sign three people up.");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => details()).toContain("3 tool calls side by side");
+  });
+
+  it("the arrow keys go through the steps without a tab before them, and Escape keeps the step", async () => {
+    const { page, details } = await open(pictured.parallelCalls, { width: 1280 });
+    for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+    await page.keyboard.press("Escape");
+    await expect.poll(() => details()).toContain("I sign three people up.");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => details()).toContain("3 tool calls side by side");
+  });
+
+  it("at 400 pixels the arrow keys stay in the list, Enter opens the details, and Escape goes back", async () => {
+    const { page, details } = await open(pictured.parallelCalls, { width: 400 });
+    const chosen = () => page.locator(".row[aria-selected=true]").innerText();
+    const focused = () => page.evaluate(() => document.activeElement?.className || document.activeElement?.tagName);
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+    await expect.poll(() => chosen()).toMatch(/^callTools/);
+    await expect.poll(() => focused()).toBe("list");
+    await expect.poll(() => page.locator("aside").isVisible()).toBe(false);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => details()).toContain("3 tool calls side by side");
+    await expect.poll(() => focused()).toBe("H2");
+    await page.keyboard.press("k");
+    await expect.poll(() => details()).toContain("I sign three people up.");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.locator("aside").isVisible()).toBe(false);
+    await expect.poll(() => focused()).toBe("list");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => chosen()).toMatch(/^callTools/);
+  });
+
+  it("the address names the chosen steps, and leads to them again", async () => {
+    const { page, choose, details } = await open(pictured.parallelCalls);
+    await choose("callTools");
+    await expect.poll(() => new URL(page.url()).hash).toBe("#checkpoint+1-3");
+    await expect.poll(() => page.getByLabel("Link to this step").getAttribute("href")).toBe("#checkpoint+1-3");
+    await choose("Run", "Shift");
+    const { hash } = new URL(page.url());
+    await page.reload();
+    await expect.poll(() => details()).toContain("What differs");
+    expect(new URL(page.url()).hash).toBe(hash);
+    for (const lost of ["#checkpoint+9-9", "#%E0%A4%A"]) {
+      await page.evaluate((to) => (location.hash = to), lost);
+      await expect.poll(() => details()).toContain("Choose a step");
+    }
   });
 
   it("keys work from the first moment on", async () => {
@@ -313,6 +401,21 @@ describe("every reader", () => {
     await expect.poll(() => widest()).toBe(400);
     await page.getByLabel("Close the details").click();
     await expect.poll(() => page.locator(".list").isVisible()).toBe(true);
+  });
+});
+
+describe("paper", () => {
+  it("is white, and has every row", async () => {
+    const { page, rows } = await openHtml(await manySteps(200), { dark: true });
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await expect.poll(async () => (await rows()).length).toBeLessThan(60);
+    expect(await paper()).not.toBe("rgb(255, 255, 255)");
+    await page.emulateMedia({ media: "print" });
+    await expect.poll(async () => (await rows()).length).toBe(200);
+    await expect.poll(() => paper()).toBe("rgb(255, 255, 255)");
+    const last = await page.locator(".row").last().boundingBox();
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    expect(height).toBeGreaterThanOrEqual((last?.y ?? 0) + (last?.height ?? 0));
   });
 });
 

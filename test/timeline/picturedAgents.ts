@@ -43,15 +43,22 @@ interface PicturedOptions {
   readonly strategy?: Strategy<string, string>;
   readonly clock?: SimulatedClock;
   readonly retention?: RetentionPolicy;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number };
 }
 
 /** The agent that signs people up. */
 export function agentOn(
   storage: PersistenceStorageProvider,
-  { turns = [], strategy: graph, clock, retention }: PicturedOptions,
+  { turns = [], strategy: graph, clock, retention, usage }: PicturedOptions,
 ) {
+  const model = scriptedModel(turns);
+  const execute: typeof model.execute = async (request) => {
+    const answer = await model.execute(request);
+    if (usage !== undefined) clock?.advance(2_500);
+    return usage === undefined ? answer : { ...answer, usage };
+  };
   return new AIAgent<string, string>({
-    promptExecutor: scriptedModel(turns),
+    promptExecutor: { execute },
     llmModel: "scripted",
     tools,
     systemPrompt: "You sign people up.",
@@ -72,6 +79,14 @@ export const calls = (...names: readonly string[]) =>
 export async function parallelCalls(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   const turns = [{ text: "I sign three people up.", toolCalls: calls("Alex", "Nobody", "Maria") }, "Two are in."];
   await agentOn(storage, { turns }).run("Sign up three people.", { agentId });
+}
+
+/** Two answers of 2.5 seconds each, with their tokens. */
+export async function spent(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
+  const usage = { inputTokens: 1_000, outputTokens: 200, totalTokens: 1_200 };
+  const clock = new SimulatedClock(Date.UTC(2026, 10, 23, 9));
+  const turns = [{ text: "I sign Alex up.", toolCalls: calls("Alex") }, "Alex is in."];
+  await agentOn(storage, { turns, clock, usage }).run("Sign up Alex.", { agentId });
 }
 
 /** An agent that only says something. */
@@ -158,6 +173,15 @@ export async function rollback(storage: PersistenceStorageProvider, agentId: str
   const [, second] = await durable.getCheckpoints();
   await durable.rollbackToCheckpoint(second?.checkpointId ?? "");
   await agentOn(storage, { turns: [first, "Alex is in, and nobody was told."] }).resume({ agentId });
+}
+
+/** A rollback that a crash cut off before its first inverse. */
+export async function openRollback(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
+  const turns = [{ toolCalls: calls("Alex", "Maria") }, "Both are in."];
+  await agentOn(storage, { turns }).run("Sign up Alex and Maria.", { agentId });
+  const durable = persistence(agentOn(crashAfter(storage, 1), { turns })).agent(agentId);
+  const [, second] = await durable.getCheckpoints();
+  await durable.rollbackToCheckpoint(second?.checkpointId ?? "").catch(() => undefined);
 }
 
 const notes = storageKey("notes", z.array(z.string()));

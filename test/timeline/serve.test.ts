@@ -3,9 +3,10 @@ import { connect } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
+import { PersistenceSession } from "agent-persistence/openai-agents";
 import type { ScriptedTurn } from "agent-persistence/testing";
 import { serveTimeline, type TimelineServer } from "agent-persistence/timeline";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { TimelineData, TimelineItem, TimelineNews } from "../../src/timeline/data/TimelineData.ts";
 import * as pictured from "./picturedAgents.ts";
 
@@ -53,10 +54,15 @@ async function* newsFrom(url: string, signal: AbortSignal): AsyncGenerator<Timel
   }
 }
 
+/** The data of a page. */
+function dataOf<Data>(html: string): Data {
+  const [, data = ""] = /id="timeline-data">(.*?)<\/script>/s.exec(html) ?? [];
+  return JSON.parse(data) as Data;
+}
+
 /** The items of a page. */
 function itemsOf(html: string): readonly TimelineItem[] {
-  const [, data = ""] = /id="timeline-data">(.*?)<\/script>/s.exec(html) ?? [];
-  return (JSON.parse(data) as TimelineData).items;
+  return dataOf<TimelineData>(html).items;
 }
 
 const storage = new InMemoryPersistenceStorageProvider();
@@ -104,6 +110,38 @@ describe("a served timeline", () => {
     for (const target of [...names, `http://127.0.0.1:${port}${pathname}`, `/x/..${pathname}`, `.${agent}`])
       expect(`${target} ${await rawStatus(Number(port), target)}`).toMatch(/ HTTP\/1.1 40[04] /);
     expect(await rawStatus(Number(port), agent)).toBe("HTTP/1.1 200 OK");
+  });
+
+  it("leaves no listeners behind while a browser reads more slowly than it writes", async () => {
+    const turns = Array.from({ length: 20 }, (_, index) => ({
+      text: "x".repeat(80_000),
+      toolCalls: pictured.calls(`${index}`),
+    }));
+    await pictured.agentOn(storage, { turns: [...turns, "Done."] }).run("Go.", { agentId: "large" });
+    const warn = vi.spyOn(process, "emitWarning");
+    expect((await get(server.urlOf("large"))).body.length).toBeGreaterThan(1_500_000);
+    expect(warn.mock.calls).toEqual([]);
+    warn.mockRestore();
+  });
+
+  it("says of threads and sessions what they are, and shows their appends", async () => {
+    await using session = new PersistenceSession({ storage, sessionId: "talk" });
+    await session.addItems([{ role: "user", content: "Hello" }]);
+    const { agents } = dataOf<{ agents: readonly { id: string; status: string }[] }>((await get(server.url)).body);
+    expect(agents).toContainEqual(expect.objectContaining({ id: "session:talk", status: "session" }));
+    const url = server.urlOf("session:talk");
+    const page = dataOf<TimelineData>((await get(url)).body);
+    expect(page.agent).toMatchObject({ shape: "session", status: "" });
+    expect(page.items.map(({ kind }) => kind)).toContain("note");
+    expect(JSON.stringify(page.items)).toContain("Hello");
+    const stop = new AbortController();
+    const news = newsFrom(url, stop.signal);
+    const first = (await news.next()).value as TimelineNews;
+    await session.addItems([{ role: "user", content: "Again" }]);
+    const second = (await news.next()).value as TimelineNews;
+    expect(second.from).toBe(first.items.length);
+    expect(JSON.stringify(second.items)).toContain("Again");
+    stop.abort();
   });
 
   it("serves agents with names that are ways in addresses", async () => {

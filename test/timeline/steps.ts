@@ -18,7 +18,7 @@ export function stepOf(word: string, more: Partial<TimelineStep> = {}): Timeline
     changes: { messages: [], removed: [], storage: {}, files: [] },
     records: [],
     ...(parent !== undefined && { parent }),
-    ...(word.endsWith("!") && { reverted: true as const }),
+    ...(word.endsWith("!") && { left: "reverted" as const }),
     ...more,
   };
 }

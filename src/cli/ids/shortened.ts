@@ -4,7 +4,8 @@ import { CommandFailure } from "../failure/CommandFailure.ts";
 const mostNamed = 5;
 
 /**
- * The one id that was meant: itself, or the only one that begins with it.
+ * The one id that was meant: itself, or the only one that begins with it. A table ends an id that it cuts with `…`, which
+ * counts as such a beginning.
  *
  * @param kind what a message calls it, such as "agent".
  * @throws CommandFailure when none or several are.
@@ -15,11 +16,12 @@ export async function shortened(
   ids: AsyncIterable<string> | Iterable<string>,
 ): Promise<string> {
   const meant = new Set<string>();
+  const beginning = given.replace(/…$/, "");
   let isAny = false;
   for await (const id of ids) {
     isAny = true;
     if (id === given) return id;
-    if (given !== "" && id.startsWith(given) && meant.size <= mostNamed) meant.add(id);
+    if (beginning !== "" && id.startsWith(beginning) && meant.size <= mostNamed) meant.add(id);
   }
   const [only, ...others] = meant;
   if (only !== undefined && others.length === 0) return only;

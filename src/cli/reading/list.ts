@@ -34,6 +34,7 @@ export async function list(session: Session, options: ListCommandOptions): Promi
 /** One more than is shown tells that there are more. */
 function filterOf({ status, limit, after }: ListCommandOptions): Parameters<AgentInspector["agents"]>[0] {
   return {
+    explain: true,
     ...(status && { status: status as AgentStatus[] }),
     ...(after !== undefined && { after }),
     ...(limit > 0 && { limit: limit + 1 }),

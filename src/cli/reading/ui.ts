@@ -1,11 +1,14 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
-import { type HiddenValues, serveTimeline, timelinePage } from "../../timeline.ts";
+import { type HiddenValues, serveTimeline, timelinePage, type TokenPrices } from "../../timeline.ts";
 import { quotedList } from "../../errors/quotedList.ts";
 import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
+import { assertFile } from "../storage/assertFile.ts";
 import { writeOver } from "../storage/writeOver.ts";
+import { jsonGiven } from "../terminal/jsonGiven.ts";
 import { painted } from "../terminal/painted.ts";
 
 /** What `ui` takes. */
@@ -14,6 +17,8 @@ export interface UiCommandOptions extends CommonOptions {
   readonly redact?: readonly string[] | undefined;
   readonly showSecrets?: boolean | undefined;
   readonly last: number;
+  /** A file with {@link TokenPrices} as JSON. */
+  readonly prices?: string | undefined;
   readonly port: number;
 }
 
@@ -23,7 +28,8 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   const agentId = given === undefined ? undefined : await findAgent(storage, given);
   const inspector = inspect(storage);
   const { out, redact, showSecrets = false, last, port } = options;
-  const shown = { redact, secrets: showSecrets ? "show" : "hide", ...(last > 0 && { last }) } as const;
+  const prices = options.prices === undefined ? undefined : await pricesIn(resolve(session.io.cwd, options.prices));
+  const shown = { redact, prices, secrets: showSecrets ? "show" : "hide", ...(last > 0 && { last }) } as const;
   if (out !== undefined)
     return writePage(session, agentId, (id, onHidden) => timelinePage(inspector, id, { ...shown, onHidden }), out);
   const server = await serveTimeline(inspector, { ...shown, port });
@@ -33,6 +39,12 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   } finally {
     await server.close();
   }
+}
+
+/** What a file says of prices; the timeline checks it. @throws CommandFailure */
+async function pricesIn(file: string): Promise<TokenPrices> {
+  await assertFile(file);
+  return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;
 }
 
 async function writePage(

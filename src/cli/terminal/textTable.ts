@@ -6,6 +6,8 @@ const narrowest = 8;
 const shortestTitle = 3;
 /** Nobody reads more of one cell. In characters. */
 const longest = 2_000;
+/** Without a terminal, no column but the last is wider: one long id would widen every row. */
+const widestInFile = 60;
 
 /** A piece of a cell: its text, made harmless, and how it is written. */
 export interface Piece {
@@ -20,12 +22,14 @@ export type Cell = readonly Piece[];
 /**
  * Rows as aligned lines, without borders.
  *
- * @param columns of the terminal: the widest cells are cut to fit in. Absent: only what nobody reads is cut.
+ * @param columns of the terminal: the widest cells are cut to fit in. `undefined` without a terminal: then every column but
+ * the last is cut to 60 characters.
  */
 export function textTable(head: readonly Cell[], rows: readonly (readonly Cell[])[], columns?: number): string {
   const shown = rows.map((row) => row.map((cell) => cutTo(cell, longest)));
   const contents = head.map((_title, at) => shown.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? [])), 0));
-  const widths = fitted(head.map(widthOf), contents, columns);
+  const widths =
+    columns === undefined ? limited(head.map(widthOf), contents) : fitted(head.map(widthOf), contents, columns);
   return [head, ...shown].map((row) => lineOf(row, widths)).join("\n");
 }
 
@@ -73,8 +77,16 @@ function textWidth(text: string): number {
   return truncatedWidth(text).width;
 }
 
+/** The widths where there is no terminal. */
+function limited(titles: readonly number[], contents: readonly number[]): readonly number[] {
+  return titles.map((title, at) => {
+    const width = Math.max(title, contents[at] ?? 0);
+    return at < titles.length - 1 ? Math.min(width, widestInFile) : width;
+  });
+}
+
 /** Takes what is missing from the titles that are wider than what is below them, and then from the widest column. */
-function fitted(titles: readonly number[], contents: readonly number[], columns: number = Infinity): readonly number[] {
+function fitted(titles: readonly number[], contents: readonly number[], columns: number): readonly number[] {
   const widths = titles.map((title, at) => Math.max(title, contents[at] ?? 0));
   const most = columns - gap * (widths.length - 1);
   for (let total = widths.reduce((sum, width) => sum + width, 0); total > most; total--) {

@@ -20,6 +20,7 @@ import { leanEntry } from "./leanRecord.ts";
 export async function readIndex(log: RecordLog, agentId: string): Promise<AgentIndex> {
   const read = await readLean(log, agentId, {});
   const index = new AgentIndex(agentId, read.shape);
+  if (read.shape !== undefined) index.end = { ...index.end, position: read.lastPosition };
   if (read.shape !== undefined) return index;
   for (const entry of liveEntries(read.entries)) if (!addSound(index, entry)) return index;
   noteEnd(index, read);
@@ -29,7 +30,7 @@ export async function readIndex(log: RecordLog, agentId: string): Promise<AgentI
 /** Adds what was appended since an index was read. @returns whether it could: if not, read the log as if nothing was known. */
 export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
   const { position, checksum } = index.end;
-  if (position === 0 || index.damage.length > 0) return false;
+  if (position === 0 || index.shape !== "agent" || index.damage.length > 0) return false;
   const read = await readLean(log, index.agentId, { after: position - 1 });
   const [known, ...added] = read.entries;
   if (read.shape !== undefined) return false;
@@ -43,6 +44,8 @@ interface LeanEntries {
   readonly entries: readonly Entry[];
   /** What the log is of, if it is of no agent: its records mean something else then. */
   readonly shape?: string;
+  /** The position of the last entry that was read. */
+  readonly lastPosition: number;
   /** Why no more could be read. Absent: all was. */
   readonly error?: unknown;
 }
@@ -59,20 +62,27 @@ async function readLean(log: RecordLog, agentId: string, options: ReadOptions): 
 async function readSound(log: RecordLog, agentId: string, options: ReadOptions): Promise<LeanEntries> {
   const entries: Entry[] = [];
   const pace = new Pace();
+  let [shape, lastPosition]: [string | undefined, number] = [undefined, 0];
   try {
     for await (const stored of log.read(agentId, options)) {
-      const shape = entries.length === 0 ? stored.records.find(isShapeRecord) : undefined;
-      if (shape) return { entries: [], shape: String(shape.shape) };
+      if (lastPosition === 0) shape = shapeIn(stored);
+      lastPosition = stored.position;
+      if (shape !== undefined) continue;
       const entry = { ...stored, records: wholeRecords(stored.records) };
       assertSound(entry);
       entries.push(leanEntry(entry));
       await pace.after(estimateBytes(entry.records));
     }
-    return { entries };
+    return withoutUndefined({ entries, lastPosition, shape });
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return { entries, error };
+    return withoutUndefined({ entries, lastPosition, shape, error });
   }
+}
+
+function shapeIn({ records }: Entry): string | undefined {
+  const record = records.find(isShapeRecord);
+  return record && String(record.shape);
 }
 
 /** Adds an entry to an index, unless it does not fit there: then it is damage. */

@@ -28,11 +28,45 @@ export function firstAfter(items: readonly { readonly order: number }[], order: 
 
 /** The records that lead to a place, newest first: those of its lane, then those of the lanes that it begins from. */
 export function* recordsBefore(log: LogProjection, lane: number, order: number): Generator<OrderedRecord> {
+  for (const [at, upTo] of lanesBefore(log, lane, order)) yield* newestFirst(log.laneRecords.get(at) ?? none, upTo);
+}
+
+/** Finds the model that a lane has at an order; `undefined` if no settings name one. */
+export type ModelAt = (lane: number, order: number) => string | undefined;
+
+/** Looks at the settings of each lane once. */
+export function modelFinder(log: LogProjection): ModelAt {
+  const settings = new Map<number, readonly OrderedRecord[]>();
+  const settingsOf = (lane: number): readonly OrderedRecord[] => {
+    const known = settings.get(lane) ?? (log.laneRecords.get(lane) ?? none).filter(({ record }) => namesModel(record));
+    settings.set(lane, known);
+    return known;
+  };
+  return (lane, order) => {
+    for (const [at, upTo] of lanesBefore(log, lane, order))
+      for (const { record } of newestFirst(settingsOf(at), upTo)) if (record.kind === "settings") return record.model;
+    return undefined;
+  };
+}
+
+function namesModel(record: OrderedRecord["record"]): boolean {
+  return record.kind === "settings" && record.model !== "";
+}
+
+function* newestFirst(records: readonly OrderedRecord[], upTo: number): Generator<OrderedRecord> {
+  for (let index = firstAfter(records, upTo) - 1; index >= 0; index--) yield records[index] as OrderedRecord;
+}
+
+/** A lane, and the lanes that it begins from, each with the last order that leads to the place. */
+function* lanesBefore(
+  log: LogProjection,
+  lane: number,
+  order: number,
+): Generator<readonly [lane: number, upTo: number]> {
   let at = lane;
   let upTo = order;
   for (let left = log.lanes.size; left >= 0; left--) {
-    const records = log.laneRecords.get(at) ?? none;
-    for (let index = firstAfter(records, upTo) - 1; index >= 0; index--) yield records[index] as OrderedRecord;
+    yield [at, upTo];
     const start = log.lanes.get(at)?.record;
     const origin = start && log.checkpoints.get(originOf(start) ?? -1);
     if (!origin) return;

@@ -10,6 +10,7 @@ import { callViews } from "./callView.ts";
 import { checkpointShower, isoTime, lineShower, usageView } from "./checkpointView.ts";
 import { reasonIn } from "./listedAgent.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
+import { modelFinder } from "../place/laneRecords.ts";
 import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./runView.ts";
 import type { Shown } from "./Source.ts";
@@ -28,12 +29,12 @@ export function agentView(shown: Shown): AgentView {
     ...originsOf(index),
     head: log.latest && checkpointShower(log)(log.latest),
     headIds: log.lines.openLanes.flatMap((lane) => log.latestOf(lane)?.id ?? []),
-    model: modelOf(index),
+    model: modelFinder(log)(log.lines.mainLane, Infinity),
     usage: usageView(log.run && log.usageOf(log.run.run)),
     runs: [...index.runs.values()].slice(-newest).map((run) => runView(shown, run)),
     requests: openRequests(shown),
     inDoubt: callsInDoubt(shown),
-    openRollback: open && rollbackView(index, open),
+    openRollback: open && rollbackView(shown, open),
     owner,
     ownerships: owners.slice(-newest).map(ownershipView),
     counts: countsOf(index),
@@ -82,13 +83,6 @@ function statusData({ index: { log, agentId } }: Shown): unknown {
     ...data
   } = Object(stateDataOf(agentId, log.statusState)) as Readonly<Record<string, unknown>>;
   return data;
-}
-
-function modelOf({ log }: AgentIndex): string | undefined {
-  const settings = log.laneRecords
-    .get(log.lines.mainLane)
-    ?.findLast(({ record }) => record.kind === "settings")?.record;
-  return settings?.kind === "settings" && settings.model !== "" ? settings.model : undefined;
 }
 
 function openRequests(shown: Shown): readonly RequestView[] {

@@ -10,7 +10,7 @@ import type { CallState, CallUndo, CallView } from "../view/CallView.ts";
 import type { LineView } from "../view/LineView.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
 import { recordsBefore } from "../place/laneRecords.ts";
-import type { Shown } from "./Source.ts";
+import type { Shown, Source } from "./Source.ts";
 
 /** How many answers of a model before a call are looked at for its input: the one that asks for it is the last, or nearly. */
 const mostAnswers = 8;
@@ -54,7 +54,15 @@ function callView(shown: Shown, call: IndexedCall, group: number, line: LineView
   });
 }
 
-function callState({ index, owner }: Shown, { outcome, generation }: IndexedCall, effect: string): CallState {
+/** The states in which the effect of a call stands. */
+export const standingUndo: ReadonlySet<CallUndo> = new Set(["possible", "irreversible", "reverting", "failed", "left"]);
+
+/** What is known of taking a call back. */
+export function undoOf(source: Source, call: IndexedCall): CallUndo {
+  return callUndo(source, call, callState(source, call, callFacts({ ...call, visit: [0, 0] }).effect));
+}
+
+function callState({ index, owner }: Source, { outcome, generation }: IndexedCall, effect: string): CallState {
   if (outcome) return endOf(outcome);
   const isLive = owner?.state === "alive" && owner.generation === generation && index.damage.length === 0;
   if (isLive) return "running";
@@ -72,7 +80,7 @@ function endOf(outcome: OutcomeRecord): CallState {
 
 const withoutEffect: ReadonlySet<CallState> = new Set(["failed", "moved", "waiting", "to_repeat", "interrupted"]);
 
-function callUndo({ index }: Shown, call: IndexedCall, state: CallState): CallUndo {
+function callUndo({ index }: Source, call: IndexedCall, state: CallState): CallUndo {
   const { log } = index;
   if (log.reverted.has(call.call)) return "reverted";
   if (log.inverting.has(call.call)) return "reverting";

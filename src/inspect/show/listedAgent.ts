@@ -1,7 +1,7 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { unreadable } from "../../storage/unreadableSummary.ts";
-import type { AgentStatus, ListedAgent } from "../view/AgentView.ts";
+import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
 import type { Problem } from "../view/ShownValue.ts";
 
 /** The statuses that agents are listed in. */
@@ -47,6 +47,17 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
     cursor: order,
   });
 }
+
+/** Says why an agent in progress makes no progress. */
+export function withStuck(listed: ListedAgent, { owner, inDoubt, openRollback }: AgentView): ListedAgent {
+  const state = owner === undefined || owner.state === "alive" ? "none" : owner.state;
+  const stuck = { owner: state, inDoubt: inDoubt.length, openRollback: openRollback !== undefined } as const;
+  const doubt = inDoubt.length === 0 ? "" : `${inDoubt.length} call${inDoubt.length === 1 ? "" : "s"} in doubt`;
+  const reason = [ownerTexts[state], openRollback && "rollback not finished", doubt].filter(Boolean).join(", ");
+  return { ...listed, reason, stuck };
+}
+
+const ownerTexts = { none: "no owner", gone: "owner ended", silent: "owner silent" } as const;
 
 /** What the data of a status says in words. It comes from a log: it may be anything. */
 export function reasonIn(data: unknown): string | undefined {

@@ -2,11 +2,14 @@ import type { AgentIndex, PlacedRecord } from "../log/AgentIndex.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RollbackView } from "../view/RollbackView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
+import { standingUndo, undoOf } from "./callView.ts";
+import type { Source } from "./Source.ts";
 import { headBefore } from "../place/headBefore.ts";
 
-export function rollbackView(index: AgentIndex, rollback: PlacedRecord<"rollback">): RollbackView {
+export function rollbackView(source: Source, rollback: PlacedRecord<"rollback">): RollbackView {
+  const { index } = source;
   const { log, rollbackEnds, stepsDone } = index;
-  const { target, calls } = rollback.record;
+  const { target, calls, closed } = rollback.record;
   const end = rollbackEnds.get(rollback);
   const isOpen = end === undefined && log.rollback?.target === target;
   return withoutUndefined({
@@ -15,7 +18,18 @@ export function rollbackView(index: AgentIndex, rollback: PlacedRecord<"rollback
     state: isOpen ? ("open" as const) : ("done" as const),
     checkpointId: end === undefined ? undefined : log.checkpoints.get(end)?.id,
     calls: calls.map((call) => ({ toolCallId: call, tool: toolOf(index, call), ...undone(index, call, isOpen) })),
+    staying: staying(source, calls, closed),
     participants: [...(stepsDone.get(rollback) ?? [])].map(([key, done]) => ({ key, ...done })),
+  });
+}
+
+/** The calls below the target that the rollback does not plan to revert although they have an effect. */
+function staying(source: Source, planned: readonly string[], closed: readonly string[]): RollbackView["staying"] {
+  const { index } = source;
+  const unplanned = closed.filter((call) => !planned.includes(call) && !index.log.owners.has(call));
+  return unplanned.flatMap((call) => {
+    const known = index.calls.get(call);
+    return known && standingUndo.has(undoOf(source, known)) ? { toolCallId: call, tool: toolOf(index, call) } : [];
   });
 }
 

@@ -9,7 +9,7 @@ import { callsBegunIn, callViews } from "./callView.ts";
 import { changesView, fileNotesIn, notedChanges } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower, type ShowCheckpoint, usageView } from "./checkpointView.ts";
 import { headBefore } from "../place/headBefore.ts";
-import { recordsBetween } from "../place/laneRecords.ts";
+import { type ModelAt, modelFinder, recordsBetween } from "../place/laneRecords.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
 import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./runView.ts";
@@ -21,6 +21,7 @@ interface StepContext extends Shown {
   readonly checkpoint: ShowCheckpoint;
   readonly lineOf: (lane: number) => LineView;
   readonly openRequests: ReadonlySet<string>;
+  readonly modelAt: ModelAt;
 }
 
 type BaseStep = Pick<StepView, "order" | "position" | "generation" | "at">;
@@ -33,6 +34,7 @@ export function stepViews(shown: Shown, events: readonly StepEvent[]): readonly 
     checkpoint: checkpointShower(log),
     lineOf: lineShower(log),
     openRequests: openRequestIds(log),
+    modelAt: modelFinder(log),
   };
   return events.map((event) => stepView(context, event));
 }
@@ -49,7 +51,7 @@ function stepView(context: StepContext, event: StepEvent): StepView {
       return {
         kind: "rollback",
         ...baseOf(placed),
-        rollback: rollbackView(context.index, placed as PlacedRecord<"rollback">),
+        rollback: rollbackView(context, placed as PlacedRecord<"rollback">),
       };
     case "run":
       return { kind: "run", ...baseOf(placed), run: runView(context, placed as PlacedRecord<"run">) };
@@ -146,12 +148,13 @@ function requestsOf(
   });
 }
 
-function answerView({ show }: Shown, { record, position }: OrderedRecord): readonly AnswerView[] {
+function answerView({ show, modelAt }: StepContext, { record, position, order }: OrderedRecord): readonly AnswerView[] {
   if (record.kind !== "answer") return [];
-  const { message, finish, usage, within, failed = [] } = record;
+  const { message, finish, usage, within, lane, failed = [] } = record;
   const answer = {
     position,
     message: show(message),
+    model: modelAt(lane, order),
     finish,
     usage: usageView(usage),
     within,

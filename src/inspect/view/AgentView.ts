@@ -29,6 +29,15 @@ export interface ListedAgent {
   readonly status: AgentStatus;
   /** Why it is in that status, for people: the error, the reason of a pause or a cancellation, what it asks. Absent: nothing is known. */
   readonly reason?: string;
+  /** Why an agent in progress makes no progress. Only with `explain`. `undefined` if a process runs it. */
+  readonly stuck?: {
+    /** `gone`: the owner's process has ended. `silent`: it has not renewed for a while. `none`: the agent has no owner. */
+    readonly owner: "gone" | "silent" | "none";
+    /** How many tool calls may or may not have had their effect. */
+    readonly inDoubt: number;
+    /** Whether a rollback is not finished. */
+    readonly openRollback: boolean;
+  };
   /** Of an agent that cannot be read. */
   readonly problem?: Problem;
   /** ISO 8601. Absent: unknown, as for an agent that cannot be read. */

@@ -15,6 +15,8 @@ export interface RollbackView {
     readonly state: "pending" | "reverted" | "failed" | "in_doubt" | "left";
     readonly error?: string;
   }[];
+  /** Calls after the target whose effects stay because nothing takes them back. */
+  readonly staying: readonly { readonly toolCallId: string; readonly tool: string }[];
   /** What participants such as a workspace do. */
   readonly participants: readonly {
     readonly key: string;

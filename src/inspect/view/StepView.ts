@@ -22,6 +22,8 @@ interface StepBase {
 export interface AnswerView {
   readonly position: number;
   readonly message: ShownValue;
+  /** The model that the settings name at this point. `undefined` if they name none, as in other runtimes. */
+  readonly model?: string;
   readonly finish?: string;
   readonly usage?: {
     readonly inputTokens?: number;

@@ -16,6 +16,14 @@ export interface TimelineAgent {
   /** The key of the step at the head. Absent: the agent has no checkpoint. */
   readonly head?: string;
   readonly model?: string;
+  /** What the log is of if it is no agent's, such as a thread or a session. Then `status` is empty. */
+  readonly shape?: string;
+  /** Tokens of all answers on the page. `undefined` if none is known. */
+  readonly tokens?: number;
+  /** The cost of these answers. `undefined` without prices. */
+  readonly cost?: Cost;
+  /** How long nodes ran in all, in milliseconds. Nodes that ran side by side count once, waits and pauses do not count. */
+  readonly worked?: number;
   /** How many checkpoints the log has. */
   readonly checkpoints: number;
   /** How many older ones are left out. */
@@ -23,6 +31,14 @@ export interface TimelineAgent {
   readonly hidden: HiddenValues;
   /** When the page was made, in milliseconds since 1970. */
   readonly at: number;
+}
+
+/** An amount of money. */
+export interface Cost {
+  readonly amount: number;
+  readonly currency: string;
+  /** How many answers have no price. */
+  readonly unpriced: number;
 }
 
 /** One thing that happened. Its `key` stays the same while the agent goes on. */
@@ -69,10 +85,17 @@ export interface TimelineStep extends Item {
   readonly by?: string;
   readonly reason?: string;
   readonly summary?: string;
+  /** Tokens of the run up to here. */
+  readonly runTokens?: number;
+  /** Tokens of the answers of this step. */
   readonly tokens?: number;
+  /** What these answers cost. */
+  readonly cost?: Cost;
+  /** How long the node ran, in milliseconds, without the time that the agent waited or was paused. */
+  readonly took?: number;
   readonly iteration?: number;
-  /** A rollback or another move left it behind. */
-  readonly reverted?: true;
+  /** A rollback or another move left it behind. `kept`: effects of its calls stay. */
+  readonly left?: "reverted" | "kept";
   /** It has no checkpoint: it runs, waits, or was cut off. */
   readonly open?: "running" | "waiting" | "cut";
   readonly answers: readonly TimelineAnswer[];
@@ -87,6 +110,7 @@ export interface TimelineStep extends Item {
 /** What the model said. */
 export interface TimelineAnswer {
   readonly text: string;
+  readonly model?: string;
   readonly finish?: string;
   readonly tokens?: number;
   /** Requests that failed before, each with its message. */
@@ -118,6 +142,8 @@ export interface TimelineCall {
   readonly output?: string;
   /** More about its state, such as who settled it. */
   readonly note?: string;
+  /** Its effect stands. */
+  readonly stands?: true;
 }
 
 /** A question to somebody outside. */
@@ -213,6 +239,7 @@ export interface TimelineNote extends Item {
   readonly title: string;
   readonly text?: string;
   readonly failed?: true;
+  readonly records?: readonly string[];
 }
 
 /** A place of the log that cannot be read. */

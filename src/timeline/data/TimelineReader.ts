@@ -4,12 +4,14 @@ import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
+import type { TokenPrices } from "../options/TokenPrices.ts";
 import type { Redaction } from "../options/Redaction.ts";
 import { FileTexts } from "./FileTexts.ts";
 import { RecordTexts } from "./RecordTexts.ts";
 import { ShownTexts } from "./ShownTexts.ts";
 import type { TimelineAgent, TimelineDamage, TimelineItem } from "./TimelineData.ts";
-import { timelineMark } from "./timelineMark.ts";
+import { Spent } from "./Spent.ts";
+import { timelineAppend, timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
 
 /** How many steps are read at once at least. */
@@ -25,6 +27,8 @@ export class TimelineReader {
   readonly #onHidden: TimelineOptions["onHidden"];
   readonly #redaction: Redaction;
   readonly #texts: ShownTexts;
+  readonly #prices: TokenPrices | undefined;
+  readonly #spent = new Spent();
   /** Checkpoints that are on the page. */
   #shown = 0;
 
@@ -33,6 +37,7 @@ export class TimelineReader {
     this.#agentId = agentId;
     this.#last = options.last;
     this.#onHidden = options.onHidden;
+    this.#prices = options.prices;
     this.#redaction = redactionOf(options);
     this.#texts = new ShownTexts(this.#redaction);
   }
@@ -45,6 +50,18 @@ export class TimelineReader {
   }
 
   async *items(): AsyncGenerator<TimelineItem, void> {
+    const { shape } = await this.view();
+    if (shape === "agent") yield* this.#steps();
+    else yield* this.#appends();
+  }
+
+  /** The appends of a log that is no agent's. */
+  async *#appends(): AsyncGenerator<TimelineItem, void> {
+    const appends = this.#inspector.records(this.#agentId);
+    for await (const entry of appends) yield timelineAppend(entry, this.#texts, this.#redaction.hasPaths);
+  }
+
+  async *#steps(): AsyncGenerator<TimelineItem, void> {
     let records: RecordTexts | undefined;
     // What a step tells may be told by the next one: the last of a page waits for it.
     let waiting: readonly StepView[] = [];
@@ -68,24 +85,29 @@ export class TimelineReader {
     records: RecordTexts,
   ): AsyncGenerator<TimelineItem, void> {
     for (const [index, step] of steps.entries()) {
+      this.#spent.see(step);
       if (isToldElsewhere(step, steps[index + 1] ?? next)) continue;
       if ("checkpoint" in step) this.#shown += 1;
-      yield await this.#itemOf(step, await records.upTo(step.position));
+      const item = await this.#itemOf(step, await records.upTo(step.position));
+      if (item.kind === "step") this.#spent.add(item);
+      yield item;
     }
   }
 
   /** What the top of the page says. Ask once the items are read: what they hide is counted. */
   async agent(): Promise<TimelineAgent> {
-    const { agentId, status, reason, head, model, counts } = await this.view();
+    const { agentId, shape, status, reason, head, model, counts } = await this.view();
     const said = reason === undefined ? undefined : this.#texts.text(reason);
     const { hidden } = this.#redaction;
     this.#onHidden?.(hidden);
     return withoutUndefined({
       id: agentId,
-      status,
+      status: shape === "agent" ? status : "",
+      shape: shape === "agent" ? undefined : shape,
       reason: said,
       head: head && keyOfCheckpoint(head.checkpointId),
       model,
+      ...this.#spent.total(),
       checkpoints: counts.checkpoints,
       left: this.#last === undefined ? 0 : Math.max(0, counts.checkpoints - this.#shown),
       hidden,
@@ -117,7 +139,8 @@ export class TimelineReader {
     const texts = this.#texts;
     if (step.kind === "visit") {
       const files = await new FileTexts(this.#inspector, this.#agentId, texts).of(step.files);
-      return visitStep(step, { texts, files, records });
+      const took = this.#spent.tookOf(step);
+      return visitStep(step, { texts, files, records, took, prices: this.#prices });
     }
     if (step.kind === "begin" || step.kind === "move") return pointStep(step, { texts, files: [], records });
     return timelineMark(step, texts, records);

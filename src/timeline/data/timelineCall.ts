@@ -1,10 +1,12 @@
 import type { CallView } from "../../inspect/view/CallView.ts";
+import type { NotedFileChange } from "../../inspect/view/FileChangeView.ts";
+import { standingUndo } from "../../inspect/show/callView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import type { CallState, TimelineCall, TimelineWait } from "./TimelineData.ts";
 
 /** A tool call as a page shows it. */
-export function timelineCall(call: CallView, texts: ShownTexts): TimelineCall {
+export function timelineCall(call: CallView, files: readonly NotedFileChange[], texts: ShownTexts): TimelineCall {
   const { toolCallId, tool, effect, input, output, error } = call;
   const result = error === undefined ? output && texts.of(output, [tool, "output"]) : texts.text(error);
   const note = noteOf(call, texts);
@@ -16,7 +18,14 @@ export function timelineCall(call: CallView, texts: ShownTexts): TimelineCall {
     input: texts.of(input, [tool, "input"]),
     ...(result === undefined ? {} : { output: result }),
     ...(note === "" ? {} : { note }),
+    ...(stands(call, files) ? { stands: true } : {}),
   };
+}
+
+/** Whether the effect of a call stands. A workspace takes the files of a call back, which notes of the files tell. */
+function stands({ toolCallId, undo }: CallView, files: readonly NotedFileChange[]): boolean {
+  if (undo !== "with_files") return standingUndo.has(undo);
+  return files.some((file) => file.toolCallId === toolCallId && !file.isReverted);
 }
 
 function stateOf({ state, undo }: CallView): CallState {

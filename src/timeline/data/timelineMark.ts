@@ -1,5 +1,6 @@
 import type { LogStep, OwnerStep, RollbackStep, RunStep, StatusStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { EntryView } from "../../inspect/view/EntryView.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import { timeOf } from "./timelineCall.ts";
 import type { RevertedCall, TimelineItem } from "./TimelineData.ts";
@@ -23,6 +24,29 @@ export function timelineMark(step: MarkView, texts: ShownTexts, records: readonl
     case "rollback":
       return rollbackItem(base, step, texts, records);
   }
+}
+
+/** One append to a log that is no agent's. */
+export function timelineAppend(
+  { position, records }: EntryView,
+  texts: ShownTexts,
+  hidesRecords: boolean,
+): TimelineItem {
+  const kinds = [...new Set(records.map(({ kind }) => kind))];
+  const counts = kinds.map((name) => `${records.filter(({ kind }) => kind === name).length} ${name}`);
+  return withoutUndefined({
+    key: `append ${position}`,
+    at: records.map(timeOfRecord).find((time) => time !== undefined),
+    kind: "note" as const,
+    title: `Append ${position}`,
+    text: counts.join(", "),
+    records: hidesRecords ? [] : records.map((record) => texts.plain(record, ["records"])),
+  });
+}
+
+/** The time in a record of another shape, if it has one. */
+function timeOfRecord({ at, ts }: EntryView["records"][number]): number | undefined {
+  return typeof at === "number" ? at : timeOf(typeof ts === "string" ? ts : undefined);
 }
 
 type Base = Pick<TimelineItem, "key" | "at">;
@@ -59,21 +83,24 @@ function rollbackItem(
   texts: ShownTexts,
   records: readonly string[],
 ): TimelineItem {
-  const { targetId, fromId, state, calls } = rollback;
+  const { targetId, fromId, state, calls, staying } = rollback;
   return withoutUndefined({
     ...base,
     kind: "rollback" as const,
     target: targetId === undefined ? undefined : keyOfCheckpoint(targetId),
     from: fromId === undefined ? undefined : keyOfCheckpoint(fromId),
     finished: state === "done",
-    calls: calls.map(({ toolCallId, tool, state: result, error }): RevertedCall =>
-      withoutUndefined({
-        id: toolCallId,
-        tool,
-        result: result === "left" ? ("skipped" as const) : result === "in_doubt" ? ("pending" as const) : result,
-        reason: error === undefined ? undefined : texts.text(error),
-      }),
-    ),
+    calls: [
+      ...calls.map(({ toolCallId, tool, state: result, error }): RevertedCall =>
+        withoutUndefined({
+          id: toolCallId,
+          tool,
+          result: result === "left" ? ("skipped" as const) : result === "in_doubt" ? ("pending" as const) : result,
+          reason: error === undefined ? undefined : texts.text(error),
+        }),
+      ),
+      ...staying.map(({ toolCallId, tool }): RevertedCall => ({ id: toolCallId, tool, result: "irreversible" })),
+    ],
     records,
   });
 }

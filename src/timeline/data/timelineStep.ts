@@ -1,14 +1,19 @@
 import type { CheckpointView } from "../../inspect/view/CheckpointView.ts";
 import type { LineView } from "../../inspect/view/LineView.ts";
-import type { BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
+import type { AnswerView, BeginStep, ChangesView, MoveStep, VisitStep } from "../../inspect/view/StepView.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import { timelineCall, timelineWait, timeOf } from "./timelineCall.ts";
-import type { TimelineCall, TimelineChanges, TimelineFile, TimelineStep } from "./TimelineData.ts";
+import type { CallView } from "../../inspect/view/CallView.ts";
+import { costOf, type TokenPrices } from "../options/TokenPrices.ts";
+import type { Cost, TimelineCall, TimelineChanges, TimelineFile, TimelineStep } from "./TimelineData.ts";
 
 /** What a step needs besides its view. */
 export interface StepContents {
   readonly texts: ShownTexts;
+  /** How long the node ran. */
+  readonly took?: number | undefined;
+  readonly prices?: TokenPrices | undefined;
   readonly files: readonly TimelineFile[];
   readonly records: readonly string[];
 }
@@ -21,25 +26,33 @@ export function keyOfCheckpoint(checkpointId: string): string {
 /** A visit of a node as a page shows it. */
 export function visitStep(visit: VisitStep, contents: StepContents): TimelineStep {
   const { checkpoint, node, state, answers, calls, requests, output } = visit;
-  const { texts, files } = contents;
+  const { texts, files, took, prices } = contents;
   const from = checkpoint === undefined ? visit.fromId : checkpoint.parentId;
-  const said = answers.map(({ message, finish, usage, failures }) =>
+  const said = answers.map(({ message, model, finish, usage, failures }) =>
     withoutUndefined({
       text: texts.answer(message),
+      model,
       finish,
       tokens: usage?.totalTokens,
       failed: failures.map((failure) => texts.text(failure.message)),
     }),
   );
+  const shownCalls = calls.map((call) => timelineCall(call, visit.files, texts));
   return withoutUndefined({
     ...baseOf(visit, contents),
+    ...(checkpoint?.isLeft && {
+      left: shownCalls.some(({ stands }) => stands) ? ("kept" as const) : ("reverted" as const),
+    }),
+    tokens: tokensOf(answers),
+    cost: prices && costOfAnswers(answers, prices),
+    took,
     key: checkpoint === undefined ? `visit ${visit.order}` : keyOfCheckpoint(checkpoint.checkpointId),
     parent: from === undefined ? undefined : keyOfCheckpoint(from),
     run: visit.runId,
     node,
     open: checkpoint === undefined && state !== "ended" ? state : undefined,
     answers: said,
-    calls: groupsOf(calls.map((call) => [call.group, timelineCall(call, texts)])),
+    calls: groupsOf(calls, shownCalls),
     waits: requests.map((request) => timelineWait(request, texts)),
     changes: { ...changesOf(visit.changes, texts), ...(output && { input: texts.of(output, ["input"]) }), files },
   });
@@ -90,9 +103,9 @@ function factsOf(checkpoint: CheckpointView, texts: ShownTexts) {
     by: by === undefined ? undefined : texts.text(by),
     reason: reason === undefined ? undefined : texts.text(reason),
     summary: summary === undefined ? undefined : texts.text(summary),
-    tokens: usage?.totalTokens,
+    runTokens: usage?.totalTokens,
     iteration,
-    reverted: isLeft ? (true as const) : undefined,
+    left: isLeft ? ("reverted" as const) : undefined,
     joins,
   };
 }
@@ -102,10 +115,25 @@ function lineName({ branch, agentPath }: LineView): string | undefined {
   return names.length === 0 ? undefined : names.join(" / ");
 }
 
-function groupsOf(calls: readonly (readonly [group: number, call: TimelineCall])[]): TimelineCall[][] {
+function groupsOf(views: readonly CallView[], calls: readonly TimelineCall[]): readonly (readonly TimelineCall[])[] {
   const groups = new Map<number, TimelineCall[]>();
-  for (const [group, call] of calls) groups.set(group, [...(groups.get(group) ?? []), call]);
+  for (const [at, call] of calls.entries()) {
+    const group = views[at]?.group ?? 0;
+    groups.set(group, [...(groups.get(group) ?? []), call]);
+  }
   return [...groups.values()];
+}
+
+function tokensOf(answers: readonly AnswerView[]): number | undefined {
+  const counts = answers.flatMap(({ usage }) => usage?.totalTokens ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
+}
+
+function costOfAnswers(answers: readonly AnswerView[], prices: TokenPrices): Cost | undefined {
+  if (answers.length === 0) return undefined;
+  const costs = answers.flatMap(({ model, usage }) => costOf(prices, model, usage) ?? []);
+  const amount = costs.reduce((sum, cost) => sum + cost, 0);
+  return { amount, currency: prices.currency ?? "USD", unpriced: answers.length - costs.length };
 }
 
 function changesOf({ messages, storage, settings }: ChangesView, texts: ShownTexts): Omit<TimelineChanges, "files"> {

@@ -1,3 +1,5 @@
+import type { Cost, TimelineStep } from "../data/TimelineData.ts";
+
 const units: readonly (readonly [milliseconds: number, name: string])[] = [
   [86_400_000, "d"],
   [3_600_000, "h"],
@@ -14,6 +16,28 @@ export function durationText(milliseconds: number): string {
   const whole = Math.floor(milliseconds / length);
   const rest = smaller === 0 ? 0 : Math.floor((milliseconds % length) / smaller);
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${smallerName}`;
+}
+
+/** A number in a few characters, such as `12.3K`. */
+export function shortCount(count: number): string {
+  return count < 1_000 ? String(count) : short.format(count);
+}
+
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** An amount of money. Small ones keep two digits that count. */
+export function moneyText({ amount, currency }: Pick<Cost, "amount" | "currency">): string {
+  const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : {};
+  return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
+}
+
+/** What a step took, as few words: tokens, money, time. */
+export function spentTexts({ tokens, cost, took }: Pick<TimelineStep, "tokens" | "cost" | "took">): readonly string[] {
+  return [
+    tokens === undefined ? "" : `${shortCount(tokens)} tokens`,
+    cost === undefined || cost.amount === 0 ? "" : moneyText(cost),
+    took === undefined || took === 0 ? "" : durationText(took),
+  ].filter((text) => text !== "");
 }
 
 /** A size in the unit that fits. */

@@ -127,7 +127,7 @@ function placeChain(places: GraphPlaces, chain: readonly number[]): void {
 }
 
 function isReverted(row: TimelineRow | undefined): boolean {
-  return row?.kind === "item" && row.item.kind === "step" && row.item.reverted === true;
+  return row?.kind === "item" && row.item.kind === "step" && row.item.left !== undefined;
 }
 
 /** What is no step stands where the newest step before it does. */

@@ -1,7 +1,7 @@
 import type { CallState, TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
 /** What a step shows at a glance: the state of its calls that needs a person most. */
-export type StepState = CallState | "done";
+export type StepState = CallState | "kept" | "done";
 
 /** The states by how much they need a person, most first. */
 const urgency: readonly StepState[] = ["in_doubt", "waiting", "failed", "cut", "running"];
@@ -13,6 +13,7 @@ export const stateNames: Readonly<Record<StepState, string>> = {
   in_doubt: "In doubt",
   waiting: "Waiting",
   reverted: "Reverted",
+  kept: "Left, effects stay",
   irreversible: "Irreversible",
   running: "Running",
   cut: "Cut off",
@@ -26,7 +27,7 @@ export function statesOf(item: TimelineItem): ReadonlySet<StepState> {
   if (item.kind !== "step") return new Set();
   const states = item.calls.flat().map(({ state }): StepState => state);
   if (item.waits.some(({ state }) => state === "open")) states.push("waiting");
-  if (item.reverted) states.push("reverted");
+  if (item.left !== undefined) states.push(item.left);
   if (item.open !== undefined) states.push(item.open);
   return new Set(states);
 }
@@ -35,12 +36,12 @@ const stateOfResult = {
   reverted: "reverted",
   failed: "failed",
   irreversible: "irreversible",
-  skipped: "reverted",
+  skipped: "irreversible",
   pending: "running",
 } as const;
 
 export function stepState(step: TimelineStep): StepState {
-  if (step.reverted) return "reverted";
+  if (step.left !== undefined) return step.left;
   const states = statesOf(step);
   return urgency.find((state) => states.has(state)) ?? "done";
 }

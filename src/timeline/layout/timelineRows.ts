@@ -2,11 +2,14 @@ import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
 /** A row of the list: an item, or a stretch of time in which nothing happened. */
 export type TimelineRow =
-  | { readonly kind: "item"; readonly item: TimelineItem; readonly height: number }
-  | { readonly kind: "gap"; readonly milliseconds: number; readonly height: number; readonly key: string };
+  | { readonly kind: "item"; readonly item: TimelineItem }
+  | { readonly kind: "gap"; readonly milliseconds: number; readonly key: string };
 
-/** Heights in pixels. They follow from the data alone, so that a row's place is known before it is drawn. */
+/** Heights in pixels. They follow from the data and the width alone, so that a row's place is known before it is drawn. */
 export const heights = { gap: 30, mark: 34, line: 21, head: 30, calls: 33, wait: 50, padding: 10 } as const;
+
+/** A call is at least this wide, in pixels, beside others. */
+const narrowestCall = 150;
 
 /** Below this, in milliseconds, no pause is worth a row. */
 const shortestGap = 60_000;
@@ -19,10 +22,10 @@ export function timelineRows(items: readonly TimelineItem[]): readonly TimelineR
   for (const item of items) {
     const { at, key } = item;
     if (at !== undefined && last !== undefined && at - last >= limit) {
-      rows.push({ kind: "gap", milliseconds: at - last, height: heights.gap, key: `gap ${key}` });
+      rows.push({ kind: "gap", milliseconds: at - last, key: `gap ${key}` });
     }
     if (at !== undefined) last = Math.max(at, last ?? at);
-    rows.push({ kind: "item", item, height: heightOf(item) });
+    rows.push({ kind: "item", item });
   }
   return rows;
 }
@@ -36,13 +39,21 @@ function gapLimit(items: readonly TimelineItem[]): number {
   return Math.max(shortestGap, Math.min(middle * 10, 3_600_000));
 }
 
-function heightOf(item: TimelineItem): number {
-  return item.kind === "step" ? heightOfStep(item) : heights.mark;
+/** How many calls stand side by side in a line of this width, in pixels. */
+export function callsInLine(width: number): number {
+  return Math.max(1, Math.floor(width / narrowestCall));
 }
 
-function heightOfStep({ answers, calls, waits, begins, branch }: TimelineStep): number {
+/** The height of a row in pixels. @param inLine how many calls stand side by side; more of them take more lines. */
+export function heightOfRow(row: TimelineRow, inLine: number): number {
+  if (row.kind === "gap") return heights.gap;
+  return row.item.kind === "step" ? heightOfStep(row.item, inLine) : heights.mark;
+}
+
+function heightOfStep({ answers, calls, waits, begins, branch }: TimelineStep, inLine: number): number {
   const input = begins && branch === undefined ? 1 : 0;
   const said = input + answers.filter(({ text }) => text !== "").length;
+  const lines = calls.reduce((sum, group) => sum + Math.ceil(group.length / inLine), 0);
   const { head, line, padding } = heights;
-  return head + said * line + calls.length * heights.calls + waits.length * heights.wait + padding;
+  return head + said * line + lines * heights.calls + waits.length * heights.wait + padding;
 }

@@ -5,6 +5,7 @@ import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import type { HiddenValues } from "./HiddenValues.ts";
 import { Redaction } from "./Redaction.ts";
 import { redactedPath } from "./redactedPath.ts";
+import { type TokenPrices, tokenPricesSchema } from "./TokenPrices.ts";
 
 /** What a timeline shows. */
 export interface TimelineOptions {
@@ -18,6 +19,8 @@ export interface TimelineOptions {
   readonly secrets?: "hide" | "show" | undefined;
   /** Only the newest so many steps. Default: all. */
   readonly last?: number | undefined;
+  /** What tokens cost: the page then shows the cost of each step and of all. Default: no cost is shown. */
+  readonly prices?: TokenPrices | undefined;
   /** Told what a page hides, and which paths led to nothing, once the page is complete. Default: nobody is told. */
   readonly onHidden?: ((hidden: HiddenValues) => void) | undefined;
 }
@@ -31,6 +34,7 @@ export const timelineOptionShape = {
   redact: z.array(path).readonly().optional(),
   secrets: z.enum(["hide", "show"]).optional(),
   last: z.int().positive().optional(),
+  prices: tokenPricesSchema.optional(),
   onHidden: functionSchema().optional(),
 };
 

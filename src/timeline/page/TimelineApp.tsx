@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { TimelineData, TimelineItem } from "../data/TimelineData.ts";
 import { shownItems, toolsIn, type TimelineFilter } from "../layout/shownItems.ts";
 import { stepsByKey } from "../layout/stateAt.ts";
@@ -7,19 +7,15 @@ import { Comparison } from "./details/Comparison.tsx";
 import { Details } from "./details/Details.tsx";
 import { MarkDetails } from "./details/MarkDetails.tsx";
 import { TimelineList } from "./list/TimelineList.tsx";
+import type { Choice } from "../layout/Choice.ts";
 import { Toolbar } from "./Toolbar.tsx";
+import { useChoice } from "./useChoice.ts";
+import { useKeys } from "./useKeys.ts";
 
 interface TimelineAppProps {
   readonly data: TimelineData;
   /** Whether news arrives. Absent: the page is a file. */
   readonly live?: boolean | undefined;
-}
-
-interface Choice {
-  readonly chosen?: string | undefined;
-  readonly other?: string | undefined;
-  /** The next one that is chosen is the second. */
-  readonly comparing?: boolean;
 }
 
 const everything: TimelineFilter = { text: "", states: new Set(), tool: "" };
@@ -28,15 +24,17 @@ const everything: TimelineFilter = { text: "", states: new Set(), tool: "" };
 export function TimelineApp({ data, live }: TimelineAppProps) {
   const { agent, items } = data;
   const [filter, setFilter] = useState(everything);
-  const [choice, setChoice] = useState<Choice>({});
+  const { choice, choose, open, compare, close, back } = useChoice();
   const shown = useMemo(() => shownItems(items, filter), [items, filter]);
   const tools = useMemo(() => toolsIn(items), [items]);
   const states = useMemo(() => new Set(items.flatMap((item) => [...statesOf(item)])), [items]);
-  useKeys(() => setChoice({}));
-  const choose = (key: string, second: boolean): void => {
-    const isSecond = (second || choice.comparing) && choice.chosen !== undefined && choice.chosen !== key;
-    setChoice(isSecond ? { chosen: key, other: choice.other ?? choice.chosen } : { chosen: key });
-  };
+  useKeys({
+    keys: useMemo(() => shown.map(({ key }) => key), [shown]),
+    chosen: choice.chosen,
+    onChoose: choose,
+    onOpen: open,
+    onEscape: back,
+  });
   return (
     <>
       <Toolbar
@@ -49,7 +47,7 @@ export function TimelineApp({ data, live }: TimelineAppProps) {
         onFilter={setFilter}
         onTheme={changeTheme}
       />
-      <main class={choice.chosen === undefined || choice.comparing ? "" : "open"}>
+      <main class={choice.open && !choice.comparing ? "open" : ""}>
         {shown.length === 0 ? (
           <p class="nothing">{items.length === 0 ? "Nothing has happened yet." : "Nothing matches."}</p>
         ) : (
@@ -58,17 +56,11 @@ export function TimelineApp({ data, live }: TimelineAppProps) {
             head={agent.head}
             chosen={choice.chosen}
             other={choice.other}
-            onChoose={choose}
-            onOpen={() => document.querySelector<HTMLElement>("aside h2")?.focus()}
+            onChoose={(key, second) => choose(key, second, true)}
           />
         )}
         <aside aria-label="Details">
-          <Side
-            items={items}
-            choice={choice}
-            onCompare={() => setChoice({ ...choice, comparing: true })}
-            onClose={() => setChoice({})}
-          />
+          <Side items={items} choice={choice} onCompare={compare} onClose={close} />
         </aside>
       </main>
     </>
@@ -100,28 +92,10 @@ function Help() {
       <p>Choose a step to see its messages, input, storage, files and records.</p>
       <p>
         <kbd>↑</kbd> <kbd>↓</kbd> go through the steps, <kbd>Shift</kbd> with them compares two, <kbd>Enter</kbd> goes
-        to the details, <kbd>/</kbd> searches, <kbd>Esc</kbd> closes.
+        to the details, <kbd>/</kbd> searches, <kbd>Esc</kbd> goes back to the list.
       </p>
     </div>
   );
-}
-
-/** Keys that work everywhere on the page, from the first moment on. */
-function useKeys(onEscape: () => void): void {
-  useLayoutEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      const isTyping = (event.target as Element).closest("input, select") !== null;
-      if (event.key === "Escape") {
-        onEscape();
-        document.querySelector<HTMLElement>(".list")?.focus();
-      } else if (event.key === "/" && !isTyping) {
-        event.preventDefault();
-        document.getElementById("search")?.focus();
-      }
-    };
-    document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
-  }, []);
 }
 
 function changeTheme(): void {

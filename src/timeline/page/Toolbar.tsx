@@ -1,5 +1,6 @@
-import type { TimelineAgent } from "../data/TimelineData.ts";
+import type { Cost, TimelineAgent } from "../data/TimelineData.ts";
 import type { TimelineFilter } from "../layout/shownItems.ts";
+import { durationText, moneyText } from "../layout/durations.ts";
 import { stateNames, type StepState } from "../layout/stepState.ts";
 import { Glyph } from "./list/Glyph.tsx";
 import { dateText } from "./list/timeText.ts";
@@ -27,13 +28,14 @@ const order: readonly StepState[] = [
   "running",
   "cut",
   "reverted",
+  "kept",
 ];
 
 /** The top of the page: which agent, how it is, and what is to be seen of it. */
 export function Toolbar({ agent, filter, tools, states, counts, live, onFilter, onTheme }: ToolbarProps) {
   return (
     <header class="bar">
-      <AgentHead agent={agent} live={live} onTheme={onTheme} />
+      <AgentHead agent={agent} items={counts[1]} live={live} onTheme={onTheme} />
       <div class="filters" role="search">
         <input
           type="search"
@@ -77,12 +79,16 @@ export function Toolbar({ agent, filter, tools, states, counts, live, onFilter, 
   );
 }
 
-function AgentHead({ agent, live, onTheme }: Pick<ToolbarProps, "agent" | "live" | "onTheme">) {
+interface AgentHeadProps extends Pick<ToolbarProps, "agent" | "live" | "onTheme"> {
+  readonly items: number;
+}
+
+function AgentHead({ agent, items, live, onTheme }: AgentHeadProps) {
   return (
     <>
       <div class="who">
         <h1>{agent.id}</h1>
-        <span class={`status ${agent.status}`}>{agent.status.replaceAll("_", " ")}</span>
+        <span class={`status ${agent.status}`}>{statusText(agent)}</span>
         {live !== undefined && <span class={`live${live ? " on" : ""}`}>{live ? "live" : "not connected"}</span>}
         {agent.reason !== undefined && <span class="reason">{agent.reason.slice(0, 300)}</span>}
         <span class="filler" />
@@ -90,13 +96,22 @@ function AgentHead({ agent, live, onTheme }: Pick<ToolbarProps, "agent" | "live"
           ◐
         </button>
       </div>
-      <p class="notes">
-        <span>{checkpointsText(agent)}</span>
-        {agent.model !== undefined && <span>{agent.model}</span>}
-        <span>{dateText(agent.at)}</span>
-        <span class="hidden">{hiddenText(agent)}</span>
-      </p>
+      <Notes agent={agent} items={items} />
     </>
+  );
+}
+
+function Notes({ agent, items }: Pick<AgentHeadProps, "agent" | "items">) {
+  return (
+    <p class="notes">
+      <span>{agent.shape === undefined ? checkpointsText(agent) : counted(items, "append")}</span>
+      {agent.worked !== undefined && agent.worked > 0 && <span>{`${durationText(agent.worked)} of work`}</span>}
+      {agent.tokens !== undefined && <span>{counted(agent.tokens, "token")}</span>}
+      {agent.cost !== undefined && <span>{costText(agent.cost)}</span>}
+      {agent.model !== undefined && <span>{agent.model}</span>}
+      <span>{dateText(agent.at)}</span>
+      <span class="hidden">{hiddenText(agent)}</span>
+    </p>
   );
 }
 
@@ -106,8 +121,27 @@ function toggled(all: ReadonlySet<StepState>, state: StepState): ReadonlySet<Ste
   return states;
 }
 
+function statusText({ status, shape }: TimelineAgent): string {
+  return shape === undefined ? status.replaceAll("_", " ") : (shapeNames[shape] ?? shape);
+}
+
+const shapeNames: Readonly<Record<string, string>> = {
+  thread: "thread of LangGraph",
+  session: "session of the OpenAI Agents SDK",
+};
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function costText(cost: Cost): string {
+  const { amount, unpriced } = cost;
+  if (unpriced === 0) return moneyText(cost);
+  return [amount > 0 && moneyText(cost), `no price for ${counted(unpriced, "answer")}`].filter(Boolean).join(", ");
+}
+
 function checkpointsText({ checkpoints, left }: TimelineAgent): string {
-  const count = `${checkpoints.toLocaleString("en")} checkpoint${checkpoints === 1 ? "" : "s"}`;
+  const count = counted(checkpoints, "checkpoint");
   return left === 0 ? count : `${count}, the oldest ${left.toLocaleString("en")} are not on this page`;
 }
 

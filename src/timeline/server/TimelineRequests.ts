@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
 import { InvalidAgentIdError } from "../../errors/agent/InvalidAgentIdError.ts";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
@@ -73,9 +73,10 @@ export class TimelineRequests {
   async #sendList(response: ServerResponse): Promise<void> {
     const agents = [];
     const texts = redactionOf(this.#options);
-    for await (const { agentId, status, updatedAt, reason } of this.#inspector.agents({ limit: mostListed })) {
-      const why = texts.text(reason ?? "");
-      agents.push({ id: agentId, status, at: updatedAt ?? "", reason: why, url: this.urlOf(agentId) });
+    const listed = this.#inspector.agents({ limit: mostListed, explain: true });
+    for await (const { agentId, shape, status, updatedAt = "", reason = "" } of listed) {
+      const shown = shape === "agent" ? status : shape;
+      agents.push({ id: agentId, status: shown, at: updatedAt, reason: texts.text(reason), url: this.urlOf(agentId) });
     }
     const assets = await pageAssets();
     await send(response, contentSecurityPolicy(assets), listHtml(assets, agents));
@@ -96,12 +97,15 @@ export class TimelineRequests {
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     response.writeHead(200, { ...safeHeaders, "content-type": "text/event-stream" });
     response.flushHeaders();
+    await pipeline(this.#newsOf(agentId, signal), response);
+  }
+
+  /** News as server-sent events, until the browser or the agent is gone. */
+  async *#newsOf(agentId: string, signal: AbortSignal): AsyncGenerator<string, void> {
     const feed = new TimelineNewsFeed(() => this.#reader(agentId));
-    for await (const news of feed.follow(this.#inspector, agentId, this.#everyMs, signal)) {
-      await write(response, `data: ${inertJson(news)}\n\n`);
-    }
-    if (!signal.aborted) await write(response, "event: gone\ndata: {}\n\n");
-    response.end();
+    for await (const news of feed.follow(this.#inspector, agentId, this.#everyMs, signal))
+      yield `data: ${inertJson(news)}\n\n`;
+    if (!signal.aborted) yield "event: gone\ndata: {}\n\n";
   }
 
   #reader(agentId: string): TimelineReader {
@@ -135,14 +139,7 @@ const safeHeaders = {
 async function send(response: ServerResponse, policy: string, pieces: AsyncIterable<string>): Promise<void> {
   const headers = { ...safeHeaders, "content-type": "text/html; charset=utf-8" };
   response.writeHead(200, { ...headers, "content-security-policy": `${policy}; frame-ancestors 'none'` });
-  for await (const piece of pieces) await write(response, piece);
-  response.end();
-}
-
-/** Waits where the browser is slower. One that is gone ends the answer. */
-async function write(response: ServerResponse, text: string): Promise<void> {
-  if (response.destroyed) throw new Error("The browser is gone");
-  if (!response.write(text)) await Promise.race([once(response, "drain"), once(response, "close")]);
+  await pipeline(pieces, response);
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {

@@ -15,6 +15,12 @@ async function rolledBack(desk: Desk): Promise<void> {
   await persistence(deskOn(desk.storage)).agent("order-1").rollbackToCheckpoint("1-2");
 }
 
+async function agentsIn(desk: Desk): Promise<readonly object[]> {
+  const agents: object[] = [];
+  for await (const agent of inspect(desk.storage).agents()) agents.push(agent);
+  return agents;
+}
+
 describe("commands that read", () => {
   it("make and change no file, in the storage's folder too", async () => {
     await using desk = await Desk.open();
@@ -31,6 +37,36 @@ describe("commands that read", () => {
       expect(agentId).toBe("order-2");
     for await (const { agentId } of inspect(desk.storage).agents({ limit: 1 })) expect(agentId).toBe("order-2");
     expect(await files()).toEqual(before);
+  });
+
+  it("list says why an agent in progress makes no progress", async () => {
+    await using desk = await Desk.open();
+    await desk.crashes("order-1");
+    expect((await desk.command(["list"])).out).toMatch(/\norder-1 {2}in_progress .* no owner, 2 calls in doubt\n$/);
+    const [listed] = itemsOf(await desk.command(["list", "--json"]));
+    expect(listed).toMatchObject({ stuck: { owner: "none", inDoubt: 2, openRollback: false } });
+    const agents = await agentsIn(desk);
+    expect(agents).toMatchObject([{ status: "in_progress" }]);
+    expect(agents[0]).not.toHaveProperty("stuck");
+  });
+
+  it("show the model after a rollback too", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const modelIn = async () => /^model .*$/m.exec((await desk.command(["show", "order-1"])).out)?.[0];
+    expect(await modelIn()).toMatch(/^model +scripted/);
+    await persistence(deskOn(desk.storage)).agent("order-1").rollbackToCheckpoint("1-2");
+    expect(await modelIn()).toMatch(/^model +scripted/);
+  });
+
+  it("shorten long ids in tables, take what a table shows, and give programs whole ids", async () => {
+    await using desk = await Desk.open();
+    const id = `order-${"7".repeat(80)}`;
+    await desk.waits(id);
+    const [, shown = ""] = /\n(\S+)/.exec((await desk.command(["list"])).out) ?? [];
+    expect(shown).toBe(`${id.slice(0, 59)}…`);
+    expect((await desk.command(["show", shown])).out).toContain(id);
+    expect(itemsOf(await desk.command(["list", "--json"]))).toMatchObject([{ agentId: id }]);
   });
 
   it("list agents with status and reason, as a table and as documents", async () => {

@@ -20,6 +20,12 @@ describe("a table", () => {
     expect(lines[1]).toMatch(/^agent-with-a-long-name {2}waiting {2}a very.*…$/);
   });
 
+  it("cuts a long id without a terminal too, and leaves the last column whole", () => {
+    const [why, rows] = ["reason ".repeat(20).trim(), [cells("a".repeat(200), "waiting"), cells("b", "")]];
+    const lines = textTable(cells("AGENT", "WHY"), [cells("a".repeat(200), why), ...rows]).split("\n");
+    expect(lines[1]).toBe(`${"a".repeat(59)}…  ${why}`);
+  });
+
   it("cuts titles before what is below them", () => {
     const table = textTable(cells("AGENT", "CHECKPOINTS", "WHY"), [cells("order-17", "4", "waits for a person")], 33);
     expect(table).toBe("AGENT     CH…  WHY\norder-17  4    waits for a person");

@@ -5,6 +5,7 @@ import { Conversation } from "./Conversation.tsx";
 import { FilesPart, StoragePart } from "./StateParts.tsx";
 import { StepPart } from "./StepPart.tsx";
 import { titleOf } from "../list/StepRow.tsx";
+import { linkTo } from "../../layout/Choice.ts";
 import { Tabs } from "./Tabs.tsx";
 import { TextBlock } from "./TextBlock.tsx";
 import { dateText } from "../list/timeText.ts";
@@ -114,6 +115,9 @@ export function DetailsHead({ title, item, onClose, children }: DetailsHeadProps
     <header>
       <div class="title">
         <h2 tabIndex={-1}>{title}</h2>
+        <a class="link" href={linkTo({ chosen: item.key })} aria-label="Link to this step">
+          #
+        </a>
         <time>{dateText(item.at)}</time>
         <button type="button" class="close" onClick={onClose} aria-label="Close the details">
           ×

@@ -33,8 +33,14 @@ function MarkContent({ item }: Pick<MarkDetailsProps, "item">) {
     case "owner":
       return <p>{ownerText(item.generation, item.process, item.cut)}</p>;
     case "note":
+      return (
+        <>
+          <TextBlock text={item.text ?? ""} prose />
+          {item.records !== undefined && <Records records={item.records} />}
+        </>
+      );
     case "damage":
-      return <TextBlock text={item.text ?? ""} prose />;
+      return <TextBlock text={item.text} prose />;
     case "rollback":
       return <RollbackContent item={item} />;
   }
@@ -50,7 +56,7 @@ const states = {
   reverted: "reverted",
   failed: "failed",
   irreversible: "irreversible",
-  skipped: "cut",
+  skipped: "irreversible",
   pending: "running",
 } as const;
 

@@ -1,4 +1,5 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
+import { durationText, moneyText } from "../../layout/durations.ts";
 import { StateLabel } from "../list/Glyph.tsx";
 import { TextBlock } from "./TextBlock.tsx";
 import { dateText } from "../list/timeText.ts";
@@ -9,7 +10,7 @@ export function StepPart({ step }: { readonly step: TimelineStep }) {
   return (
     <>
       <Facts step={step} />
-      {answers.map(({ text, finish, tokens, failed }) => (
+      {answers.map(({ text, model, finish, tokens, failed }) => (
         <section class="block">
           <h3>Model answer</h3>
           {failed.map((message) => (
@@ -17,7 +18,7 @@ export function StepPart({ step }: { readonly step: TimelineStep }) {
           ))}
           {text === "" ? <p class="empty">Only tool calls.</p> : <TextBlock text={text} prose />}
           <p class="label">
-            {[finish && `finish: ${finish}`, tokens && `${tokens} tokens`].filter(Boolean).join(" · ")}
+            {[model, finish && `finish: ${finish}`, tokens && `${tokens} tokens`].filter(Boolean).join(" · ")}
           </p>
         </section>
       ))}
@@ -25,7 +26,7 @@ export function StepPart({ step }: { readonly step: TimelineStep }) {
         <section class="block">
           <h3>{group.length > 1 ? `${group.length} tool calls side by side` : "Tool call"}</h3>
           {group.map((call) => (
-            <CallBlock call={call} />
+            <CallBlock call={call} isLeft={step.left !== undefined} />
           ))}
         </section>
       ))}
@@ -46,7 +47,10 @@ function Facts({ step }: { readonly step: TimelineStep }) {
     ["Moved by", step.by],
     ["Reason", step.reason],
     ["Summary", step.summary],
-    ["Tokens of the run", step.tokens],
+    ["Took", step.took ? durationText(step.took) : undefined],
+    ["Tokens", step.tokens?.toLocaleString("en")],
+    ["Cost", costText(step)],
+    ["Tokens of the run", step.runTokens?.toLocaleString("en")],
     ["Iteration", step.iteration],
   ];
   return (
@@ -63,12 +67,20 @@ function Facts({ step }: { readonly step: TimelineStep }) {
   );
 }
 
-function CallBlock({ call }: { readonly call: TimelineCall }) {
-  const { tool, id, state, effect, input, output, note } = call;
+function costText({ cost }: TimelineStep): string | undefined {
+  if (cost === undefined) return undefined;
+  return cost.unpriced === 0
+    ? moneyText(cost)
+    : `${moneyText(cost)}, without a price for ${cost.unpriced} of the answers`;
+}
+
+function CallBlock({ call, isLeft }: { readonly call: TimelineCall; readonly isLeft: boolean }) {
+  const { tool, id, state, effect, input, output, note, stands } = call;
   return (
     <article class={`call-block ${state}`}>
       <h4>
         {state === "reverted" ? <s>{tool}</s> : tool} <StateLabel state={state} />
+        {isLeft && stands && <span class="tag kept">effect stays</span>}
       </h4>
       <p class="label">{[effect && `effect: ${effect}`, note, id].filter(Boolean).join(" · ")}</p>
       <p class="label">Input</p>

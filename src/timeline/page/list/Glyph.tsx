@@ -43,6 +43,12 @@ const shapes: Readonly<Record<StepState | MarkName, JSX.Element>> = {
       <path d="M3 2.6C4-1.6.6-2.2-2.6-1.8M-.8-4-3-1.8-.4.2" class="line" />
     </>
   ),
+  kept: (
+    <>
+      <path d="M-3.6-7h7.2L7.2 0 3.6 7h-7.2L-7.2 0z" class="ring dashed" />
+      <path d="M-3.2 .2 -1 2.6 3.2-2.4" class="line" />
+    </>
+  ),
   running: (
     <>
       <circle r="6.2" class="ring" />

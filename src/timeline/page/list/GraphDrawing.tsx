@@ -53,7 +53,7 @@ function classOf({ kind, reverted }: GraphEdge): string {
 /** Where a row's mark is, in pixels below its top. */
 function markHeight(row: TimelineRow | undefined): number {
   if (row?.kind === "item" && row.item.kind === "step") return heights.padding / 2 + heights.head / 2;
-  return (row?.height ?? 0) / 2;
+  return (row?.kind === "gap" ? heights.gap : heights.mark) / 2;
 }
 
 /** Out of the mark above into the edge's column, straight down, and into the mark below. */

@@ -1,4 +1,4 @@
-import type { TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
+import type { RevertedCall, TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
 import { durationText } from "../../layout/durations.ts";
 import { shortValue } from "./StepRow.tsx";
 import { timeText } from "./timeText.ts";
@@ -46,7 +46,10 @@ function textOfMark(item: MarkItem): string {
     case "run":
       return shortValue(item.input);
     case "rollback":
-      return rollbackText(item.calls.map(({ result }) => result));
+      return rollbackText(
+        item.calls.map(({ result }) => result),
+        item.finished,
+      );
     case "owner":
       return [`generation ${item.generation}`, item.process].filter(Boolean).join(", ");
     case "note":
@@ -56,8 +59,18 @@ function textOfMark(item: MarkItem): string {
   }
 }
 
-function rollbackText(results: readonly string[]): string {
+/** How many calls are reverted, how many remain to be, and how many keep their effects. */
+function rollbackText(results: readonly RevertedCall["result"][], finished: boolean): string {
+  const countOf = (...kinds: readonly RevertedCall["result"][]): number =>
+    results.filter((result) => kinds.includes(result)).length;
+  const [reverted, failed, open] = [countOf("reverted"), countOf("failed"), countOf("failed", "pending")];
+  const stay = countOf("irreversible", "skipped");
   if (results.length === 0) return "no calls to revert";
-  const kinds = [...new Set(results)];
-  return kinds.map((kind) => `${results.filter((result) => result === kind).length} ${kind}`).join(", ");
+  return [
+    `${reverted} reverted`,
+    open > 0 && `${open} ${finished ? "not reverted" : "to go"}${failed > 0 ? ` (${failed} failed)` : ""}`,
+    stay > 0 && `${stay} ${stay === 1 ? "effect stays" : "effects stay"}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
 }

@@ -1,29 +1,36 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
-import { durationText } from "../../layout/durations.ts";
+import { durationText, spentTexts } from "../../layout/durations.ts";
 import { stateNames } from "../../layout/stepState.ts";
 import { Glyph } from "./Glyph.tsx";
 import { timeText } from "./timeText.ts";
 
+interface StepRowProps {
+  readonly step: TimelineStep;
+  readonly isHead: boolean;
+  /** How many calls stand side by side. */
+  readonly inLine: number;
+}
+
 /** A step in the list. */
-export function StepRow({ step, isHead }: { readonly step: TimelineStep; readonly isHead: boolean }) {
+export function StepRow({ step, isHead, inLine }: StepRowProps) {
   const { answers, calls, waits } = step;
   return (
-    <div class={`step${step.reverted ? " left" : ""}`}>
+    <div class={`step${step.left === undefined ? "" : ` left ${step.left}`}`}>
       <div class="top">
         <span class="node">{titleOf(step)}</span>
-        {isHead && <span class="tag head">head</span>}
-        {step.name !== undefined && <span class="tag">{step.name}</span>}
-        {step.branch !== undefined && <span class="tag quiet">{step.branch}</span>}
-        {step.open !== undefined && <span class={`tag ${step.open}`}>{stateNames[step.open]}</span>}
-        {step.ended !== undefined && <span class="tag end">{step.ended}</span>}
+        <Tags step={step} isHead={isHead} />
         <span class="filler" />
+        <Spent step={step} />
         {step.next !== undefined && step.ended === undefined && <span class="next">{`→ ${step.next}`}</span>}
         <time>{timeText(step.at)}</time>
       </div>
       {step.begins && step.branch === undefined && <p class="said">{shortValue(step.changes.input ?? "")}</p>}
       {answers.map(({ text }) => text !== "" && <p class="said">{firstLine(text)}</p>)}
       {calls.map((group) => (
-        <div class={`calls${group.length > 1 ? " parallel" : ""}`}>
+        <div
+          class={`calls${group.length > 1 ? " parallel" : ""}`}
+          style={{ "--calls": String(Math.min(group.length, inLine)) }}
+        >
           {group.map((call) => (
             <CallChip call={call} />
           ))}
@@ -33,6 +40,31 @@ export function StepRow({ step, isHead }: { readonly step: TimelineStep; readonl
         <WaitLine wait={wait} />
       ))}
     </div>
+  );
+}
+
+function Tags({ step, isHead }: Omit<StepRowProps, "inLine">) {
+  return (
+    <>
+      {isHead && <span class="tag head">head</span>}
+      {step.name !== undefined && <span class="tag">{step.name}</span>}
+      {step.branch !== undefined && <span class="tag quiet">{step.branch}</span>}
+      {step.open !== undefined && <span class={`tag ${step.open}`}>{stateNames[step.open]}</span>}
+      {step.ended !== undefined && <span class="tag end">{step.ended}</span>}
+      {step.left === "kept" && <span class="tag kept">effects stay</span>}
+    </>
+  );
+}
+
+function Spent({ step }: { readonly step: TimelineStep }) {
+  const texts = spentTexts(step);
+  if (texts.length === 0) return null;
+  return (
+    <span class="spent">
+      {texts.map((text) => (
+        <span>{text}</span>
+      ))}
+    </span>
   );
 }
 

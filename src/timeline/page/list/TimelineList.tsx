@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { TimelineItem } from "../../data/TimelineData.ts";
 import { laneColumns } from "../../layout/laneColumns.ts";
 import { RowOffsets } from "../../layout/RowOffsets.ts";
-import { timelineRows, type TimelineRow } from "../../layout/timelineRows.ts";
+import { callsInLine, heightOfRow, timelineRows, type TimelineRow } from "../../layout/timelineRows.ts";
 import { GraphDrawing, graphWidth } from "./GraphDrawing.tsx";
 import { GapRow, MarkRow } from "./MarkRow.tsx";
 import { StepRow } from "./StepRow.tsx";
@@ -13,29 +13,22 @@ interface TimelineListProps {
   readonly chosen: string | undefined;
   readonly other: string | undefined;
   readonly onChoose: (key: string, second: boolean) => void;
-  readonly onOpen: () => void;
 }
 
-/** How many rows the page keys go. */
-const pageOfRows = 10;
+/** What stands beside the calls of a step, in pixels. */
+const besideCalls = 46;
 
 /** The list of everything that happened, with the graph beside it. Only the rows in sight are in the document. */
-export function TimelineList({ items, head, chosen, other, onChoose, onOpen }: TimelineListProps) {
+export function TimelineList({ items, head, chosen, other, onChoose }: TimelineListProps) {
   const box = useRef<HTMLDivElement>(null);
-  const { top, height } = useScroll(box);
+  const { top, height, width } = useView(box);
   const rows = useMemo(() => timelineRows(items), [items]);
   const graph = useMemo(() => laneColumns(rows, head), [rows, head]);
-  const offsets = useMemo(() => new RowOffsets(rows.map((row) => row.height)), [rows]);
+  const inLine = callsInLine(width - graphWidth(graph) - besideCalls);
+  const offsets = useMemo(() => new RowOffsets(rows.map((row) => heightOfRow(row, inLine))), [rows, inLine]);
   const [first, last] = offsets.within(top, height);
   useFollowing(box, offsets.total);
   useChosenInSight(box, rows, offsets, chosen);
-  const move = (event: KeyboardEvent): void => {
-    if (event.key === "Enter") return onOpen();
-    const key = rowByKey(event.key, rows, chosen);
-    if (key === undefined) return;
-    event.preventDefault();
-    onChoose(key, event.shiftKey);
-  };
   return (
     <div
       class="list"
@@ -45,7 +38,6 @@ export function TimelineList({ items, head, chosen, other, onChoose, onOpen }: T
       aria-multiselectable="true"
       aria-activedescendant={chosen === undefined ? undefined : idOf(chosen)}
       tabIndex={0}
-      onKeyDown={move}
     >
       <div
         class="rows"
@@ -58,6 +50,8 @@ export function TimelineList({ items, head, chosen, other, onChoose, onOpen }: T
             key={keyOf(row)}
             row={row}
             top={offsets.topOf(first + index)}
+            height={offsets.heightOf(first + index)}
+            inLine={inLine}
             place={[first + index + 1, rows.length]}
             isHead={keyOf(row) === head}
             isChosen={keyOf(row) === chosen || keyOf(row) === other}
@@ -72,14 +66,16 @@ export function TimelineList({ items, head, chosen, other, onChoose, onOpen }: T
 interface RowProps {
   readonly row: TimelineRow;
   readonly top: number;
+  readonly height: number;
+  readonly inLine: number;
   readonly place: readonly [position: number, count: number];
   readonly isHead: boolean;
   readonly isChosen: boolean;
   readonly onChoose: TimelineListProps["onChoose"];
 }
 
-function Row({ row, top, place, isHead, isChosen, onChoose }: RowProps) {
-  const style = { top: `${top}px`, height: `${row.height}px` };
+function Row({ row, top, height, inLine, place, isHead, isChosen, onChoose }: RowProps) {
+  const style = { top: `${top}px`, height: `${height}px` };
   if (row.kind === "gap") {
     return (
       <div class="row" role="presentation" style={style}>
@@ -100,7 +96,7 @@ function Row({ row, top, place, isHead, isChosen, onChoose }: RowProps) {
       onMouseDown={(event) => event.shiftKey && event.preventDefault()}
       onClick={(event) => onChoose(item.key, event.shiftKey || event.ctrlKey || event.metaKey)}
     >
-      {item.kind === "step" ? <StepRow step={item} isHead={isHead} /> : <MarkRow item={item} />}
+      {item.kind === "step" ? <StepRow step={item} isHead={isHead} inLine={inLine} /> : <MarkRow item={item} />}
     </div>
   );
 }
@@ -113,19 +109,32 @@ function idOf(key: string): string {
   return `row-${key.replaceAll(/\s/g, "_")}`;
 }
 
-/** Where an element is scrolled to, and how much of it is to be seen. */
-function useScroll(box: { readonly current: HTMLElement | null }): { readonly top: number; readonly height: number } {
-  const [view, setView] = useState({ top: 0, height: 800 });
+/** The part of an element that is to be seen. On paper, all of it is. */
+interface View {
+  readonly top: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+function useView(box: { readonly current: HTMLElement | null }): View {
+  const [view, setView] = useState<View>({ top: 0, height: 800, width: 600 });
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return undefined;
-    const read = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
+    const paper = matchMedia("print");
+    const read = (): void => {
+      const { scrollTop: top, clientHeight: height, clientWidth: width } = element;
+      setView((before) => (paper.matches ? { ...before, top: 0, height: Infinity } : { top, height, width }));
+    };
     const observer = new ResizeObserver(read);
     observer.observe(element);
     element.addEventListener("scroll", read, { passive: true });
+    paper.addEventListener("change", read);
+    read();
     return () => {
       observer.disconnect();
       element.removeEventListener("scroll", read);
+      paper.removeEventListener("change", read);
     };
   }, []);
   return view;
@@ -156,22 +165,4 @@ function useChosenInSight(
     if (top < element.scrollTop) element.scrollTop = top;
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
   }, [chosen]);
-}
-
-/** The row that a key leads to. Pauses are passed over. */
-function rowByKey(key: string, rows: readonly TimelineRow[], chosen: string | undefined): string | undefined {
-  const keys = rows.flatMap((row) => (row.kind === "item" ? [row.item.key] : []));
-  const now = keys.indexOf(chosen ?? "");
-  const to: Readonly<Record<string, number>> = {
-    ArrowDown: now + 1,
-    j: now + 1,
-    ArrowUp: Math.max(0, now - 1),
-    k: Math.max(0, now - 1),
-    PageDown: now + pageOfRows,
-    PageUp: Math.max(0, now - pageOfRows),
-    Home: 0,
-    End: keys.length - 1,
-  };
-  const index = Object.hasOwn(to, key) ? to[key] : undefined;
-  return index === undefined ? undefined : keys[Math.min(index, keys.length - 1)];
 }

@@ -1,0 +1,93 @@
+import type { Argument, Command, Option } from "commander";
+import type { AgentStatus } from "../../inspect.ts";
+
+/** What a command line has up to the word that is completed. */
+interface Before {
+  readonly command: Command;
+  /** The arguments of the command that are given already. */
+  readonly given: readonly string[];
+  /** The option whose value comes next. */
+  readonly option: Option | undefined;
+  /** The address of `--storage`. `undefined` without it. */
+  readonly storage: string | undefined;
+}
+
+/** Finds the ids that an argument can have. */
+export type FindIds = (
+  what: string,
+  given: readonly string[],
+  storage: string | undefined,
+) => Promise<readonly string[]>;
+
+/**
+ * The words that can stand in place of the last one of a command line.
+ *
+ * @param words what follows the name of the program; the last one may be empty.
+ */
+export async function completionsFor(
+  program: Command,
+  words: readonly string[],
+  ids: FindIds,
+): Promise<readonly string[]> {
+  const before = read(program, words.slice(0, -1));
+  const last = words.at(-1) ?? "";
+  return (await candidates(before, last, ids)).filter((word) => word.startsWith(last));
+}
+
+async function candidates(before: Before, last: string, ids: FindIds): Promise<readonly string[]> {
+  const { command, given, option, storage } = before;
+  if (option !== undefined) return option.argChoices ?? statusesOf(option);
+  if (last.startsWith("-")) return [...command.options.flatMap(({ long }) => long ?? []), "--help"];
+  if (command.commands.length > 0)
+    return command
+      .createHelp()
+      .visibleCommands(command)
+      .map((each) => each.name());
+  const argument = argumentAt(command, given.length);
+  if (argument === undefined) return [];
+  return argument.argChoices ?? ids(argument.name(), given, storage);
+}
+
+/** The statuses are checked by what lists the agents, which says more of a wrong one. */
+function statusesOf({ long }: Option): readonly string[] {
+  return long === "--status" ? statuses : [];
+}
+
+const statuses: readonly AgentStatus[] = [
+  "queued",
+  "in_progress",
+  "paused",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+  "moving",
+  "moved",
+  "copied",
+  "unreadable",
+];
+
+function argumentAt({ registeredArguments }: Command, place: number): Argument | undefined {
+  const last = registeredArguments.at(-1);
+  return registeredArguments[place] ?? (last?.variadic ? last : undefined);
+}
+
+function read(program: Command, words: readonly string[]): Before {
+  let before: Before = { command: program, given: [], option: undefined, storage: undefined };
+  for (const word of words) before = withWord(before, word);
+  return before;
+}
+
+function withWord(before: Before, word: string): Before {
+  const { command, given, option } = before;
+  if (option !== undefined) {
+    const storage = option.long === "--storage" ? word : before.storage;
+    return { ...before, storage, option: undefined };
+  }
+  if (word.startsWith("-")) {
+    const found = command.options.find(({ long, short }) => word === long || word === short);
+    return { ...before, option: found?.required || found?.optional ? found : undefined };
+  }
+  const inner = command.commands.find((each) => each.name() === word);
+  return inner === undefined ? { ...before, given: [...given, word] } : { ...before, command: inner };
+}
