@@ -8,7 +8,7 @@ import { findAgent } from "../ids/findAgent.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { assertFile } from "../storage/assertFile.ts";
 import { writeOver } from "../storage/writeOver.ts";
-import { jsonGiven } from "../terminal/jsonGiven.ts";
+import { jsonGiven } from "../ids/jsonGiven.ts";
 import { painted } from "../terminal/painted.ts";
 
 /** What `ui` takes. */

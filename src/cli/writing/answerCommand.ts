@@ -6,7 +6,7 @@ import { shortened } from "../ids/shortened.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
-import { jsonGiven } from "../terminal/jsonGiven.ts";
+import { jsonGiven } from "../ids/jsonGiven.ts";
 
 /** What `answer` takes. */
 export interface AnswerCommandOptions extends AgentOptions {
