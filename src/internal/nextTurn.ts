@@ -1,8 +1,13 @@
+// Taken once: tests that replace the timers of the process would otherwise stop every append.
+const { setImmediate: immediate, setTimeout: timeout } = globalThis as {
+  readonly setImmediate?: (callback: () => void) => void;
+  readonly setTimeout: (callback: () => void, ms: number) => void;
+};
+
 /** Resolves in the next turn of the event loop, after everything that is ready now has run. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    const { setImmediate } = globalThis as { readonly setImmediate?: (callback: () => void) => void };
-    if (setImmediate) setImmediate(resolve);
-    else setTimeout(resolve, 0);
+    if (immediate) immediate(resolve);
+    else timeout(resolve, 0);
   });
 }

@@ -102,6 +102,8 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
       const { threadId, namespace = "", checkpointId } = threadConfig(config);
       if (threadId === undefined) return undefined;
       this.#refused.read(threadId, namespace);
+      // A subgraph that starts does not wait until the checkpoint of its parent is durable.
+      if (namespace !== "" && this.#threads.lacks(threadId, namespace)) return undefined;
       const reader = await this.#reader(threadId);
       const put = this.#find(reader.thread, { namespace, id: checkpointId });
       return put && this.#tuple(reader, put);
@@ -137,7 +139,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
-    newVersions: ChannelVersions,
+    newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     return lettingThrough(() => this.#put(config, checkpoint, metadata, newVersions));
   }
@@ -146,7 +148,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
-    newVersions: ChannelVersions,
+    newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     const given = threadConfig(config);
     const threadId = requiredThread(given, "a checkpoint");

@@ -1,5 +1,6 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import { KeptLog } from "./KeptLog.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
@@ -106,6 +107,8 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
 
   async #open(id: string): Promise<ShapedLog<Rec, State>> {
     const { storage, clock, waitMs: timeoutMs } = this.#options;
+    // Opening takes longer than anything else here. A caller that goes on without waiting, as a graph does, goes on first.
+    await nextTurn();
     await this.#ending.get(id);
     const open = () => ShapedLog.open(this.#shape, { storage, id, clock });
     const logId = logIdOf(this.#shape, id);

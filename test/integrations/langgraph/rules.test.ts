@@ -1,5 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
-import { DeltaSnapshot, MemorySaver } from "@langchain/langgraph-checkpoint";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { DeltaSnapshot, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { expect, test } from "vitest";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
 import { PersistenceSaver } from "../../../src/integrations/langgraph/PersistenceSaver.ts";
@@ -25,6 +26,85 @@ test("a message that the graph changes in place is stored as it is then, and bef
   const second = await thread.put(first, { messages: [message] });
   expect(contentsOf(await thread.values(first))).toEqual(["draft"]);
   expect(contentsOf(await thread.values(second))).toEqual(["final"]);
+});
+
+test("sees a change within a message, such as an edited argument of a call", async () => {
+  const call = { id: "c", name: "search", args: { query: { text: "first" } } };
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { messages: [new AIMessage({ content: "", tool_calls: [call] })] });
+  const [message] = (await thread.values(root))!["messages"] as [AIMessage];
+  (message.tool_calls![0]!.args as typeof call.args).query.text = "edited";
+  const edited = await thread.put(root, { messages: [message] }, { source: "update" });
+  expect((await thread.values(edited))?.["messages"]).toEqual([message]);
+  message.tool_calls![0]!.args = { renamed: { text: "edited" } };
+  expect((await thread.values(edited))?.["messages"]).not.toEqual([message]);
+  const renamed = await thread.put(edited, { messages: [message] }, { source: "update" });
+  expect((await thread.values(renamed))?.["messages"]).toEqual([message]);
+});
+
+test("keeps the values of channels without a version, and all values of a put that names no new ones", async () => {
+  const thread = new SavedThread();
+  const root = await thread.put(undefined, { a: 1, sends: ["first"] }, { versions: { a: 1 } });
+  expect(await thread.values(root)).toEqual({ a: 1, sends: ["first"] });
+  const next = await thread.put(root, { a: 1, sends: ["second"] }, { versions: {} });
+  expect(await thread.values(next)).toEqual({ a: 1, sends: ["second"] });
+  const { checkpoint, metadata } = (await thread.saver.getTuple(next))!;
+  const whole = {
+    ...checkpoint,
+    id: uuid6(1_000),
+    channel_values: { a: 2, sends: [] },
+    channel_versions: { a: 2, sends: 1 },
+  };
+  const config = await thread.saver.put(next, whole, metadata!);
+  expect((await thread.saver.getTuple(config))?.checkpoint.channel_values).toEqual({ a: 2, sends: [] });
+});
+
+test("starts a node before the storage is asked to open the thread", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const happened: string[] = [];
+  const { log } = storage;
+  const open = log.open.bind(log);
+  log.open = (...given) => {
+    happened.push("open");
+    return open(...given);
+  };
+  const checkpointer = new PersistenceSaver({ storage });
+  const State = Annotation.Root({ a: Annotation<number>() });
+  const inner = new StateGraph(State)
+    .addNode("inner", () => {
+      happened.push("inner node");
+      return {};
+    })
+    .addEdge(START, "inner")
+    .compile({ checkpointer });
+  const graph = new StateGraph(State)
+    .addNode("outer", async (state) => inner.invoke(state))
+    .addEdge(START, "outer")
+    .compile({ checkpointer });
+  await graph.invoke({ a: 1 }, { configurable: { thread_id: "order-7" } });
+  expect(happened).toEqual(["inner node", "open"]);
+});
+
+test("starts a subgraph without waiting until the checkpoint of its parent is durable", async () => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  const { log } = storage;
+  const open = log.open.bind(log);
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  log.open = async (...given) => {
+    const owned = await open(...given);
+    const append = owned.append.bind(owned);
+    owned.append = (...records) => held.then(() => append(...records));
+    return owned;
+  };
+  const thread = new SavedThread({ storage });
+  await thread.saver.withThread("order-7", async () => {
+    const put = thread.put(undefined, { a: 1 });
+    const config = { configurable: { thread_id: "order-7", checkpoint_ns: "outer:task" } };
+    expect(await thread.saver.getTuple(config)).toBeUndefined();
+    release();
+    await put;
+  });
 });
 
 test("a change deeper within is seen when everything is compared", async () => {

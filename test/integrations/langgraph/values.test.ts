@@ -12,7 +12,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { JsonPlusSerializer, MemorySaver } from "@langchain/langgraph-checkpoint";
-import { Overwrite, Send } from "@langchain/langgraph";
+import { Command, Overwrite, Send } from "@langchain/langgraph";
 import { expect, test } from "vitest";
 import { NotSerializableError, registerClass, UnreadableValueError } from "../../../src/index.ts";
 import { GraphSerializer } from "../../../src/integrations/langgraph/values/GraphSerializer.ts";
@@ -118,7 +118,7 @@ test("messages of ours equal those of LangGraph's own saver", async () => {
   expect(JSON.stringify(tuple.checkpoint)).toBe(JSON.stringify((await memory.getTuple(theirs))!.checkpoint));
 });
 
-test("Send and Overwrite are stored in the form that LangGraph takes back", async () => {
+test("stores Send, Overwrite and Command in the form that LangGraph takes back", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, {});
   await thread.saver.putWrites(
@@ -126,6 +126,8 @@ test("Send and Overwrite are stored in the form that LangGraph takes back", asyn
     [
       ["__pregel_tasks", new Send("node", { a: 1 })],
       ["a", new Overwrite([1])],
+      ["__return__", new Command({ graph: Command.PARENT, update: { a: 1 }, goto: new Send("node", { b: 2 }) })],
+      ["__pregel_tasks", new Send("node", new Command({ resume: "yes" }))],
     ],
     "task",
   );
@@ -133,6 +135,8 @@ test("Send and Overwrite are stored in the form that LangGraph takes back", asyn
   expect(pendingWrites?.map(([, , value]) => value)).toEqual([
     { node: "node", args: { a: 1 } },
     { __overwrite__: [1] },
+    { lg_name: "Command", graph: "__parent__", update: { a: 1 }, goto: [{ node: "node", args: { b: 2 } }] },
+    { node: "node", args: { lg_name: "Command", resume: "yes", goto: [] } },
   ]);
 });
 

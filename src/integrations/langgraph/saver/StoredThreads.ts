@@ -45,6 +45,11 @@ export class StoredThreads implements AsyncDisposable {
     return this.#logs.hold(threadId);
   }
 
+  /** Whether this process has the thread open, and the thread has no such graph. */
+  lacks(threadId: string, namespace: string): boolean {
+    return this.#logs.opened(threadId)?.state.namespaces.has(namespace) === false;
+  }
+
   /** A thread with all that this process, or else the storage, has of it. Owns nothing. */
   async view(threadId: string): Promise<ReadableThread> {
     const open = this.#logs.opened(threadId);

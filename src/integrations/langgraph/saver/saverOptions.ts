@@ -20,8 +20,9 @@ export interface PersistenceSaverOptions {
    */
   readonly serde?: SerializerProtocol | undefined;
   /**
-   * How an unchanged item of a list or a map is told: `fields` compares its own fields with those that it had, `deep` its
-   * whole content. `fields` misses a change deeper within an object that the graph made in place. Default: `fields`.
+   * How to recognize an unchanged item of a list or a map. `fields` compares its own fields with those that it had, and
+   * everything within a message. `deep` compares the whole content. `fields` misses a change that the graph made in place,
+   * deeper within an object that is not a message. Defaults to `fields`.
    */
   readonly compare?: "fields" | "deep" | undefined;
   /**

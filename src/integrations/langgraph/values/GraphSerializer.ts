@@ -6,7 +6,7 @@ import type { Json } from "./Json.ts";
 
 /**
  * The default serializer of `PersistenceSaver`. It stores JSON, messages and documents of LangChain, `Send`, `Overwrite`,
- * errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN and instances of classes that were registered with
+ * `Command`, errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN and instances of classes that were registered with
  * `registerClass`, and refuses everything else instead of storing something that reads back as another value.
  */
 export class GraphSerializer implements SerializerProtocol {

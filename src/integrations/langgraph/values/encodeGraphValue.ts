@@ -16,8 +16,8 @@ interface Walk {
 }
 
 /**
- * The stored form of a value of a graph: JSON as it is, messages and documents of LangChain, `Send`, `Overwrite`, errors,
- * Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN, ±Infinity, -0 and instances of registered classes. What could
+ * The stored form of a value of a graph: JSON as it is, messages and documents of LangChain, `Send`, `Overwrite`,
+ * `Command`, errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN, ±Infinity, -0 and instances of registered classes. What could
  * not be restored is refused. Nothing of the value is kept.
  *
  * @param subject what the value is, for the error.
@@ -117,13 +117,17 @@ function encodeLangGraph(value: object, walk: Walk): Json | undefined {
     const { __overwrite__ } = value as { readonly __overwrite__: unknown };
     return encodeFields({ __overwrite__ }, walk);
   }
-  if (name !== "Send") return undefined;
-  const { node, args, timeout } = value as {
-    readonly node: unknown;
-    readonly args: unknown;
-    readonly timeout?: unknown;
-  };
-  return encodeFields(timeout === undefined ? { node, args } : { node, args, timeout }, walk);
+  const fields = fieldsOfPlain(name, value);
+  return fields && encodeFields(fields, walk);
+}
+
+/** The plain object that LangGraph takes in place of an instance. */
+function fieldsOfPlain(name: unknown, value: object): object | undefined {
+  const { node, args, timeout, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
+  const optional = (fields: object): object =>
+    Object.fromEntries(Object.entries(fields).filter(([, field]) => field !== undefined));
+  if (name === "Send") return { node, args, ...optional({ timeout }) };
+  return name === "Command" ? { lg_name: name, ...optional({ graph, update, resume, goto }) } : undefined;
 }
 
 function dateOf(value: Date, walk: Walk): Json {

@@ -1,7 +1,7 @@
 import { messageClassOf } from "../values/messageFields.ts";
 import type { Item } from "../thread/Item.ts";
 
-/** The values of an object's own fields, in their order. */
+/** The names and values of an object's own fields, in their order. Of a message, also of what is within them. */
 export type OwnFields = readonly unknown[];
 
 interface Known {
@@ -12,7 +12,8 @@ interface Known {
 
 /**
  * The items that objects were stored as or read from. An object counts as unchanged while its own fields have the values
- * that they had: comparing them takes a fraction of storing the object again. What changes deeper within is not seen.
+ * that they had. Comparing them takes a fraction of the time of storing the object again. A change deeper within is seen in
+ * messages only: people edit the arguments of a call in place.
  */
 export class KnownItems {
   readonly #known = new WeakMap<object, Known>();
@@ -31,17 +32,42 @@ export class KnownItems {
 
 /** `undefined` for an object that can change without a change of its own fields, such as a `Map`. */
 export function ownFields(value: object): OwnFields | undefined {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  const shows = prototype === Object.prototype || prototype === null || Array.isArray(value);
-  return shows || messageClassOf(value) !== undefined ? Object.values(value) : undefined;
+  const isDeep = messageClassOf(value) !== undefined;
+  return isDeep || isPlain(value) ? addFields(value, isDeep, []) : undefined;
+}
+
+function addFields(value: object, isDeep: boolean, fields: unknown[]): OwnFields {
+  for (const [key, field] of Object.entries(value)) {
+    fields.push(key, field);
+    if (isDeep && isOpened(key, field)) addFields(field, isDeep, fields);
+  }
+  return fields;
 }
 
 function hasFields(value: object, fields: OwnFields): boolean {
-  let at = 0;
+  return endOfFields(value, messageClassOf(value) !== undefined, fields, 0) === fields.length;
+}
+
+/** Where the fields of a value end; -1 if they are others. Makes nothing, because it is called for each item of each put. */
+function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
+  let at = from;
   for (const key in value) {
     if (!Object.hasOwn(value, key)) continue;
-    if (at >= fields.length || !Object.is((value as Record<string, unknown>)[key], fields[at])) return false;
-    at++;
+    const field = (value as Record<string, unknown>)[key];
+    if (fields[at] !== key || !Object.is(field, fields[at + 1])) return -1;
+    at += 2;
+    if (isDeep && isOpened(key, field)) at = endOfFields(field, isDeep, fields, at);
+    if (at < 0) return -1;
   }
-  return at === fields.length;
+  return at;
+}
+
+/** Whether the fields of a message's field count, too. `lc_kwargs` has the same values once more. */
+function isOpened(key: string, field: unknown): field is object {
+  return typeof field === "object" && field !== null && key !== "lc_kwargs" && isPlain(field);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Array.isArray(value);
 }

@@ -40,17 +40,20 @@ const ownFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param newVersions names the channels that have a new value. A copy of a checkpoint names none, and has them all.
+ * @param newVersions the channels with a new value. Without it, and in a copy of a checkpoint, every value counts as new. So
+ * does the value of a channel without a version, because nothing else tells whether it changed.
  * @throws NotSerializableError
  */
 export function captureCheckpoint(
   capture: ValueCapture,
   checkpoint: Checkpoint,
   metadata: CheckpointMetadata,
-  newVersions: Readonly<Record<string, unknown>>,
+  newVersions: Readonly<Record<string, unknown>> | undefined,
 ): CapturedCheckpoint {
   const subject = `checkpoint "${checkpoint.id}"`;
-  const isNew = (channel: string): boolean => metadata.source === "fork" || Object.hasOwn(newVersions, channel);
+  const isWhole = newVersions === undefined || metadata.source === "fork";
+  const isNew = (channel: string): boolean =>
+    isWhole || Object.hasOwn(newVersions, channel) || !Object.hasOwn(checkpoint.channel_versions, channel);
   const channels = Object.entries(checkpoint.channel_values);
   const changed = channels.filter(([channel, value]) => isNew(channel) && value !== undefined);
   const more = Object.entries(checkpoint).filter(([field]) => !ownFields.has(field));
