@@ -19,7 +19,7 @@ import type {
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { FileCapture } from "./capture/FileCapture.ts";
 import { IgnoreRules } from "./capture/IgnoreRules.ts";
-import { leftOutOf } from "./capture/Scan.ts";
+import { leftOutOf, type Scan } from "./capture/Scan.ts";
 import type { LeftOutFile } from "./files/FileNote.ts";
 import { ConflictResolver } from "./conflicts/ConflictResolver.ts";
 import { WorkspaceFiles } from "./files/WorkspaceFiles.ts";
@@ -103,9 +103,11 @@ export interface PreviewedFile {
   readonly path: string;
   /**
    * `write`: its content changes, or the deleted file is restored. `delete`: it is deleted. `conflict`: others changed or
-   * deleted it, and `onConflict` decides.
+   * deleted it, and `onConflict` decides. `not_restored`: the agent changed it, and the log does not have its content.
    */
-  readonly change: "write" | "delete" | "conflict";
+  readonly change: "write" | "delete" | "conflict" | "not_restored";
+  /** Why it is not restored. Completes a sentence that begins with the path. Only with `not_restored`. */
+  readonly reason?: string;
 }
 
 /**
@@ -134,10 +136,11 @@ export class Workspace implements RollbackParticipant {
     const { root, onConflict, conflictResolver = new ConflictResolver(), ignore = [] } = options;
     const { maximumFileBytes = defaultMaximumFileBytes, maximumFiles = defaultMaximumFiles } = options;
     this.#files = new WorkspaceFiles(root, maximumFileBytes);
-    this.#restore = new FileRestore(this.#files, onConflict, conflictResolver);
     const rules = IgnoreRules.of(ignore);
     const isClosed = (path: string) => this.#files.isClosed(path);
     this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles, isClosed });
+    const scan = (before: Scan) => this.#capture.scan(before);
+    this.#restore = new FileRestore(this.#files, onConflict, conflictResolver, scan);
     this.recovery = new FileRecovery(this.#restore, () => this.#attached());
     this.tools = fileTools(this.#files, new Mutex());
   }
@@ -196,11 +199,13 @@ export class Workspace implements RollbackParticipant {
     checkSchema(previewSchema, { checkpointId, options }, "preview");
     const host = this.#attached();
     const { agentId = host.agentId } = options;
-    const { files } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));
-    return files.map(({ kind, history: { path, target } }) => ({
-      path,
-      change: kind === "conflict" ? "conflict" : target ? "write" : "delete",
-    }));
+    const { files, unknown } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));
+    return [
+      ...files.map(({ kind, history: { path, target } }): PreviewedFile => {
+        return { path, change: kind === "conflict" ? "conflict" : target ? "write" : "delete" };
+      }),
+      ...unknown.map(({ path, reason }): PreviewedFile => ({ path, change: "not_restored", reason })),
+    ];
   }
 
   /**

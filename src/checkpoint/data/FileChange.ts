@@ -80,7 +80,11 @@ export function isFileChange(value: unknown): value is FileChange {
 }
 
 function isStateOrAbsent(value: unknown): boolean {
-  if (value === undefined) return true;
+  return value === undefined || isFileState(value);
+}
+
+/** Whether a stored value has the form of a state. */
+export function isFileState(value: unknown): value is FileState {
   if (typeof value !== "object" || value === null) return false;
   const { kind, hash, bytes, mode, target } = value as Readonly<Record<string, unknown>>;
   if (kind === "link") return typeof target === "string" && target !== "" && !target.includes("\0");

@@ -16,7 +16,8 @@ const hashes = /[0-9a-f]{64}/g;
  * @param restated the kept part of the log.
  * @param kept versions of kept checkpoints.
  * @param texts the texts of the blobs that contain values of notes.
- * @returns `undefined` when a note cannot be read: then every content may be needed.
+ * @returns `undefined` if every content may be needed: a note cannot be read, or a command was interrupted. Only its workspace
+ *   reads the scan before the command, which names contents.
  */
 export function neededContents(
   index: LogProjection,
@@ -26,14 +27,17 @@ export function neededContents(
 ): ReadonlySet<string> | undefined {
   const needed = new Set(restated.flatMap(requiredHashes));
   const spans = new Map<number, Map<string, FileChange>>();
+  const open = new Set<string>();
   for (const [{ record }, end] of effectiveNotes(index, kept)) {
     const text = textOf(record.value, texts);
     if (text === undefined) return undefined;
+    noteCapture(record, text, open);
     // A run may replay what follows the last kept checkpoint.
     const changes = end === undefined ? undefined : changesIn(record, text);
     if (end !== undefined && changes) spans.set(end, mergeFileChanges(changes, spans.get(end)));
     else for (const hash of contentsOf(record, text)) needed.add(hash);
   }
+  if (open.size > 0) return undefined;
   for (const { before, after } of [...spans.values()].flatMap((files) => [...files.values()]))
     for (const state of [before, after]) if (state?.kind === "file") needed.add(state.hash);
   return needed;
@@ -66,6 +70,14 @@ function laneAround({ lines }: LogProjection, lane: number): number | undefined 
     at = line.place.parent;
   }
   return at;
+}
+
+/** Adds the id of a capture that starts, and removes that of one that ends. */
+function noteCapture({ key }: NoteRecord, text: string, open: Set<string>): void {
+  if (key !== fileNoteKey) return;
+  const { began, ended, scan } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof began === "string" && scan !== undefined) open.add(began);
+  if (typeof ended === "string") open.delete(ended);
 }
 
 /** The contents that a note names or added. A note of `null` only adds contents that other notes name. */

@@ -8,6 +8,8 @@ export interface ConflictingFile {
   readonly path: string;
   /** Why it cannot be reached; completes a sentence that begins with the path. Only with `file_unreachable`. */
   readonly reason?: string;
+  /** A command of the agent that was interrupted may have made the change. Defaults to `false`. */
+  readonly interrupted?: true;
   /** What `onConflict` may answer. */
   readonly options: readonly string[];
   /** Why the given answer could not be followed; absent when there was no `onConflict`, or it answered "abort". */
@@ -38,7 +40,8 @@ export class FileConflictError extends AgentPersistenceError {
 
 const changes = { file_modified_externally: "was modified", file_deleted: "was deleted" } as const;
 
-function describe({ kind, path, reason, options, refused }: ConflictingFile): string {
-  const change = kind === "file_unreachable" ? (reason ?? "cannot be reached") : changes[kind];
+function describe({ kind, path, reason, interrupted, options, refused }: ConflictingFile): string {
+  const by = interrupted ? " by others or by a command that was interrupted" : "";
+  const change = kind === "file_unreachable" ? (reason ?? "cannot be reached") : `${changes[kind]}${by}`;
   return `${JSON.stringify(path)} ${change} (${refused === undefined ? "" : `${refused}; `}${options.join(", ")})`;
 }

@@ -9,6 +9,7 @@ import { changesBetween } from "./changesBetween.ts";
 import { inFolderTurn } from "./inFolderTurn.ts";
 import { emptyScan, type Scan } from "./Scan.ts";
 import { scanFolder, type ScanOptions } from "./scanFolder.ts";
+import { StoredScan } from "./StoredScan.ts";
 
 /** The key of notes that only carry contents. */
 const contentNoteKey = "file_contents";
@@ -19,17 +20,19 @@ const groupBytes = 16 * 1024 * 1024;
 export class FileCapture {
   /** The last scan of each run, whose log has the contents of all scanned files. */
   readonly #last = new WeakMap<AgentRun, Scan>();
+  readonly #stored = new WeakMap<AgentRun, StoredScan>();
 
   constructor(readonly options: Omit<ScanOptions, "onContent">) {}
 
-  scan(): Promise<Scan> {
-    return scanFolder({ ...this.options, onContent: () => {} }, emptyScan);
+  /** Scans the folder and keeps nothing. */
+  scan(before: Scan = emptyScan): Promise<Scan> {
+    return scanFolder({ ...this.options, onContent: () => {} }, before);
   }
 
   /**
-   * Runs an action and records which files changed meanwhile. Their earlier contents are durable in the log before the
-   * action begins: the first capture of a run reads every file and keeps the contents that the log does not have. Captures
-   * of one folder take turns.
+   * Runs an action and records which files changed meanwhile. The scan before the action and the contents of its files are
+   * durable in the log before the action begins. The first capture of a run reads every file and stores the contents that the
+   * log does not have. Captures of one folder take turns.
    */
   around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     return inFolderTurn(this.options.root, context.signal, () => this.#around(context, action));
@@ -37,14 +40,18 @@ export class FileCapture {
 
   async #around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     const durable = persistence(context);
+    const run = runOf(context);
     const contents = new NotedContents(context);
-    const known = this.#last.get(runOf(context)) ?? emptyScan;
-    const before = await scanFolder({ ...this.options, onContent: contents.add }, known);
+    const before = await scanFolder({ ...this.options, onContent: contents.add }, this.#last.get(run) ?? emptyScan);
     contents.note();
     const capture = randomId();
-    durable.note({ key: fileNoteKey, value: { changes: [], began: capture } satisfies FileNote });
+    const stored = this.#stored.get(run) ?? new StoredScan();
+    const parts = new Map<string, Uint8Array>();
+    const began: FileNote = { changes: [], began: capture, scan: stored.add(before, parts) };
+    durable.note({ key: fileNoteKey, value: began, contents: parts });
     await durable.durable();
-    this.#last.set(runOf(context), before);
+    this.#last.set(run, before);
+    this.#stored.set(run, stored);
     try {
       return await action();
     } finally {

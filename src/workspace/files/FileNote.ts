@@ -14,7 +14,11 @@ export interface FileNote {
   readonly leftOut?: readonly LeftOutFile[];
   /** The id of a capture that begins; a note with the same `ended` follows, unless it was interrupted. */
   readonly began?: string;
+  /** The scan before the action, for `readScan`. Earlier versions did not store it. */
+  readonly scan?: readonly string[];
   readonly ended?: string;
+  /** The capture was interrupted, so others may have made these changes. */
+  readonly interrupted?: true;
 }
 
 /** The changes that a rollback cannot revert. @param notes oldest first. */
@@ -63,7 +67,9 @@ export interface LeftOutFile {
  * @throws UnreadableValueError, PathNotAllowedError
  */
 export function fileNoteOf(value: unknown): FileNote {
-  const { changes, folders, folderModes, leftOut, began, ended } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { changes, folders, folderModes, leftOut, began, scan, ended, interrupted } = (value ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
   const note = {
     changes: listOf(changes, isFileChange),
     folders: listOf(folders ?? [], isText),
@@ -75,7 +81,9 @@ export function fileNoteOf(value: unknown): FileNote {
     ...note,
     leftOut: isListOf(leftOut, isLeftOut) ? leftOut : [],
     began: isText(began) ? began : undefined,
+    scan: isListOf(scan, isText) ? scan : undefined,
     ended: isText(ended) ? ended : undefined,
+    interrupted: interrupted === true || undefined,
   });
 }
 

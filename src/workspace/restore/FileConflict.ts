@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FoundFile } from "../files/readFile.ts";
 
 /**
@@ -8,8 +9,14 @@ import type { FoundFile } from "../files/readFile.ts";
  * - `file_unreachable`: it cannot be read or replaced, for example because its folder is a link now.
  */
 export type FileConflict =
-  | { readonly kind: "file_modified_externally"; readonly path: string }
-  | { readonly kind: "file_deleted"; readonly path: string }
+  | {
+      readonly kind: "file_modified_externally" | "file_deleted";
+      readonly path: string;
+      /**
+       * A command of the agent that was interrupted made the change, or others did. `merge` is refused. Defaults to `false`.
+       */
+      readonly interrupted?: true;
+    }
   | {
       readonly kind: "file_unreachable";
       readonly path: string;
@@ -18,10 +25,11 @@ export type FileConflict =
     };
 
 /** What others made of a file, as a conflict. */
-export function conflictAt(path: string, found: FoundFile): FileConflict {
+export function conflictAt(path: string, found: FoundFile, interrupted?: true): FileConflict {
   const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
   if (reason !== undefined) return { kind: "file_unreachable", path, reason };
-  return { kind: found.kind === "missing" ? "file_deleted" : "file_modified_externally", path };
+  const kind = found.kind === "missing" ? "file_deleted" : "file_modified_externally";
+  return withoutUndefined({ kind, path, interrupted });
 }
 
 /**

@@ -14,6 +14,8 @@ export interface FileHistory {
   readonly spans: readonly FileSpan[];
   /** The last change may not have happened: then the file is still in this state. */
   readonly uncertain?: { readonly before?: FileState };
+  /** One of the changes may be the work of others: a command that was interrupted made it, or others did. */
+  readonly interrupted?: true;
 }
 
 /** What the agent made of a file, with nobody else's change in between. An absent state: no file. */
@@ -52,11 +54,12 @@ export function fileHistories(notes: readonly Note[]): readonly FileHistory[] {
 function withChange(history: FileHistory | undefined, change: NotedChange): FileHistory {
   const { path, before, after, during } = change;
   const uncertain = change.uncertain ? withoutUndefined({ before }) : undefined;
+  const interrupted = change.interrupted || history?.interrupted || undefined;
   const span = withoutUndefined({ before, after });
-  if (!history) return withoutUndefined({ path, target: before, first: after, spans: [span], uncertain });
+  if (!history) return withoutUndefined({ path, target: before, first: after, spans: [span], uncertain, interrupted });
   const continues = during || leftStates(history).some((left) => isSameFile(left, before));
   const spans = continues
     ? [...history.spans.slice(0, -1), withoutUndefined({ before: history.spans.at(-1)?.before, after })]
     : [...history.spans, span];
-  return withoutUndefined({ path, target: history.target, first: history.first, spans, uncertain });
+  return withoutUndefined({ path, target: history.target, first: history.first, spans, uncertain, interrupted });
 }

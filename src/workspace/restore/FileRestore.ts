@@ -3,6 +3,7 @@ import { type ConflictingFile, FileConflictError } from "../../errors/workspace/
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
+import type { Scan } from "../capture/Scan.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
@@ -10,6 +11,7 @@ import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./carryOutRestore.ts";
 import { contentsOfOthers, fileHistories, type FileHistory, withoutFileOfOthers } from "./FileHistory.ts";
 import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
+import { withInterruptedCommands } from "./interruptedCommands.ts";
 import { conflictingFile } from "./lookAgain.ts";
 import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
@@ -50,11 +52,13 @@ export class FileRestore {
     readonly files: WorkspaceFiles,
     readonly onConflict: ConflictHandler | undefined,
     readonly resolver: ConflictResolver,
+    /** Scans the folder and keeps nothing. */
+    readonly scan: (before: Scan) => Promise<Scan>,
   ) {}
 
   /** Looks at every file that the agent changed. Changes nothing. */
-  async look({ notes: newestFirst }: ParticipantRequest): Promise<LookedAt> {
-    const notes = newestFirst.toReversed();
+  async look(request: ParticipantRequest): Promise<LookedAt> {
+    const notes = await withInterruptedCommands(request, this.scan);
     const noted = notes.map(({ value }) => fileNoteOf(value));
     const isMovedOver = movedOver(noted);
     const folders = folderHistories(noted, 0o777 & ~process.umask());

@@ -8,6 +8,8 @@ export interface NotedChange extends FileChange {
   readonly uncertain: boolean;
   /** A command made it, and another change of the same file was noted while the command ran: it begins before that one. */
   readonly during: boolean;
+  /** A command that was interrupted made it, or others did. */
+  readonly interrupted: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ export function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
     return files.changes.map((change) => {
       const during = (changedAt.get(change.path) ?? -1) > from;
       changedAt.set(change.path, at);
-      return { ...change, uncertain: isOpen, during };
+      return { ...change, uncertain: isOpen, during, interrupted: files.interrupted === true };
     });
   });
 }

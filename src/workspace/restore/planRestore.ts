@@ -34,7 +34,8 @@ function isAtTarget(history: FileHistory, found: FoundFile): boolean {
 }
 
 function isOwnWork(history: FileHistory, found: FoundFile, others: ReadonlySet<string>): boolean {
-  if (found.kind === "other" || found.unreachable !== undefined || history.spans.length !== 1) return false;
+  if (found.kind === "other" || found.unreachable !== undefined) return false;
+  if (history.spans.length !== 1 || history.interrupted) return false;
   const now = stateOf(found);
   return isAsLeft(history, found) && !(now?.kind === "file" && others.has(now.hash));
 }
@@ -44,8 +45,10 @@ function isAsLeft(history: FileHistory, found: FoundFile): boolean {
   return leftStates(history).some((left) => isSameFile(now, left));
 }
 
-function conflictOf({ path, spans }: FileHistory, found: FoundFile): FileConflict {
-  const conflict = conflictAt(path, found);
+function conflictOf({ path, spans, interrupted }: FileHistory, found: FoundFile): FileConflict {
+  const conflict = conflictAt(path, found, interrupted);
   // Others changed the file between the agent's changes: there is something to merge even where it is deleted now.
-  return conflict.kind === "file_deleted" && spans.length > 1 ? { kind: "file_modified_externally", path } : conflict;
+  return conflict.kind === "file_deleted" && spans.length > 1
+    ? { ...conflict, kind: "file_modified_externally" }
+    : conflict;
 }

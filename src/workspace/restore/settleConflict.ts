@@ -27,12 +27,13 @@ export async function settleConflict(
   resolver: ConflictResolver,
 ): Promise<SettledConflict | { readonly refused: string }> {
   const { conflict, history, found } = plan;
-  const { path, target } = history;
+  const { path, target, interrupted } = history;
   if (!fileResolutions[conflict.kind].includes(settled) || settled === "abort")
     return { refused: `"${settled}" is not a valid answer` };
   if (settled === "use_current" || settled === "skip") return { part: { kind: "kept", path, settled } };
   const from: FilePart = withoutUndefined({ kind: "file", path, before: stateOf(found), settled });
   if (settled !== "merge") return { part: withoutUndefined({ ...from, after: target }) };
+  if (interrupted) return { refused: "a command was interrupted, so its changes cannot be told from those of others" };
   return mergeInto(from, plan, contentOf, resolver);
 }
 

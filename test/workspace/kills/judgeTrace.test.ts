@@ -79,8 +79,8 @@ describe("the judge of the files finds", () => {
       /a was merged without "9 person-2"/,
     ],
     [
-      "changes of a command that was cut short, and that no report names",
-      [...command, ...killed, ...rollsBack, ...rolledBack(), ...found({ ...as, a: agents })],
+      "changes of an interrupted command that nobody was asked about",
+      [...command, ...killed, ...rollsBack, ...rolledBack("."), ...found({ ...as, a: agents })],
       /a is/,
     ],
     [
@@ -161,8 +161,8 @@ describe("the judge of the files accepts", () => {
       [...command, ...saved("a", merged), ...captured, ...rollsBack, ...asked("merge"), ...rolledBack(), ...found(as)],
     ],
     [
-      "a command that was cut short, as reported",
-      [...command, ...killed, ...rollsBack, ...rolledBack("."), ...found({ ...as, a: agents })],
+      "changes of an interrupted command that somebody chose to keep",
+      [...command, ...killed, ...rollsBack, ...asked("use_current"), ...rolledBack(), ...found({ ...as, a: agents })],
     ],
     [
       "a file that a person left deleted, as the agent had",

@@ -18,8 +18,7 @@ const judged = [...personsFiles, ...sharedFiles, link];
 
 /**
  * Judges the files of a life: each is as the agent, a person or an announced choice left it. What the documentation says is
- * not known or not kept is excused: saves during a capture, those between the last look at a file and its replacement, and
- * files of a command that was cut short, if the report of the rollback says so.
+ * not known or not kept is excused: saves during a capture, and those between the last look at a file and its replacement.
  */
 export function judgeTrace(lines: readonly TraceLine[]): Judgement {
   const judge = new Judge(new Timeline(lines));
@@ -193,12 +192,10 @@ class Judge {
     );
   }
 
-  /** Somebody answered what becomes of a file, or a command that was cut short may have changed it, and a report says so. */
+  /** Somebody answered what becomes of a file. */
   #isChosen(path: string, since: number, finding: Finding): boolean {
-    const isBetween = (at: number) => at > since && at < finding.to;
-    if (this.#time.lines.some((line, at) => isBetween(at) && line.kind === "asked" && line.path === path)) return true;
-    return this.#time.commands.some(
-      ({ at, paths, cut }) => cut && isBetween(at) && paths.includes(path) && this.#isAnnounced(at, finding),
+    return this.#time.lines.some(
+      (line, at) => at > since && at < finding.to && line.kind === "asked" && line.path === path,
     );
   }
 
@@ -213,12 +210,6 @@ class Judge {
         line.kind === "asked" &&
         line.path === path &&
         saves.findLast((save) => save.path === path && save.from < at)?.content === content,
-    );
-  }
-
-  #isAnnounced(command: number, finding: Finding): boolean {
-    return this.#time.lines.some(
-      (line, at) => at > command && at < finding.to && line.kind === "rolledBack" && line.notRestored.includes("."),
     );
   }
 

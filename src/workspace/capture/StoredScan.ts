@@ -1,0 +1,129 @@
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import type { FileStamp, HiddenEntry, Scan, ScannedFile } from "./Scan.ts";
+
+/** A line of a stored scan. A `gone` line removes the line with this key from the parts before it. */
+export type ScanLine =
+  | readonly [kind: "file", path: string, state: ScannedFile["state"] | null, leftOut?: string, stamp?: FileStamp]
+  | readonly [kind: "folder", path: string, mode: number]
+  | readonly [kind: "hidden", path: string, reason: string | null, stamp?: FileStamp]
+  | readonly [kind: "gone", key: string];
+
+/** Contents that a log keeps, by their SHA-256 in hex. */
+type Contents = Map<string, Uint8Array>;
+
+interface Layer {
+  readonly hash: string;
+  /** By key. `undefined` for a removed line. */
+  readonly lines: ReadonlyMap<string, string | undefined>;
+}
+
+/** The average number of lines in a chunk. */
+const chunkLines = 64;
+const encoder = new TextEncoder();
+
+/**
+ * Stores the scans of a run in its log, so that another process can read them after a crash. The first scan is stored as
+ * chunks that end after fixed paths, so that a log that has an earlier scan of the folder stores only the chunks that differ.
+ * Each later scan adds a layer with the lines that changed. A layer absorbs smaller ones, so a scan has few layers, and a line
+ * is written again only a few times.
+ */
+export class StoredScan {
+  #lines: ReadonlyMap<string, string> = new Map();
+  #base: string | undefined;
+  #layers: readonly Layer[] = [];
+  /** Of files that did not change since their last scan. */
+  readonly #lineOf = new WeakMap<ScannedFile, string>();
+
+  /**
+   * Adds a scan.
+   *
+   * @param contents receives the contents to store.
+   * @returns the hashes from which `readScan` reads the scan.
+   */
+  add(scan: Scan, contents: Contents): readonly string[] {
+    const lines = this.#linesOf(scan);
+    const changed = changedLines(this.#lines, lines);
+    this.#lines = lines;
+    if (this.#base === undefined) this.#base = storeBase(lines, contents);
+    else if (changed.size > 0) this.#addLayer(changed, contents);
+    return [this.#base, ...this.#layers.map(({ hash }) => hash)];
+  }
+
+  #addLayer(changed: ReadonlyMap<string, string | undefined>, contents: Contents): void {
+    let lines = changed;
+    const layers = [...this.#layers];
+    for (let last = layers.at(-1); last && last.lines.size < 2 * lines.size; last = layers.at(-1)) {
+      lines = new Map([...last.lines, ...lines]);
+      layers.pop();
+    }
+    const texts = [...lines].map(([key, line]) => line ?? JSON.stringify(["gone", key] satisfies ScanLine));
+    this.#layers = [...layers, { lines, hash: store(texts, contents) }];
+  }
+
+  #linesOf({ files, folders, hidden }: Scan): ReadonlyMap<string, string> {
+    const lines = new Map<string, string>();
+    for (const [path, file] of files) lines.set(`file ${path}`, this.#fileLine(path, file));
+    for (const [path, { mode }] of folders) lines.set(`folder ${path}`, textOf(["folder", path, mode]));
+    for (const [path, entry] of hidden) lines.set(`hidden ${path}`, textOf(hiddenLine(path, entry)));
+    return lines;
+  }
+
+  #fileLine(path: string, file: ScannedFile): string {
+    const { state = null, leftOut, stamp } = file;
+    const kept = this.#lineOf.get(file);
+    const line = kept ?? textOf(leftOut === undefined ? ["file", path, state] : ["file", path, state, leftOut, stamp]);
+    this.#lineOf.set(file, line);
+    return line;
+  }
+}
+
+/** Nobody asks whether an ignored file changed, so its stamp is not stored. */
+function hiddenLine(path: string, { reason, stamp }: HiddenEntry): ScanLine {
+  if (reason === undefined) return ["hidden", path, null];
+  return stamp ? ["hidden", path, reason, stamp] : ["hidden", path, reason];
+}
+
+function changedLines(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string | undefined> {
+  const changed = new Map<string, string | undefined>();
+  for (const [key, line] of after) if (before.get(key) !== line) changed.set(key, line);
+  for (const key of before.keys()) if (!after.has(key)) changed.set(key, undefined);
+  return changed;
+}
+
+/** Stores the chunks and the list of their hashes. */
+function storeBase(lines: ReadonlyMap<string, string>, contents: Contents): string {
+  const hashes: string[] = [];
+  let chunk: string[] = [];
+  for (const key of [...lines.keys()].toSorted()) {
+    chunk.push(lines.get(key) ?? "");
+    if (!isChunkEnd(key)) continue;
+    hashes.push(store(chunk, contents));
+    chunk = [];
+  }
+  if (chunk.length > 0) hashes.push(store(chunk, contents));
+  return store(
+    hashes.map((hash) => JSON.stringify(hash)),
+    contents,
+  );
+}
+
+function isChunkEnd(key: string): boolean {
+  let hash = 0;
+  for (let at = 0; at < key.length; at++) hash = (Math.imul(hash, 31) + key.charCodeAt(at)) >>> 0;
+  // The high bits depend on every character.
+  return Math.imul(hash, 0x9e3779b1) >>> 0 < 2 ** 32 / chunkLines;
+}
+
+function store(texts: readonly string[], contents: Contents): string {
+  const bytes = encoder.encode(`[${texts.join(",\n")}]`);
+  const hash = nodeSha256.hex(bytes);
+  contents.set(hash, bytes);
+  return hash;
+}
+
+function textOf(line: ScanLine): string {
+  return JSON.stringify(line);
+}

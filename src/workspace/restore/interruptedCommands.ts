@@ -1,0 +1,53 @@
+import { changesBetween } from "../capture/changesBetween.ts";
+import { fileWithState, readScan } from "../capture/readScan.ts";
+import type { Scan } from "../capture/Scan.ts";
+import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
+import type { Note, ParticipantRequest } from "../../journal/RollbackParticipant.ts";
+
+interface ReadNote extends Note {
+  readonly files: FileNote;
+}
+
+/**
+ * The notes of a request, oldest first. After the start of each interrupted command comes a note with what changed until the
+ * next capture started or, if no capture followed, until now. The command or others made these changes.
+ *
+ * @param scan scans the folder as it is now, with the files of an earlier scan.
+ * @throws UnreadableValueError, PathNotAllowedError, FileAccessError
+ */
+export async function withInterruptedCommands(
+  { notes: newestFirst, content }: Pick<ParticipantRequest, "notes" | "content">,
+  scan: (before: Scan) => Promise<Scan>,
+): Promise<readonly Note[]> {
+  const notes = newestFirst.toReversed().map((note): ReadNote => ({ ...note, files: fileNoteOf(note.value) }));
+  const ended = new Set(notes.map(({ files }) => files.ended));
+  const complete: Note[] = [];
+  for (const [at, note] of notes.entries()) {
+    complete.push(note);
+    const { began, scan: hashes } = note.files;
+    if (began === undefined || hashes === undefined || ended.has(began)) continue;
+    const before = await readScan(hashes, content);
+    if (!before) continue;
+    const after = await scanBefore(notes.slice(at + 1), before, { content, scan });
+    const changes: FileNote = { ...changesBetween(before, after), ended: began, interrupted: true };
+    complete.push({ value: changes });
+  }
+  return complete;
+}
+
+/** The folder before the changes of the notes: the scan of the next capture, without what was noted before it. */
+async function scanBefore(
+  later: readonly ReadNote[],
+  before: Scan,
+  { content, scan }: Pick<ParticipantRequest, "content"> & { readonly scan: (before: Scan) => Promise<Scan> },
+): Promise<Scan> {
+  const next = later.findIndex(({ files }) => files.scan !== undefined);
+  const stored = next < 0 ? undefined : await readScan(later[next]?.files.scan ?? [], content);
+  const found = stored ?? (await scan(before));
+  const since = stored ? later.slice(0, next) : later;
+  const files = new Map(found.files);
+  for (const { path, before: state } of since.flatMap((note) => note.files.changes).toReversed())
+    if (state) files.set(path, fileWithState(state));
+    else files.delete(path);
+  return { ...found, files };
+}
