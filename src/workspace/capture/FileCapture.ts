@@ -4,6 +4,7 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import { GitViews } from "../git/GitView.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import { changesBetween } from "./changesBetween.ts";
 import { inFolderTurn } from "./inFolderTurn.ts";
@@ -22,11 +23,17 @@ export class FileCapture {
   readonly #last = new WeakMap<AgentRun, Scan>();
   readonly #stored = new WeakMap<AgentRun, StoredScan>();
 
-  constructor(readonly options: Omit<ScanOptions, "onContent">) {}
+  readonly #views: GitViews;
 
-  /** Scans the folder and keeps nothing. */
-  scan(before: Scan = emptyScan): Promise<Scan> {
-    return scanFolder({ ...this.options, onContent: () => {} }, before);
+  constructor(readonly options: Omit<ScanOptions, "onContent">) {
+    this.#views = new GitViews(options.root);
+  }
+
+  /** Scans the folder with the files of an earlier scan. @param onContent defaults to keeping nothing. */
+  async scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"] = () => {}): Promise<Scan> {
+    const view = await this.#views.read();
+    const rules = view ? this.options.rules.inRepository(view) : this.options.rules;
+    return scanFolder({ ...this.options, rules, onContent }, before);
   }
 
   /**
@@ -42,7 +49,7 @@ export class FileCapture {
     const durable = persistence(context);
     const run = runOf(context);
     const contents = new NotedContents(context);
-    const before = await scanFolder({ ...this.options, onContent: contents.add }, this.#last.get(run) ?? emptyScan);
+    const before = await this.scan(this.#last.get(run), contents.add);
     contents.note();
     const capture = randomId();
     const stored = this.#stored.get(run) ?? new StoredScan();
@@ -61,7 +68,7 @@ export class FileCapture {
 
   async #noteChanges(context: AgentContext, before: Scan, capture: string): Promise<void> {
     const contents = new NotedContents(context);
-    const after = await scanFolder({ ...this.options, onContent: contents.add }, before);
+    const after = await this.scan(before, contents.add);
     contents.note();
     const note: FileNote = { ...changesBetween(before, after), ended: capture };
     persistence(context).note({ key: fileNoteKey, value: note });

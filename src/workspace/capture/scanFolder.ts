@@ -16,6 +16,7 @@ import { nextTurn } from "../../internal/nextTurn.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { systemReason } from "../files/ConfinedFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
+import { readPatterns } from "../git/GitView.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
 import { FolderHandle } from "./FolderHandle.ts";
@@ -99,7 +100,7 @@ async function scanInto(
 ): Promise<void> {
   const entries = readdirSync(folder.at, { withFileTypes: true });
   const gitignore = entries.find((entry) => entry.name === ".gitignore" && entry.isFile());
-  const rules = gitignore ? outer.within(path, readText(`${folder.at}/.gitignore`)) : outer;
+  const rules = gitignore ? outer.within(path, readPatterns(`${folder.at}/.gitignore`)) : outer;
   for (const entry of entries) {
     const { name } = entry;
     const inside = path === "" ? name : `${path}/${name}`;
@@ -298,8 +299,4 @@ function readWhole(at: string): { readonly content: Uint8Array; readonly mode: n
   } catch {
     return undefined;
   }
-}
-
-function readText(path: string): string {
-  return new TextDecoder().decode(readWhole(path)?.content);
 }

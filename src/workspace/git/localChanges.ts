@@ -1,5 +1,4 @@
 import { stat } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { together } from "../../internal/together.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
@@ -7,7 +6,7 @@ import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { type IgnoredChanges, ignoredInSubmodules } from "./ignoredSubmodules.ts";
 import { indexEntries } from "./indexEntries.ts";
-import { userSettings } from "./userSettings.ts";
+import { excludesFile, userSettings } from "./userSettings.ts";
 
 /** Settings that say which differences count. None of them names a program. */
 const countedSettings = new Set([
@@ -21,7 +20,6 @@ const countedSettings = new Set([
   "core.eol",
   "core.sparsecheckout",
   "core.sparsecheckoutcone",
-  "core.excludesfile",
 ]);
 
 /**
@@ -106,12 +104,5 @@ async function isChangedWithin(folder: string, ignored: IgnoredChanges, untracke
 
 function countedIn(settings: ReadonlyMap<string, string>): readonly string[] {
   const counted = [...settings].filter(([key]) => countedSettings.has(key));
-  const values = counted.map(
-    ([key, value]) => `${key}=${value.startsWith("~/") ? join(homedir(), value.slice(2)) : value}`,
-  );
-  return [`core.excludesFile=${defaultExcludes()}`, ...values];
-}
-
-function defaultExcludes(): string {
-  return join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "git", "ignore");
+  return [`core.excludesFile=${excludesFile(settings)}`, ...counted.map(([key, value]) => `${key}=${value}`)];
 }

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import type { GitRepository } from "./GitRepository.ts";
 
 /** The settings of a repository and of its user; a key is in lower case but for its middle part. @throws GitError */
@@ -24,4 +26,11 @@ export function settingIn(text: string): readonly [key: string, value: string] {
 export function isOn(settings: ReadonlyMap<string, string>, key: string, fallback: boolean): boolean {
   const value = settings.get(key);
   return value === undefined ? fallback : !["false", "no", "off", "0", ""].includes(value.toLowerCase());
+}
+
+/** The file with the patterns that a user ignores in every repository. */
+export function excludesFile(settings: ReadonlyMap<string, string>): string {
+  const file = settings.get("core.excludesfile");
+  if (file !== undefined) return file.startsWith("~/") ? join(homedir(), file.slice(2)) : file;
+  return join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "git", "ignore");
 }

@@ -1,9 +1,14 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { FileCapture } from "../../../src/workspace/capture/FileCapture.ts";
 import { IgnoreRules } from "../../../src/workspace/capture/IgnoreRules.ts";
-import { emptyScan } from "../../../src/workspace/capture/Scan.ts";
-import { scanFolder } from "../../../src/workspace/capture/scanFolder.ts";
+import { hiddenAt } from "../../../src/workspace/capture/Scan.ts";
+import { temporaryFolder, treeOf } from "../fixture.ts";
 import { TestRepository } from "../git/repositories.ts";
+import { Shell } from "../Shell.ts";
 
 const names = ["a", "b", "out", "x.log", "k y"];
 const pattern = fc
@@ -17,27 +22,135 @@ const pattern = fc
 const ignoreFile = fc.array(pattern, { minLength: 1, maxLength: 4 }).map((lines) => `${lines.join("\n")}\n`);
 const folders = ["", "a/", "out/", "a/out/", "out/a/"];
 
+const paths = [
+  ...folders.flatMap((folder) => names.map((name) => `${folder}${name}/f`)),
+  ...folders.flatMap((folder) => ["f", "f.log"].map((name) => `${folder}${name}`)),
+];
+
 /** Files in nested folders, with ignore files in some of them. */
 const ignored = fc
   .array(fc.tuple(fc.constantFrom(...folders), ignoreFile), { minLength: 1, maxLength: 4 })
   .map((files) => Object.fromEntries(files.map(([folder, text]) => [`${folder}.gitignore`, text])));
 
-it("a scan looks at the files that git does not ignore, also with ignore files within ignored folders", async () => {
+const settings = fc.record({
+  /** Where the workspace is; "" is the top of the work tree. */
+  prefix: fc.constantFrom(...folders),
+  exclude: fc.option(ignoreFile, { nil: undefined }),
+  excludesFile: fc.option(ignoreFile, { nil: undefined }),
+  /** The paths that are tracked, whether a rule ignores them or not. */
+  tracked: fc.subarray(paths),
+});
+
+it("scans the tracked files and those that git does not ignore, in each folder of a repository", async () => {
   await fc.assert(
-    fc.asyncProperty(ignored, async (ignoreFiles) => {
+    fc.asyncProperty(ignored, settings, async (ignoreFiles, { prefix, exclude, excludesFile, tracked }) => {
       const repository = TestRepository.create();
-      for (const folder of folders) for (const name of names) repository.write(`${folder}${name}/f`, "1");
-      for (const folder of folders) for (const name of ["f", "f.log"]) repository.write(`${folder}${name}`, "1");
+      for (const path of paths) repository.write(path, "1");
       for (const [path, text] of Object.entries(ignoreFiles)) repository.write(path, text);
-      const listed = repository.git("ls-files", "-z", "--others", "--exclude-standard").split("\0");
-      const rules = IgnoreRules.of([]);
-      const options = { root: repository.root, rules, maximumFileBytes: 1e6, maximumFiles: 1e6, onContent: () => {} };
-      const { files } = await scanFolder(options, emptyScan);
-      expect([...files.keys()].toSorted()).toEqual(listed.filter(Boolean).toSorted());
+      if (exclude !== undefined) repository.write(".git/info/exclude", exclude);
+      const file = join(temporaryFolder(), "excludes");
+      if (excludesFile !== undefined) writeFileSync(file, excludesFile);
+      repository.git("config", "core.excludesFile", file);
+      if (tracked.length > 0) repository.git("add", "--force", "--", ...tracked);
+      if (prefix !== "" && isIgnored(repository, "--no-index", prefix)) return;
+      const listed = ["--cached", "--others"].flatMap((kind) =>
+        repository.git("ls-files", "-z", kind, ...(kind === "--others" ? ["--exclude-standard"] : [])).split("\0"),
+      );
+      const wanted = listed.filter((path) => path.startsWith(prefix) && path !== "");
+      const scan = await scanOf(join(repository.root, prefix));
+      expect([...scan.files.keys()].toSorted()).toEqual(wanted.map((path) => path.slice(prefix.length)).toSorted());
+      // What git calls ignored is hidden with its folder, and nothing else is.
+      const left = repository.git("ls-files", "-z", "--others", "--ignored", "--exclude-standard").split("\0");
+      for (const path of left.filter((one) => one.startsWith(prefix) && one !== ""))
+        expect([path, hiddenAt(scan, path.slice(prefix.length))]).not.toEqual([path, undefined]);
+      for (const path of scan.hidden.keys())
+        if (path !== ".git") expect(isIgnored(repository, `${prefix}${path}`)).toBe(true);
     }),
     {
-      examples: [[{ ".gitignore": "out/\n", "a/.gitignore": "!out/\n" }]],
-      numRuns: process.env["SOAK"] === undefined ? 20 : 200,
+      examples: [
+        [
+          { ".gitignore": "out/\n", "a/.gitignore": "!out/\n" },
+          { prefix: "", exclude: undefined, excludesFile: undefined, tracked: [] },
+        ],
+        [
+          { ".gitignore": "*.log\n" },
+          { prefix: "a/out/", exclude: "f\n", excludesFile: "b/\n", tracked: ["a/out/f.log"] },
+        ],
+        [
+          { ".gitignore": "out/\n" },
+          { prefix: "a/", exclude: undefined, excludesFile: undefined, tracked: ["a/out/f"] },
+        ],
+      ],
+      numRuns: process.env["SOAK"] === undefined ? 20 : 300,
     },
   );
+});
+
+/** Whether a rule ignores a path or a folder above it. Without `--no-index`, no rule ignores a tracked file. */
+function isIgnored(repository: TestRepository, ...args: readonly string[]): boolean {
+  try {
+    repository.git("check-ignore", "--quiet", ...args);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function scanOf(root: string) {
+  return new FileCapture({ root, rules: IgnoreRules.of([]), maximumFileBytes: 1e6, maximumFiles: 1e6 }).scan();
+}
+
+it("captures a folder that its repository ignores as if it were in none", async () => {
+  const repository = TestRepository.create();
+  repository.commit({ ".gitignore": "sandbox/\n*.log\n" });
+  repository.write("sandbox/x.log", "1");
+  expect([...(await scanOf(join(repository.root, "sandbox"))).files.keys()]).toEqual(["x.log"]);
+});
+
+it("skips tracked files only by the option of the workspace", async () => {
+  const repository = TestRepository.create();
+  repository.commit({ "kept.log": "1", "left/out": "1" });
+  repository.write(".gitignore", "*.log\n");
+  const rules = IgnoreRules.of(["left/"]);
+  const capture = new FileCapture({ root: repository.root, rules, maximumFileBytes: 1e6, maximumFiles: 1e6 });
+  expect([...(await capture.scan()).files.keys()].toSorted()).toEqual([".gitignore", "kept.log"]);
+});
+
+it("rolls back a tracked file that a rule matches", async () => {
+  const repository = TestRepository.create();
+  repository.commit({ "playground.ts": "1" });
+  repository.write(".gitignore", "playground.ts\n");
+  const shell = new Shell(repository.root, [() => repository.write("playground.ts", "2")]);
+  await shell.run();
+  await shell.rollBack(0);
+  expect(readFileSync(join(repository.root, "playground.ts"), "utf8")).toBe("1");
+});
+
+it.each([
+  ["in a folder of the workspace", "packages/app/.gitignore"],
+  ["above the workspace", ".gitignore"],
+  ["in the settings of the repository", ".git/info/exclude"],
+])("a pattern that is too long hides nothing, %s", async (_name, path) => {
+  const repository = TestRepository.create();
+  repository.write("packages/app/f", "1");
+  const root = join(repository.root, "packages/app");
+  const before = treeOf(root);
+  const long = `${"?".repeat(60_000)}\n${"[a-z]".repeat(819)}\n${"**/".repeat(1_300)}x\n`;
+  const shell = new Shell(root, [
+    () => repository.write(path, `${long}skipped\n`),
+    () => repository.write("packages/app/g", "2"),
+  ]);
+  await shell.run();
+  repository.write("packages/app/skipped", "1");
+  expect((await shell.build().workspace.scan()).files).toBe(path.startsWith("packages") ? 3 : 2);
+  await shell.rollBack(0);
+  expect(treeOf(root)).toEqual({ ...before, skipped: "644 1" });
+});
+
+it("waits for no pipe and reads no device in the place of a file of patterns", async () => {
+  const repository = TestRepository.create();
+  repository.write("packages/f", "1");
+  execFileSync("mkfifo", [join(repository.root, ".gitignore")]);
+  repository.git("config", "core.excludesFile", "/dev/zero");
+  expect((await scanOf(join(repository.root, "packages"))).files.size).toBe(1);
 });

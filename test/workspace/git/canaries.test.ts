@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
+import { Workspace } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
@@ -36,6 +37,14 @@ describe("an untrusted repository", () => {
     expect(result).toMatchObject({ rebased: true });
     expect(fired()).toEqual([]);
     expect(readFileSync(join(repository.root, "a.txt"), "utf8")).toBe(lines({ 3: "theirs" }));
+  });
+
+  it("a hostile repository runs nothing in a scan for captures", async () => {
+    const { repository, fired } = hostileRepository();
+    repository.write("packages/app/b", "1");
+    for (const root of [repository.root, join(repository.root, "packages/app")])
+      expect((await new Workspace({ root }).scan()).files).toBeGreaterThan(0);
+    expect(fired()).toEqual([]);
   });
 
   it("a hostile repository runs nothing when history is read", async () => {

@@ -31,7 +31,12 @@ const files: Readonly<Record<string, string>> = {
   "packages/app/generated/kept.ts": "old 1\n",
   "packages/app/docs/guide.md": "guide\n",
   "packages/app/docs/faq.md": "faq\n",
-  ...Object.fromEntries([..."abcdefgh"].map((name) => [`packages/app/src/${name}.ts`, `old ${name}\n`.repeat(200)])),
+  ...Object.fromEntries(
+    ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => [
+      `packages/app/src/${name}.ts`,
+      `old ${name}\n`.repeat(200),
+    ]),
+  ),
 };
 /** The person edits these also while the agent's files change. No command changes the first two. */
 const personsFiles = ["notes.txt", "own/todo", "src/a.ts", "src/e.ts", "src/new-3.ts", "docs/faq.md"];

@@ -1,0 +1,132 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { GitError } from "../../errors/workspace/GitError.ts";
+import { foldersAbove } from "../files/relativePath.ts";
+import { submodule } from "./changes.ts";
+import { type GitFolders, gitFoldersOf } from "./GitFolders.ts";
+import { GitRepository } from "./GitRepository.ts";
+import { indexEntries } from "./indexEntries.ts";
+import { excludesFile, isOn, userSettings } from "./userSettings.ts";
+
+/** What git knows of a folder in a work tree. */
+export interface GitView {
+  /** The folder, relative to the top of the work tree, with "/" at the end. Empty for the top. */
+  readonly prefix: string;
+  /** The patterns of `core.excludesFile` and of `.git/info/exclude`. */
+  readonly excludes: readonly string[];
+  /** The patterns of the `.gitignore` files above the folder, by the path of their folder. */
+  readonly above: ReadonlyMap<string, string>;
+  /** The tracked files below the folder and the folders on the way to them, relative to the folder. */
+  readonly tracked: ReadonlySet<string>;
+  readonly ignoresCase: boolean;
+}
+
+/** What git has to be asked for. */
+interface Asked extends Pick<GitView, "tracked" | "ignoresCase"> {
+  readonly stamp: string;
+  readonly excludesFile: string;
+}
+
+/** Larger files of patterns are passed over. */
+const mostBytes = 10 * 1024 * 1024;
+const unlinked = constants.O_NOFOLLOW ?? 0;
+const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** Reads what git knows of one folder. It asks git again when the index or the settings changed. */
+export class GitViews {
+  #asked: Asked | undefined;
+
+  constructor(readonly folder: string) {}
+
+  /** @returns `undefined` if the folder is in no repository, or in one above it that belongs to another user. */
+  async read(): Promise<GitView | undefined> {
+    const folders = await gitFoldersOf(this.folder).catch(passOver);
+    if (!folders || !isOwned(folders)) return undefined;
+    const { top, prefix, common } = folders;
+    const stamp = stampOf(folders);
+    if (this.#asked?.stamp !== stamp) this.#asked = await ask(this.folder, stamp);
+    const { tracked, ignoresCase, excludesFile: global } = this.#asked;
+    const names = prefix === "" ? [] : ["", ...foldersAbove(prefix.slice(0, -1))];
+    return {
+      prefix,
+      excludes: [global, join(common, "info", "exclude")].map((file) => readPatterns(file, 0)),
+      above: new Map(names.map((name) => [name, readPatterns(join(top, name, ".gitignore"))])),
+      tracked,
+      ignoresCase,
+    };
+  }
+}
+
+/** The patterns in a file; empty if there is none. Waits for no pipe. @param flags default: a link is not followed, as in git. */
+export function readPatterns(file: string, flags: number = unlinked): string {
+  try {
+    const descriptor = openSync(file, nonBlocking | flags);
+    try {
+      const found = fstatSync(descriptor);
+      return found.isFile() && found.size <= mostBytes ? readFileSync(descriptor, "utf8").replace(/^\uFEFF/, "") : "";
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return "";
+  }
+}
+
+/** As git does, trusts a repository around the folder only if it belongs to the same user. */
+function isOwned({ top, prefix }: GitFolders): boolean {
+  const user = process.getuid?.();
+  return prefix === "" || user === undefined || statSync(join(top, ".git")).uid === user;
+}
+
+async function ask(folder: string, stamp: string): Promise<Asked> {
+  const none = { stamp, tracked: new Set<string>(), ignoresCase: false, excludesFile: excludesFile(new Map()) };
+  const asked = await GitRepository.with(folder, async (repository): Promise<Asked> => {
+    const settings = await userSettings(repository);
+    const entries = await indexEntries(repository);
+    const paths = entries.filter(({ mode }) => mode !== submodule).map(({ path }) => path);
+    return {
+      stamp,
+      tracked: withFolders(paths, repository.prefix),
+      ignoresCase: isOn(settings, "core.ignorecase", false),
+      excludesFile: excludesFile(settings),
+    };
+  }).catch(passOver);
+  return asked ?? none;
+}
+
+function withFolders(paths: readonly string[], prefix: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const path of paths) {
+    if (!path.startsWith(prefix)) continue;
+    const inside = path.slice(prefix.length);
+    for (const each of [inside, ...foldersAbove(inside)]) found.add(each);
+  }
+  return found;
+}
+
+/** Changes with the index and with the settings of the repository and of its user. */
+function stampOf({ git, common }: GitFolders): string {
+  const { GIT_CONFIG_GLOBAL = "", XDG_CONFIG_HOME, HOME = homedir() } = process.env;
+  const user = [
+    GIT_CONFIG_GLOBAL,
+    join(HOME, ".gitconfig"),
+    join(XDG_CONFIG_HOME || join(HOME, ".config"), "git/config"),
+  ];
+  const files = [join(git, "index"), join(git, "config.worktree"), join(common, "config"), ...user];
+  return files.map(stampOfFile).join("\n");
+}
+
+function stampOfFile(file: string): string {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    return [file, ino, size, mtimeNs, ctimeNs].join(" ");
+  } catch {
+    return file;
+  }
+}
+
+function passOver(error: unknown): undefined {
+  if (!(error instanceof GitError)) throw error;
+  return undefined;
+}
