@@ -4,7 +4,7 @@ import { runOf } from "../../agent/feature/ContextBinding.ts";
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { GitViews } from "../git/GitView.ts";
+import { GitViews } from "./GitView.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import { changesBetween } from "./changesBetween.ts";
 import { inFolderTurn } from "./inFolderTurn.ts";

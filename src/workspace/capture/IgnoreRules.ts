@@ -1,5 +1,5 @@
 import ignore, { type Ignore } from "ignore";
-import type { GitView } from "../git/GitView.ts";
+import type { GitView } from "./GitView.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 
 interface FolderRules {

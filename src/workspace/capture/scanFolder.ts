@@ -16,7 +16,7 @@ import { nextTurn } from "../../internal/nextTurn.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { systemReason } from "../files/ConfinedFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
-import { readPatterns } from "../git/GitView.ts";
+import { readPatterns } from "./GitView.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
 import { FolderHandle } from "./FolderHandle.ts";

@@ -3,11 +3,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { foldersAbove } from "../files/relativePath.ts";
-import { submodule } from "./changes.ts";
-import { type GitFolders, gitFoldersOf } from "./GitFolders.ts";
-import { GitRepository } from "./GitRepository.ts";
-import { indexEntries } from "./indexEntries.ts";
-import { excludesFile, isOn, userSettings } from "./userSettings.ts";
+import { submodule } from "../git/changes.ts";
+import { type GitFolders, gitFoldersOf } from "../git/GitFolders.ts";
+import { GitRepository } from "../git/GitRepository.ts";
+import { indexEntries } from "../git/indexEntries.ts";
+import { excludesFile, isOn, userSettings } from "../git/userSettings.ts";
 
 /** What git knows of a folder in a work tree. */
 export interface GitView {
