@@ -18,7 +18,7 @@ export interface RunOptions {
    * With another input than that run's, the call is refused with RunInputDiffersError. Default: resumes an unfinished run of equal input, or begins a new run.
    */
   readonly runId?: string | undefined;
-  /** Aborting it rejects the run with its reason. */
+  /** Aborting it rejects the run with its reason, also in the last node. An abort after the last node has no effect. */
   readonly signal?: AbortSignal | undefined;
   /** Gets the answers of the model as they come; see {@link RunDelta}. Default: they are not streamed. */
   readonly onDelta?: OnDelta | undefined;
@@ -59,7 +59,7 @@ export interface ResumeOptions {
    * rejects, the run rejects, and a resume repeats the last node. Default: no verification.
    */
   readonly verify?: ((output: unknown) => readonly unknown[] | PromiseLike<readonly unknown[]>) | undefined;
-  /** Aborting it rejects the run with its reason. */
+  /** Aborting it rejects the run with its reason, also in the last node. An abort after the last node has no effect. */
   readonly signal?: AbortSignal | undefined;
   /** Gets the answers of the model as they come; see {@link RunDelta}. Default: they are not streamed. */
   readonly onDelta?: OnDelta | undefined;

@@ -95,6 +95,8 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
   } catch (error) {
     return fail(line, { ...event, error, unresolved: { output } });
   }
+  // Before any other node, the line itself checks the signal.
+  if (next.nodeId === "finish" && line.signal.aborted) return fail(line, { ...event, error: line.signal.reason });
   const { nodeId, input, context } = event;
   await line.pipeline.emit("nodeCompleted", { nodeId, input, context, run: line, output, next });
   return next;
