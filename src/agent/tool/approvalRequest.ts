@@ -4,6 +4,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { AnyTool, ApprovalVerdict } from "./Tool.ts";
 
+/** The reason of a rejection for which the person gave none. */
+export const unexplainedRejection = "it was not approved";
+
 /** The answer to a request for approval. */
 export const approvalSchema = z.strictObject({ approved: z.boolean(), reason: z.string().optional() });
 
@@ -24,6 +27,6 @@ export function assertApproved(
   by?: string,
 ): void {
   checkSchema(approvalSchema, answer, `answer to the request for approval of tool "${tool.name}"`);
-  const { approved, reason = "it was not approved" } = answer as z.output<typeof approvalSchema>;
+  const { approved, reason = unexplainedRejection } = answer as z.output<typeof approvalSchema>;
   if (!approved) throw new ToolRejectedError(tool.name, toolCallId, reason, by);
 }

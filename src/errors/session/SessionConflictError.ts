@@ -14,8 +14,8 @@ export class SessionConflictError extends AgentPersistenceError {
   ) {
     const found =
       problem === "operation_reused"
-        ? "this id was used for another transaction. Give each transaction an id of its own."
-        : "the session does not end with the items that it expects. Read the items again, and decide anew.";
+        ? "the operation was already applied with a different transaction. Give each transaction its own id."
+        : "the session history suffix no longer matches the transaction. Read the items again before you retry.";
     super(`Session ${quoted(sessionId)} refuses the transaction ${quoted(operationId)}: ${found}`);
   }
 }

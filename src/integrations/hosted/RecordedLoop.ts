@@ -1,3 +1,4 @@
+import { unexplainedRejection } from "../../agent/tool/approvalRequest.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import { toolCallIdAt } from "../../checkpoint/toolCallId.ts";
@@ -79,7 +80,7 @@ export class RecordedLoop implements HostedLoop {
         const { record, log } = await this.#found(() => this.#records.approval(ids));
         if (record.expired) return { approved: false, reason: "nobody approved it in time" };
         if (record.rejected !== undefined) return { approved: false, reason: record.rejected };
-        const { approved, reason = "it was not approved" } = Object(log.readValue(record.answer ?? null)) as {
+        const { approved, reason = unexplainedRejection } = Object(log.readValue(record.answer ?? null)) as {
           readonly approved?: unknown;
           readonly reason?: string;
         };

@@ -187,14 +187,18 @@ export class DurableRunner {
     // A resume that is refused leaves the run as it was: one that was aborted has not failed.
     const refusal = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
+    let current: DurableRun | undefined;
     if (stream) {
       const joined = new JoinedStream();
       const done = begin(
         signal,
-        this.#body(asked, refusal, (run, request) => streamLoop(run, request, joined)),
+        this.#body(asked, refusal, (run, request) => {
+          current = run;
+          return streamLoop(run, request, joined);
+        }),
       );
       const state = done.then((result) =>
-        result.status === "waiting" ? interruptedState(agent, options, result.requests) : undefined,
+        result.status === "waiting" ? interruptedState(agent, options, result.requests, current?.approvals) : undefined,
       );
       return joined.begun(state);
     }
@@ -202,11 +206,14 @@ export class DurableRunner {
     const onRound = (round: AnyResult) => (latest = round);
     const result = await begin(
       signal,
-      this.#body(asked, refusal, (run, request) => runLoop(run, request, onRound)),
+      this.#body(asked, refusal, (run, request) => {
+        current = run;
+        return runLoop(run, request, onRound);
+      }),
     );
     if (result.status === "completed") return result.value as AnyResult;
     if (latest && latest.interruptions.length > 0) return withOriginalAgents(latest);
-    return new RunResult(interruptedState(agent, options, result.requests));
+    return new RunResult(interruptedState(agent, options, result.requests, current?.approvals));
   }
 
   #body({ agent, options, input: asked }: Asked, refusal: AbortController, work: Work): Body {

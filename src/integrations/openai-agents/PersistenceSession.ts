@@ -13,6 +13,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
+import { checkedTransaction } from "./session/checkedTransaction.ts";
 import { keepStore } from "./session/sessionStores.ts";
 import { SessionStore } from "./session/SessionStore.ts";
 
@@ -38,13 +39,6 @@ const items = z.array(z.looseObject({}));
 const replacement = z.looseObject({ type: z.literal("function_call") });
 const mutation = strictOptions({ type: z.literal("replace_function_call"), callId: z.string(), replacement });
 const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
-const transactionSchema = z.looseObject({
-  operationId: z.string().regex(/\S/, { error: "expected a text that is not empty" }),
-  transaction: z.discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("append_items"), items }),
-    z.strictObject({ type: z.literal("replace_suffix"), expectedSuffix: items, replacement: items }),
-  ]),
-});
 
 /**
  * A session of OpenAI Agents in a storage of this library: one session is one log. Each change is one append, durable when its
@@ -120,8 +114,8 @@ export class PersistenceSession
    * expected; InvalidInputError; otherwise as {@link addItems}. Nothing was changed then.
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
-    checkSchema(transactionSchema, args, "transaction of a session");
-    await this.#store.transact(args.operationId, frozenCopy(args.transaction));
+    const { operationId, transaction } = await checkedTransaction(args);
+    await this.#store.transact(operationId, transaction);
   }
 
   /** Removes what was replaced or removed from the storage. @returns how many bytes went. */

@@ -1,4 +1,4 @@
-import { Agent, tool } from "@openai/agents-core";
+import { Agent, type AgentInputItem, type AgentOutputItem, hostedMcpTool, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { InMemoryPersistenceStorageProvider, RequestNotOpenError } from "../../../src/index.ts";
@@ -202,4 +202,44 @@ describe("calls that need an approval", () => {
     await runner.resume(agent, { agentId: "a", session });
     expect(await kinds()).toEqual(expected);
   });
+
+  it.each([true, false])(
+    "of a hosted MCP tool are asked for and told to its provider (approved: %s)",
+    async (approved) => {
+      const asked: AgentOutputItem = {
+        type: "hosted_tool_call",
+        id: "mcpr_1",
+        name: "mcp_approval_request",
+        status: "completed",
+        providerData: {
+          id: "mcpr_1",
+          type: "mcp_approval_request",
+          server_label: "crm",
+          name: "close_account",
+          arguments: '{"id":"7"}',
+        },
+      };
+      const answersIn = (items: readonly AgentInputItem[]) =>
+        items.flatMap((item) =>
+          item.type === "hosted_tool_call" && item.name === "mcp_approval_response" ? [item.providerData] : [],
+        );
+      const model = new FakeModel((items) => (answersIn(items).length > 0 ? [says("done")] : [asked]));
+      const crm = hostedMcpTool({ serverLabel: "crm", serverUrl: "http://localhost", requireApproval: "always" });
+      const agent = new Agent({ name: "desk", model, tools: [crm] });
+      const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+      const first = await runner.run(agent, "Close it.", { agentId: "a" });
+      expect(first.interruptions.map(({ rawItem }) => rawItem.type)).toEqual(["hosted_tool_call"]);
+      const [request] = await runner.agent("a").getRequests();
+      expect(request).toMatchObject({ kind: "approval", toolName: "close_account", input: { id: "7" } });
+      const answers = { [request?.requestId ?? ""]: approved ? { approved } : { approved, reason: "Keep it." } };
+      const resumed = await runner.resume(agent, { agentId: "a", answers });
+      expect(resumed.finalOutput).toBe("done");
+      const reason = approved ? undefined : "Keep it.";
+      expect(answersIn(model.requests[1]?.input as AgentInputItem[])).toEqual([
+        { approve: approved, approval_request_id: "mcpr_1", reason },
+      ]);
+      expect((await runner.resume(agent, { agentId: "a" })).finalOutput).toBe("done");
+      expect(model.requests).toHaveLength(2);
+    },
+  );
 });

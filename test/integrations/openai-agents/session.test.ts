@@ -228,6 +228,11 @@ describe("a PersistenceSession", () => {
         InvalidInputError,
       ],
       [
+        () =>
+          session.applyHistoryTransaction({ operationId: "q", transaction: { ...transaction, items: [{} as never] } }),
+        InvalidInputError,
+      ],
+      [
         () => session.applyHistoryTransaction({ operationId: "o", transaction: { ...transaction, items: [] } }),
         SessionConflictError,
       ],

@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
-import { type RunStreamEvent, StreamedRunResult } from "@openai/agents-core";
+import { RunItemStreamEvent, type RunStreamEvent, StreamedRunResult } from "@openai/agents-core";
 import { EventQueue } from "../wrapped/EventQueue.ts";
+import { withOriginalAgent } from "../wrapped/originals.ts";
 import type { AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
 /**
@@ -18,7 +19,7 @@ export class JoinedStream {
   async add(stream: AnyStream): Promise<void> {
     this.#current = stream;
     this.#tellBegun();
-    for await (const event of stream) this.#events.push(event);
+    for await (const event of stream) this.#events.push(shown(event));
     await stream.completed;
   }
 
@@ -80,4 +81,12 @@ export class JoinedStream {
       if (event.type === "raw_model_stream_event" && event.data.type === "output_text_delta") yield event.data.delta;
     }
   }
+}
+
+/** An event with the agents of the user. The items of the loop keep theirs. */
+function shown(event: RunStreamEvent): RunStreamEvent {
+  if (event.type === "agent_updated_stream_event") return withOriginalAgent(event);
+  if (event.type !== "run_item_stream_event") return event;
+  const item = withOriginalAgent(event.item);
+  return item === event.item ? event : new RunItemStreamEvent(event.name, item);
 }

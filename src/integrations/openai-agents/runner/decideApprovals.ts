@@ -1,33 +1,48 @@
 import type { RunToolApprovalItem } from "@openai/agents-core";
+import { unexplainedRejection } from "../../../agent/tool/approvalRequest.ts";
 import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
-import type { ApprovableCall } from "../../hosted/HostedLoop.ts";
+import type { ApprovableCall, HostedApproval } from "../../hosted/HostedLoop.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { inputOf } from "../wrapped/inputOf.ts";
+import { withOriginalAgent } from "../wrapped/originals.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 
 /**
  * Waits until all interruptions of a loop have an answer, and tells the state of the loop. Never settles while one has none:
  * the run ends as waiting.
  *
- * @throws InvalidInputError for an approval that is not one of a function tool.
+ * @throws InvalidInputError for an approval of a computer, shell or patch call.
  */
 export async function decideApprovals(
   run: DurableRun,
   { interruptions, state }: { readonly interruptions: readonly RunToolApprovalItem[]; readonly state: AnyState },
 ): Promise<void> {
-  const verdicts = await run.loop.approvals(interruptions.map((item) => callOf(run, item)));
+  const calls = interruptions.map((item) => callOf(run, item));
+  for (const [index, { toolCallId }] of calls.entries())
+    run.approvals.set(toolCallId, withOriginalAgent(interruptions[index] as RunToolApprovalItem));
+  const verdicts = await run.loop.approvals(calls);
   for (const [index, item] of interruptions.entries()) {
     const verdict = verdicts[index];
     if (verdict?.approved) state.approve(item);
-    else state.reject(item, verdict && { message: verdict.reason });
+    else state.reject(item, messageOf(verdict));
   }
 }
 
+/** Without a reason, the SDK formats the message, as the user has configured it. */
+function messageOf(verdict: HostedApproval | undefined): { readonly message: string } | undefined {
+  if (!verdict || verdict.approved || verdict.reason === unexplainedRejection) return undefined;
+  return { message: verdict.reason };
+}
+
 function callOf(run: DurableRun, { rawItem, name = "" }: RunToolApprovalItem): ApprovableCall {
-  if (rawItem.type !== "function_call" || !run.ids.has(rawItem.callId))
+  const toolCallId = run.ids.ofApproval(rawItem);
+  if (toolCallId === undefined || (rawItem.type !== "function_call" && rawItem.type !== "hosted_tool_call"))
     throw new InvalidInputError("approval", [
-      { path: "type", expected: `expected an approval of a function tool, found one of ${rawItem.type} "${name}"` },
+      {
+        path: "type",
+        expected: `expected an approval of a function tool or a hosted MCP tool, found one of ${rawItem.type} "${name}"`,
+      },
     ]);
-  const tool = run.knownTools.named(rawItem.name);
-  return { toolCallId: rawItem.callId, tool, input: inputOf(rawItem.arguments) };
+  const { arguments: input } = rawItem.type === "function_call" ? rawItem : (rawItem.providerData ?? {});
+  return { toolCallId, tool: run.knownTools.named(rawItem.name), input: inputOf(input) };
 }

@@ -6,15 +6,21 @@ import type { AnyAgent, AnyState } from "../wrapped/AnyAgent.ts";
 /**
  * The state of a run that waits, as the SDK shows one: with the interruptions alone. For a run whose loop has not told, such as
  * one that is asked for while it waits, or one that waits within a call.
+ *
+ * @param approvals those that this process has seen, by the ids of their calls.
  */
 export function interruptedState(
   agent: AnyAgent,
   { context }: SdkOptions,
   requests: readonly PendingRequest[],
+  approvals?: ReadonlyMap<string, RunToolApprovalItem>,
 ): AnyState {
   const runContext = context instanceof RunContext ? context : new RunContext(context);
   const state = new RunState<unknown, AnyAgent>(runContext, [], agent, null);
-  const interruptions = requests.flatMap((request) => interruptionOf(agent, request));
+  const interruptions = requests.flatMap((request) => {
+    const known = request.kind === "approval" ? approvals?.get(request.toolCallId) : undefined;
+    return known ?? interruptionOf(agent, request);
+  });
   state._currentStep = { type: "next_step_interruption", data: { interruptions } };
   return state;
 }

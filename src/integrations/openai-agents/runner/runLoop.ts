@@ -1,6 +1,7 @@
 import { Runner } from "@openai/agents-core";
-import { durableAgent, originalAgent } from "../wrapped/durableAgent.ts";
+import { durableAgent } from "../wrapped/durableAgent.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
+import { givenOriginals, originalOf } from "../wrapped/originals.ts";
 import type { JoinedStream } from "./JoinedStream.ts";
 import { runToEnd } from "./runToEnd.ts";
 import { sessionInRun } from "../wrapped/sessionInRun.ts";
@@ -55,13 +56,18 @@ export async function streamLoop(
 }
 
 function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
-  return options.session ? { ...options, session: sessionInRun(options.session, run) } : options;
+  const { session, callModelInputFilter } = options;
+  return {
+    ...options,
+    ...(session && { session: sessionInRun(session, run) }),
+    ...(callModelInputFilter && { callModelInputFilter: givenOriginals(callModelInputFilter) }),
+  };
 }
 
 /** Users compare agents with their own. */
 export function withOriginalAgents<Result extends AnyResult | AnyStream>(result: Result): Result {
   const { state, newItems, lastAgent } = result;
-  for (const item of newItems) if ("agent" in item) Object.assign(item, { agent: originalAgent(item.agent) });
-  if (lastAgent) state.setCurrentAgent(originalAgent(lastAgent));
+  for (const item of newItems) if ("agent" in item) Object.assign(item, { agent: originalOf(item.agent) });
+  if (lastAgent) state.setCurrentAgent(originalOf(lastAgent));
   return result;
 }

@@ -1,4 +1,4 @@
-import type { Session } from "@openai/agents-core";
+import type { RunToolApprovalItem, Session } from "@openai/agents-core";
 import type { HostedLoop } from "../../hosted/HostedLoop.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
 import type { KnownTools } from "./KnownTools.ts";
@@ -13,6 +13,8 @@ export class DurableRun {
   readonly tools = new WeakMap<AnyTool, AnyTool>();
   /** The sessions as the run sees them, by the session and the tool call that uses it. */
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
+  /** The approvals that the loops of the run have stopped for, by the library's ids of their calls. */
+  readonly approvals = new Map<string, RunToolApprovalItem>();
   readonly #turns = new Map<string, Mutex>();
 
   /** @param isFinished whether the run is over, and only its records are read. */

@@ -1,6 +1,6 @@
-import type { ModelRequest, ModelResponse } from "@openai/agents-core";
+import type { ModelRequest, ModelResponse, RunToolApprovalItem } from "@openai/agents-core";
 import type { GivenHostedAnswer } from "../../hosted/HostedLoop.ts";
-import { responseOf } from "./recordedAnswer.ts";
+import { isHostedCall, responseOf } from "./recordedAnswer.ts";
 
 type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
 
@@ -13,11 +13,17 @@ export class ProvidedIds {
   /** Those of earlier runs, which a session has told. */
   readonly #earlier = new Map<string, string>();
 
+  /** The library's ids of calls that the provider makes, by the ids that the SDK sees. */
+  readonly #hosted = new Map<string, string>();
+
   /** The answer as the SDK gets it. */
   noted(given: GivenHostedAnswer): ModelResponse {
     const { content } = given.message;
     for (const part of typeof content === "string" ? [] : content) {
-      if (part.type === "tool-call") this.#provided.set(part.toolCallId, part.providerToolCallId ?? part.toolCallId);
+      if (part.type !== "tool-call") continue;
+      const { toolCallId, providerToolCallId = toolCallId } = part;
+      if (isHostedCall(part)) this.#hosted.set(providerToolCallId, toolCallId);
+      else this.#provided.set(toolCallId, providerToolCallId);
     }
     return responseOf(given);
   }
@@ -35,6 +41,12 @@ export class ProvidedIds {
   /** Whether a recorded answer of this run asks for the call. */
   has(toolCallId: string): boolean {
     return this.#provided.has(toolCallId);
+  }
+
+  /** Returns the library's id of a call that waits for an approval. `undefined` if no recorded answer asks for it. */
+  ofApproval(call: RunToolApprovalItem["rawItem"]): string | undefined {
+    if (call.type === "hosted_tool_call") return this.#hosted.get(String(call.providerData?.["id"] ?? call.id));
+    return "callId" in call && this.has(call.callId) ? call.callId : undefined;
   }
 
   /** The request as the provider gets it. Calls of unknown runs keep their ids. */

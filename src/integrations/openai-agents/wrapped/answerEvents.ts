@@ -1,4 +1,5 @@
 import { type Model, type ModelResponse, type StreamEvent, Usage, type UsageInput } from "@openai/agents-core";
+import { snapshotRawUsage } from "@openai/agents-core/utils/internal";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 
 type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
@@ -18,8 +19,18 @@ export async function streamedAnswer(
     else handOn(event);
   }
   if (!last) throw new TypeError("the stream of the model ended without its event response_done");
-  const { id: responseId, requestId, usage, rawUsage, output } = last.response;
+  const { id: responseId, requestId, usage, output } = last.response;
+  const rawUsage = rawUsageOf(last.response);
   return { responseId, ...withoutUndefined({ requestId, rawUsage }), output, usage: new Usage(usage as UsageInput) };
+}
+
+/** The SDK ignores raw usage that cannot be read or copied. */
+function rawUsageOf(response: LastEvent["response"]): ModelResponse["rawUsage"] {
+  try {
+    return snapshotRawUsage(response.rawUsage);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A recorded answer as the events of a stream, up to the last. */

@@ -1,27 +1,21 @@
 import { durableModel } from "./durableModel.ts";
 import type { DurableRun } from "./DurableRun.ts";
 import { durableTool } from "./durableTool.ts";
+import { givenOriginals, noteOriginal, originalOf } from "./originals.ts";
 import { unrecorded } from "./runnerConfig.ts";
 import type { AnyAgent } from "./AnyAgent.ts";
-
-const originals = new WeakMap<AnyAgent, AnyAgent>();
-
-/** The agent that a durable one stands for. */
-export function originalAgent<Given extends AnyAgent>(agent: Given): Given {
-  return (originals.get(agent) as Given | undefined) ?? agent;
-}
 
 /**
  * The agent as a durable run sees it: its model, its tools, those of its MCP servers, and the agents that it hands off to are
  * durable. The agent itself is not touched: its events, its instructions and its predicates see the agent as it is.
  */
 export function durableAgent<Given extends AnyAgent>(given: Given, run: DurableRun): Given {
-  const agent = originalAgent(given);
+  const agent = originalOf(given);
   const known = run.agents.get(agent);
   if (known) return known as Given;
   const durable = new Proxy(agent, { get: (target, key) => memberOf(target, key, run) });
   run.agents.set(agent, durable);
-  originals.set(durable, agent);
+  noteOriginal(durable, agent);
   return durable;
 }
 
@@ -37,6 +31,8 @@ function memberOf(agent: AnyAgent, key: string | symbol, run: DurableRun): unkno
         (await agent.getEnabledHandoffs(...given)).map((handoff) =>
           handoff.clone({ agent: durableAgent(handoff.agent, run) }),
         );
+    case "emit":
+      return givenOriginals(agent.emit.bind(agent));
     case "inputGuardrails":
     case "outputGuardrails":
       return agent[key].map(unrecorded);

@@ -6,9 +6,11 @@ import {
 } from "@openai/agents-core/utils/internal";
 import { ToolFailedError } from "../../../errors/toolCall/ToolFailedError.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
-import { besideTheRun, inRun } from "./currentRun.ts";
+import { inRun } from "./currentRun.ts";
 import type { DurableRun } from "./DurableRun.ts";
 import { inputOf } from "./inputOf.ts";
+import { noteOriginal } from "./originals.ts";
+import { unrecordedCode } from "./runnerConfig.ts";
 import type { AnyTool, AnyFunctionTool, AnyContext } from "./AnyAgent.ts";
 
 type Invoke = AnyFunctionTool["invoke"];
@@ -28,6 +30,7 @@ export function durableTool<Given extends AnyTool>(given: Given, run: DurableRun
     ...memberDescriptors(tool, run),
   });
   run.tools.set(tool, durable);
+  noteOriginal(durable, tool);
   run.knownTools.meet(tool);
   return durable as Given;
 }
@@ -39,8 +42,8 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
     invoke,
     // The time of the tool counts, not that of the records: the tool itself is invoked with its limit.
     timeoutMs: undefined as never,
-    inputGuardrails: inputGuardrails.map((guardrail) => ({ ...guardrail, run: besideTheRun(guardrail.run) })),
-    outputGuardrails: outputGuardrails.map((guardrail) => ({ ...guardrail, run: besideTheRun(guardrail.run) })),
+    inputGuardrails: inputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
+    outputGuardrails: outputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
     // The SDK knows a policy that is not a function of yours by its identity.
     ...(hasDynamicFunctionToolApprovalPolicy(tool) && { needsApproval: policyOf(tool) }),
   };

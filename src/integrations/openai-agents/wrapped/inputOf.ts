@@ -1,5 +1,6 @@
-/** The input of a call as the model wrote it; the text itself if it is no JSON. */
-export function inputOf(text: string): unknown {
+/** Returns the input of a call as the model wrote it. A text that is not JSON is returned as it is. */
+export function inputOf(text: unknown): unknown {
+  if (typeof text !== "string") return text ?? null;
   try {
     return JSON.parse(text);
   } catch {

@@ -7,6 +7,7 @@ import { inputOf } from "./inputOf.ts";
 
 type OutputItem = ModelResponse["output"][number];
 type FunctionCall = Extract<OutputItem, { type: "function_call" }>;
+type HostedCallItem = Extract<OutputItem, { type: "hosted_tool_call" }>;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Under this name a part of a message keeps the fields that only the SDK knows. */
@@ -40,14 +41,15 @@ export function recordedAnswer(response: ModelResponse, { tools }: ModelRequest)
 
 /** The answer as the SDK gets it. Its calls carry the ids of this library. */
 export function responseOf({ message, opaque }: GivenHostedAnswer): ModelResponse {
-  const { output, usage, ...ids } = opaque as Rest;
+  const { output, usage, ...ids } = structuredClone(opaque) as Rest;
   const parts = typeof message.content === "string" ? [] : message.content;
-  const items = output.map((item) => (typeof item === "number" ? itemOf(parts[item]) : structuredClone(item)));
-  return { ...ids, output: items, usage: new Usage(structuredClone(usage)) };
+  const items = output.map((item) => (typeof item === "number" ? itemOf(parts[item]) : item));
+  return { ...ids, output: items, usage: new Usage(usage) };
 }
 
 function partOf(item: OutputItem, functions: ReadonlySet<string>): ContentPart | undefined {
   if (item.type === "function_call") return functions.has(item.name) ? callPart(item) : undefined;
+  if (item.type === "hosted_tool_call") return approvalPart(item);
   if (!("role" in item) || item.role !== "assistant") return undefined;
   const { content, ...message } = item;
   const [only, ...others] = content;
@@ -64,9 +66,25 @@ function callPart({ callId, name, arguments: text, ...call }: FunctionCall): Con
   return { type: "tool-call", toolCallId: callId, toolName: name, input, providerOptions: kept };
 }
 
+/** A call of a hosted MCP server that waits for an approval. The provider makes it, so the item keeps its id. */
+function approvalPart(item: HostedCallItem): ContentPart | undefined {
+  const { providerData = {} } = item;
+  const { id, name, arguments: text } = providerData;
+  if (providerData["type"] !== "mcp_approval_request" && item.name !== "mcp_approval_request") return undefined;
+  if (typeof id !== "string" || typeof name !== "string") return undefined;
+  const providerOptions = { [ours]: { hosted: item } };
+  return { type: "tool-call", toolCallId: id, toolName: name, input: inputOf(text), providerOptions };
+}
+
+/** Whether a part of a recorded answer is a call that its provider makes once it is approved. */
+export function isHostedCall({ providerOptions }: ContentPart & { readonly type: "tool-call" }): boolean {
+  return "hosted" in Object(providerOptions?.[ours]);
+}
+
 function itemOf(part: ContentPart | undefined): OutputItem {
   const kept = structuredClone(part && "providerOptions" in part ? part.providerOptions?.[ours] : undefined) as Fields;
   if (part?.type === "tool-call") {
+    if ("hosted" in kept) return kept["hosted"] as OutputItem;
     const { toolCallId: callId, toolName: name, input } = part;
     return { arguments: JSON.stringify(input), ...kept, callId, name } as OutputItem;
   }

@@ -2,19 +2,26 @@ import type { Runner, RunConfig } from "@openai/agents-core";
 import { besideTheRun } from "./currentRun.ts";
 import { durableModel } from "./durableModel.ts";
 import { durableModelProvider } from "./durableModelProvider.ts";
+import { givenOriginals } from "./originals.ts";
 
 /** The configuration of a runner, with guardrails that record nothing. */
 export function withoutRecords(config: Partial<RunConfig>): Partial<RunConfig> {
-  const { inputGuardrails, outputGuardrails } = config;
+  const { inputGuardrails, outputGuardrails, callModelInputFilter } = config;
   return {
     ...config,
     ...(inputGuardrails && { inputGuardrails: inputGuardrails.map(unrecorded) }),
     ...(outputGuardrails && { outputGuardrails: outputGuardrails.map(unrecorded) }),
+    ...(callModelInputFilter && { callModelInputFilter: givenOriginals(callModelInputFilter) }),
   };
 }
 
-/** Makes the models durable that a runner chooses. */
-export function makeDurable({ config }: Runner): void {
+const tellingOriginals = new WeakSet<Runner>();
+
+/** Makes the models durable that a runner chooses. Its listeners get the agents and tools of the user. */
+export function makeDurable(runner: Runner): void {
+  const { config } = runner;
+  if (!tellingOriginals.has(runner)) runner.emit = givenOriginals(runner.emit.bind(runner)) as Runner["emit"];
+  tellingOriginals.add(runner);
   config.modelProvider = durableModelProvider(config.modelProvider);
   if (typeof config.model === "object") config.model = durableModel(config.model);
 }
@@ -23,5 +30,12 @@ export function makeDurable({ config }: Runner): void {
 export function unrecorded<Guardrail extends { readonly execute: (args: never) => unknown }>(
   guardrail: Guardrail,
 ): Guardrail {
-  return { ...guardrail, execute: besideTheRun(guardrail.execute) };
+  return { ...guardrail, execute: unrecordedCode(guardrail.execute) };
+}
+
+/** Code of a guardrail, which sees the agents of the user. */
+export function unrecordedCode<Parameters extends readonly unknown[], Result>(
+  code: (...parameters: Parameters) => Result,
+): (...parameters: Parameters) => Result {
+  return besideTheRun(givenOriginals(code));
 }

@@ -1,0 +1,3 @@
+export * from "@openai/agents-core";
+export { run, Runner } from "./run.ts";
+export { MemorySession } from "./memorySession.ts";
