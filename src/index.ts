@@ -13,7 +13,7 @@ export type { RunMoved } from "./agent/context/RunMoved.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
 export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
 export type { OnDelta, RunDelta } from "./agent/feature/RunDelta.ts";
-export type { ResumeOptions, RunOptions } from "./agent/feature/RunRequest.ts";
+export type { ResumeOptions, RunOptions, WhenBusy } from "./agent/feature/RunRequest.ts";
 export type {
   BranchEffects,
   PendingApproval,
@@ -78,6 +78,7 @@ export { InvalidAgentIdError } from "./errors/agent/InvalidAgentIdError.ts";
 export { type InputProblem, InvalidInputError } from "./errors/agent/InvalidInputError.ts";
 export { InvalidStrategyError } from "./errors/agent/InvalidStrategyError.ts";
 export { IterationLimitError } from "./errors/agent/IterationLimitError.ts";
+export { UnansweredToolCallError } from "./errors/toolCall/UnansweredToolCallError.ts";
 export { NoMatchingEdgeError } from "./errors/agent/NoMatchingEdgeError.ts";
 export { MigrationFailedError } from "./errors/agent/MigrationFailedError.ts";
 export { StrategyChangedError } from "./errors/agent/StrategyChangedError.ts";

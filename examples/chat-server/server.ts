@@ -20,7 +20,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const { method, url = "" } = request;
   if (method === "POST" && url === "/api/chat") {
     const { id, messages } = (await json(request)) as { id: string; messages: UIMessage[] };
-    const agent = desk.for(id, { unfinished: "finish_first" });
+    // A second message during an answer is answered after it.
+    const agent = desk.for(id, { unfinished: "finish_first", whenBusy: "queue" });
     return pipeAgentUIStreamToResponse({ response, agent, uiMessages: messages });
   }
   const [, id] = /^\/api\/chat\/([^/]+)\/stream$/.exec(url) ?? [];
@@ -30,7 +31,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   return stream.pipeUIMessageStreamToResponse(response);
 }
 
-// What the process before has left goes on, before a client can ask for it.
+// Continues what the last process has left, also if no client comes back for it.
 for await (const { agentId } of desk.unfinished()) await desk.for(agentId).resumeStream().catch(console.error);
 
 const server = createServer((request, response) => {

@@ -91,7 +91,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
    */
   async run(input: Input, options: RunOptions = {}): Promise<RunResult<Output>> {
     checkSchema(runOptionsSchema, options, "options of run()");
-    for (const option of ["runId", "history", "unfinished"] as const) {
+    for (const option of ["runId", "history", "unfinished", "whenBusy"] as const) {
       if (options[option] !== undefined) this.#needClaimed(option, `The option "${option}"`);
     }
     const { graph } = this.#definition;

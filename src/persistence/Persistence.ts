@@ -33,7 +33,7 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
     const recorders = new RunRecorders();
     for (const participant of setup.participants) participant.onInstall?.(participantContext(setup));
     pipeline.limitAborts({ ms: config.abortGraceMs ?? defaultAbortGrace.ms, clock: setup.clock });
-    pipeline.claim("resume", "runId", "history", "unfinished", "requestInput");
+    pipeline.claim("resume", "runId", "history", "unfinished", "whenBusy", "requestInput");
     pipeline.aroundRun((request, next) => runOrResume(setup, recorders, request, next));
     pipeline.aroundBranch((event, next) =>
       recorders.find(event.run) ? beginBranch(recorders, event, next) : next(event),

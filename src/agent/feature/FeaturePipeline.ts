@@ -23,7 +23,7 @@ export type Around<Event, Result> = (event: Event, next: (event: Event) => Promi
 export type Listener<Event> = (event: Event) => void | PromiseLike<void>;
 
 /** Options and calls that need a feature: options of `run()`, `resume()` and `context.requestInput()`. */
-export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "requestInput";
+export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "whenBusy" | "requestInput";
 
 /** Every interceptor by name, with its event and its result: `aroundRun` of {@link FeaturePipeline} wraps `run`. */
 export interface PipelineInterceptors {

@@ -8,7 +8,19 @@ import type { OnDelta } from "./RunDelta.ts";
 import type { RunStateSeed } from "../state/RunState.ts";
 import { z } from "zod";
 
-/** Options of `run()`. `runId`, `history` and `unfinished` require Persistence, or another feature that implements them. */
+/**
+ * What a call of `run` does while another run of its agent is in progress, in this process or in another one.
+ *
+ * - `"reject"`: rejects with AgentBusyError.
+ * - `"queue"`: waits until that run ends, and then runs. Calls of one process run in the order in which they were made. A
+ *   call that waits is not stored yet.
+ * - `"join"`: returns the result of that run. The input of this call is not used, and not stored.
+ * - `"replace"`: stops that run and takes its place. The stopped run rejects with StopRequestedError and ends as
+ *   `cancelled`; its effects remain. A process that does not respond is waited for until its lease expires.
+ */
+export type WhenBusy = "reject" | "queue" | "join" | "replace";
+
+/** Options of `run()`. `runId`, `history`, `unfinished` and `whenBusy` require Persistence, or another feature that implements them. */
 export interface RunOptions {
   /** The durable identity. Default: the agent's own id. */
   readonly agentId?: string | undefined;
@@ -30,6 +42,11 @@ export interface RunOptions {
    * cannot be because its strategy has changed, "abandon" begins it anew.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
+  /**
+   * What to do while another run is in progress. `unfinished` decides about a run that has stopped without an end. Default:
+   * "reject".
+   */
+  readonly whenBusy?: WhenBusy | undefined;
   /** Runs an agent that was imported as a copy, though the original may run, too. Default false. */
   readonly takeOver?: boolean | undefined;
 }
@@ -70,6 +87,8 @@ export interface ResumeOptions {
 /** Validated by assertAgentId. */
 const agentId = z.unknown().optional();
 
+export const whenBusySchema = z.enum(["reject", "queue", "join", "replace"] satisfies WhenBusy[]);
+
 export const runOptionsSchema: z.ZodType = strictOptions({
   agentId,
   runId: nonEmptyString.optional(),
@@ -77,6 +96,7 @@ export const runOptionsSchema: z.ZodType = strictOptions({
   onDelta: functionSchema<OnDelta>().optional(),
   history: z.enum(["fresh", "continue"]).optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
+  whenBusy: whenBusySchema.optional(),
   takeOver: z.boolean().optional(),
 });
 

@@ -9,6 +9,7 @@ import { NodeContext } from "../visit/NodeContext.ts";
 import type { NodeExecution, Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
+import { assertAnswered } from "./assertAnswered.ts";
 
 type Event = PipelineEvents["nodeStarting"];
 
@@ -92,6 +93,7 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
   let next: NextStep;
   try {
     next = advance(line.graph, event.nodeId, output, line.root);
+    assertAnswered(event.nodeId, { output, next, history: line.state.history.messages });
   } catch (error) {
     return fail(line, { ...event, error, unresolved: { output } });
   }

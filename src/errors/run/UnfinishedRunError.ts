@@ -7,13 +7,16 @@ export class UnfinishedRunError extends AgentPersistenceError {
 
   constructor(
     readonly agentId: string,
+    /** The unfinished run. */
     readonly runId: string,
+    /** Whether that run waits for an answer. Nothing but an answer lets it continue. */
+    readonly waits: boolean,
   ) {
     const run = quoted(runId);
-    super(
-      `Agent ${quoted(agentId)} cannot start another run while run ${run} is unfinished. ` +
-        `Resume that run, by resume() or by its own input with the runId ${run}; answer its requests first if it waits. ` +
-        `Or choose what becomes of it: unfinished: "finish_first" | "abandon".`,
-    );
+    const way = waits
+      ? `it waits for an answer. Answer or reject what getRequests() lists, then resume it. Or end it: unfinished: "abandon".`
+      : `it is unfinished. Resume it, by resume() or by its own input with the runId ${run}. ` +
+        `Or choose what happens to it: unfinished: "finish_first" | "abandon".`;
+    super(`Agent ${quoted(agentId)} cannot start another run after run ${run}, because ${way}`);
   }
 }

@@ -21,11 +21,16 @@ export class AgentBusyError extends AgentPersistenceError {
     readonly agentId: string,
     readonly owner: BusyOwner,
     retryAfterMs: number,
+    /** Whether this process is running the agent. */
+    readonly inThisProcess: boolean = false,
   ) {
     const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000));
     super(
-      `Agent ${quoted(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
-        `If that process has died, the agent can be taken over in ${seconds} s at the latest. Otherwise wait until its run ends.`,
+      inThisProcess
+        ? `A run of agent ${quoted(agentId)} is in progress in this process. Wait until it ends, ` +
+            `or choose what another run does meanwhile: whenBusy: "queue" | "join" | "replace".`
+        : `Agent ${quoted(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
+            `If that process has died, the agent can be taken over in ${seconds} s at the latest. Otherwise wait until its run ends.`,
     );
     this.retryAfterMs = Math.ceil(retryAfterMs);
   }

@@ -3,10 +3,11 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAgents.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
+import type { RunRecords } from "../hosted/RunRecords.ts";
 import { approvalsGiven, type GivenApproval } from "./approvalsWanted.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
-import { followed } from "./followed.ts";
+import { followed, isAbandoned, unlessBusy } from "./followed.ts";
 import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
 import { type CallInput, messagesOf, runLegs } from "./runLegs.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
@@ -56,7 +57,11 @@ export class AgentRunner {
         ? this.#hosted.resume({ agentId, signal }, begun)
         : this.#hosted.run(input, { agentId, signal, ...options }, begun),
     );
-    return result.status === "completed" ? result.value : passes.last;
+    if (result.status === "completed") return result.value;
+    // A run that was joined has shown its passes to others.
+    return "last" in passes
+      ? passes.last
+      : this.#replayedWait(agentId, passes, this.#generating(passes, {}, undefined));
   }
 
   async resume(agentId: string, signal: AbortSignal | undefined): Promise<unknown> {
@@ -85,6 +90,7 @@ export class AgentRunner {
       const isShown = (decided: readonly string[]) => decided.some((id) => ids.includes(id));
       return this.#streaming(agentId, { rest, isShown }, (body) => this.#hosted.resume({ agentId, signal }, body));
     }
+    if (options.whenBusy === "join") return this.#joinedStream(agentId, call, options);
     return this.#streaming(agentId, { rest, input }, (body) =>
       this.#hosted.run(input, { agentId, signal, ...options }, body),
     );
@@ -95,10 +101,38 @@ export class AgentRunner {
   }
 
   async attach(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
-    await this.#beginnings.get(agentId);
+    for (;;) {
+      const records = await this.#hosted.records(agentId);
+      const shown = await this.#shown(records, signal);
+      if (shown) return shown;
+      const beginning = this.#beginnings.get(agentId);
+      if (!beginning && !(await isAbandoned(this.#hosted, records))) return undefined;
+      // The client may leave: the run continues.
+      const resumed = beginning
+        ? await beginning
+        : await unlessBusy(() => this.resumeStream(agentId, undefined), signal);
+      if (resumed) return resumed;
+    }
+  }
+
+  /** The stream of the run in progress, or else of a new one. */
+  async #joinedStream(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<StreamResult> {
+    const { abortSignal: signal } = call;
+    for (;;) {
+      const records = await this.#hosted.records(agentId);
+      const isInProgress = this.#streams.has(agentId) || (records.exists && records.status === "in_progress");
+      const present = isInProgress ? await this.#shown(records, signal) : undefined;
+      const stream =
+        present ?? (await unlessBusy(() => this.stream(agentId, call, { ...options, whenBusy: "reject" }), signal));
+      if (stream) return stream;
+    }
+  }
+
+  /** The stream of a run that is in progress or waits; `undefined` if the last run does neither. */
+  async #shown(records: RunRecords, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
+    const { agentId } = records;
     const own = this.#streams.get(agentId);
     if (own?.result) return own.result;
-    const records = await this.#hosted.records(agentId);
     const follow = await followed(this.#hosted, records, signal);
     if (!follow) return undefined;
     return this.#streaming(agentId, { rest: {}, isFollowing: true }, async (body) => {

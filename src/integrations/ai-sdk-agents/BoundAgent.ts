@@ -16,10 +16,11 @@ export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" 
    */
   resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
   /**
-   * The stream of the run that is going on, in this process or in another one, from its beginning; or of one that waits, up to
-   * what it waits for. It neither begins nor ends anything.
+   * Returns the stream of the run in progress, in this process or in another one, from its beginning. Of a run that waits,
+   * returns the stream up to the open requests. Resumes a run whose process has died, as {@link resumeStream} does: a client
+   * that comes back after a restart need not wait for `resume`.
    *
-   * @returns `undefined` when no run is going on.
+   * @returns `undefined` when no run is in progress or waits.
    */
   attach(options?: ResumeAgentOptions): Promise<Awaited<ReturnType<Agent["stream"]>> | undefined>;
 };

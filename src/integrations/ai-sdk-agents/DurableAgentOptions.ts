@@ -1,3 +1,4 @@
+import type { WhenBusy } from "../../index.ts";
 import type { HostedConfig } from "../hosted/HostedAgents.ts";
 
 /** How agents of the AI SDK are made durable. */
@@ -15,4 +16,9 @@ export interface BoundAgentOptions {
    * Default: reject with UnfinishedRunError.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
+  /**
+   * What to do while another run is in progress, as for `run` of an AIAgent. With `"join"`, `stream` returns the stream of that
+   * run from its beginning, and the given messages are not used. Default: "reject".
+   */
+  readonly whenBusy?: WhenBusy | undefined;
 }

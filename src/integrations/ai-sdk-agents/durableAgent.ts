@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { whenBusySchema } from "../../agent/feature/RunRequest.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -33,6 +34,7 @@ export interface DurableAgents<Agent extends AnyAgent> {
 const boundOptionsSchema = strictOptions({
   runId: nonEmptyString.optional(),
   unfinished: z.enum(["finish_first", "abandon"]).optional(),
+  whenBusy: whenBusySchema.optional(),
 });
 
 /**

@@ -6,7 +6,7 @@ import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 
 /** What {@link durableRun} runs, and where it is recorded. */
-export interface DurableRunOptions extends HostedConfig, BoundAgentOptions {
+export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions, "whenBusy"> {
   /** The durable identity. */
   readonly agentId: string;
   /** What the run is about: any value that can be stored. Another input is another run. Absent: `null`. */

@@ -1,5 +1,6 @@
 import { pause } from "../../internal/pause.ts";
 import { systemClock } from "../../internal/Clock.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { RunStoppedError } from "../../errors/run/RunStoppedError.ts";
 import type { HostedAgents } from "../hosted/HostedAgents.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
@@ -29,4 +30,27 @@ export async function followed(
     await pause(systemClock, everyMs, signal);
     signal.throwIfAborted();
   };
+}
+
+/** Whether a run is unfinished because its process has died. */
+export async function isAbandoned(hosted: HostedAgents, records: RunRecords): Promise<boolean> {
+  if (!records.exists || (await hosted.isRunning(records.agentId))) return false;
+  // It may have ended meanwhile.
+  await records.read();
+  return records.status === "in_progress";
+}
+
+/** Returns the result of work, or `undefined` after a pause if another process has the agent. */
+export async function unlessBusy<Result>(
+  work: () => Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AgentBusyError)) throw error;
+    await pause(systemClock, everyMs, signal);
+    signal?.throwIfAborted();
+    return undefined;
+  }
 }

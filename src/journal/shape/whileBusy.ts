@@ -11,6 +11,8 @@ export interface BusyWait {
   readonly timeoutMs: number;
   /** Between two tries. Default 500 ms; the first pauses are shorter. */
   readonly pauseMs?: number;
+  /** Aborting it ends the wait with its reason. Default: nothing does. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface BusyWait {
  */
 export async function whileBusy<Opened>(
   open: () => Promise<Opened>,
-  { clock, timeoutMs, pauseMs: longest = longestPauseMs }: BusyWait,
+  { clock, timeoutMs, pauseMs: longest = longestPauseMs, signal }: BusyWait,
   isDone: () => Promise<boolean>,
 ): Promise<Opened | undefined> {
   const until = clock.monotonic() + timeoutMs;
@@ -34,7 +36,8 @@ export async function whileBusy<Opened>(
       if (await isDone()) return undefined;
       const left = until - clock.monotonic();
       if (left <= 0) throw error;
-      await pause(clock, Math.min(pauseMs, left));
+      await pause(clock, Math.min(pauseMs, left), signal);
+      signal?.throwIfAborted();
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/ActiveSpan.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
-import type { Announce } from "./joinOrRun.ts";
+import type { OwnTurn } from "./joinOrRun.ts";
 
 /** Runs the agent itself. */
 export type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
@@ -16,7 +16,9 @@ export interface DurableCall {
   readonly journal: Journal;
   readonly request: RunRequest;
   readonly next: Next;
-  readonly announce: Announce;
+  readonly turn: OwnTurn;
+  /** Whether the call has stopped another run, to take its place. */
+  readonly replaces: boolean;
   /** Shows the call. Absent: nothing does. */
   readonly span?: ActiveSpan;
 }

@@ -17,6 +17,8 @@ export interface RunFacts {
   readonly unfinished?: UnfinishedRun;
   /** How the run with the given id ended; absent: it has not, or no id was given. */
   readonly asked?: "completed" | "cancelled";
+  /** Whether this call has stopped the unfinished run, to take its place. */
+  readonly replaces?: boolean;
   /** How the last run ended; absent: it has not, or there was none. */
   readonly last?: { readonly runId: string; readonly status: "completed" | "cancelled" };
 }
@@ -25,17 +27,19 @@ export interface RunFacts {
 export type RunDecision =
   | { readonly kind: "resume" | "refuse_nothing" }
   | {
-      readonly kind: "recorded" | "waiting" | "refuse_unfinished" | "refuse_cancelled" | "refuse_input";
+      readonly kind: "recorded" | "waiting" | "refuse_cancelled" | "refuse_input";
       readonly runId: string;
     }
+  | { readonly kind: "refuse_unfinished"; readonly runId: string; readonly waits: boolean }
   | { readonly kind: "branch"; readonly checkpointId: string }
   | { readonly kind: "new" | "finish_first" | "abandon"; readonly keep: "history" | "nothing" };
 
-export function decideRun(options: RunOptions, { unfinished, asked }: RunFacts): RunDecision {
+export function decideRun(options: RunOptions, { unfinished, asked, replaces }: RunFacts): RunDecision {
   if (asked !== undefined && options.runId !== undefined) {
     return { kind: asked === "completed" ? "recorded" : "refuse_cancelled", runId: options.runId };
   }
   const keep = options.history === "continue" ? "history" : "nothing";
+  if (unfinished && replaces && options.runId !== unfinished.runId) return { kind: "abandon", keep };
   return unfinished ? besideUnfinished(options, unfinished, keep) : { kind: "new", keep };
 }
 
@@ -47,7 +51,7 @@ function besideUnfinished(
   const { runId, input, waits } = unfinished;
   if (asked === runId && input === "other") return { kind: "refuse_input", runId };
   if (asked === undefined ? input === "same" : asked === runId) return continued(unfinished);
-  if (choice === undefined || (choice === "finish_first" && waits)) return { kind: "refuse_unfinished", runId };
+  if (choice === undefined || (choice === "finish_first" && waits)) return { kind: "refuse_unfinished", runId, waits };
   return { kind: choice, keep };
 }
 

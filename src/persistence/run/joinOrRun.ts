@@ -2,60 +2,79 @@ import type { RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
 import { abortable } from "../../internal/abortable.ts";
+import { AgentTurns, type RunningCall } from "./AgentTurns.ts";
 
 type Result = Promise<RunResult<unknown>>;
-
-/** A call of `run` or `resume` that this process carries out. */
-interface RunningCall {
-  readonly result: Result;
-  /** The signal of its caller. Absent: it was given none. */
-  readonly signal: AbortSignal | undefined;
-  readonly isSameInput: (input: unknown) => boolean;
-}
 
 /** Says which run a call carries out, and how its input compares with that of another call. */
 export type Announce = (runId: string, isSameInput: RunningCall["isSameInput"]) => void;
 
-const callsByStorage = new WeakMap<object, Map<string, RunningCall>>();
+/** A call among the others of its agent in this process. */
+export interface OwnTurn {
+  readonly turns: AgentTurns;
+  readonly own: RunningCall;
+  readonly announce: Announce;
+}
 
 /**
- * Carries out a call, unless this process is running the run that its `runId` names on the same storage: then it waits for
- * that run's result, or begins itself when the caller of that run has aborted it.
+ * Carries out a call, unless it gets the result of another call of this process: one of the same run by its `runId`, or with
+ * `whenBusy: "join"` the one that runs. If the caller of that one aborts it, the call is carried out. With
+ * `whenBusy: "queue"` it waits until the others have ended.
  *
- * @throws RunInputDiffersError when that run was asked for with another input.
+ * @throws RunInputDiffersError when the run of its `runId` was asked for with another input.
  */
-export async function joinOrRun(
-  storage: object,
-  request: RunRequest,
-  carryOut: (announce: Announce) => Result,
-): Result {
-  const { agentId, input, kind, options } = request;
-  const calls = callsByStorage.get(storage) ?? new Map<string, RunningCall>();
-  callsByStorage.set(storage, calls);
-  const keyOf = (id: string) => JSON.stringify([agentId, id]);
-  const runId = kind === "run" ? (options as RunOptions).runId : undefined;
-  if (runId !== undefined) {
-    for (let other = calls.get(keyOf(runId)); other; other = calls.get(keyOf(runId))) {
-      if (!other.isSameInput(input)) throw new RunInputDiffersError(agentId, runId);
-      const joined = await resultOf(other, options.signal);
-      if (joined) return joined;
+export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
+  return AgentTurns.with(storage, request.agentId, async (turns) => {
+    for (let other = joined(turns, request); other; other = joined(turns, request)) {
+      const result = await resultOf(other, request.options.signal);
+      if (result) return result;
     }
-  }
+    return carriedOut(turns, request, carryOut);
+  });
+}
+
+/** The call whose result another call gets. @throws RunInputDiffersError */
+function joined(turns: AgentTurns, request: RunRequest): RunningCall | undefined {
+  const { agentId, input } = request;
+  const { runId, whenBusy } = runOptionsOf(request);
+  const same = runId === undefined ? undefined : turns.byRun.get(runId);
+  if (same && !same.isSameInput(input)) throw new RunInputDiffersError(agentId, runId ?? "");
+  return same ?? (whenBusy === "join" ? turns.other() : undefined);
+}
+
+function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
+  const { input, options } = request;
+  const { runId, whenBusy } = runOptionsOf(request);
+  const { signal } = options;
   const announced = new Set<string>();
   const announce: Announce = (id, isSameInput) => {
-    if (calls.has(keyOf(id))) return;
-    announced.add(keyOf(id));
-    calls.set(keyOf(id), { result, signal: options.signal, isSameInput });
+    if (turns.byRun.has(id)) return;
+    announced.add(id);
+    turns.byRun.set(id, { result, signal, isSameInput });
   };
-  const result: Result = Promise.resolve()
-    .then(() => carryOut(announce))
-    .finally(() => announced.forEach((key) => calls.delete(key)));
-  if (runId !== undefined) announce(runId, (other) => isSameValue(input, other));
+  const begun = () => {
+    turns.begin(own);
+    return carryOut({ turns, own, announce });
+  };
+  const turn = whenBusy === "queue" ? turns.inQueue(signal, begun) : Promise.resolve().then(begun);
+  const result: Result = turn.finally(() => {
+    turns.end(own);
+    for (const id of announced) turns.byRun.delete(id);
+  });
+  const own: RunningCall = { result, signal, isSameInput: (other) => isSameValue(input, other) };
+  if (whenBusy !== "queue") turns.begin(own);
+  if (runId !== undefined) announce(runId, own.isSameInput);
   return result;
 }
 
-/** @returns `undefined` when the caller of that run has aborted it. */
+/** A resume has none of them. */
+function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" | "whenBusy"> {
+  return kind === "run" ? (options as RunOptions) : {};
+}
+
+/** @returns `undefined` when the caller of that call has aborted it, or when it was refused because another process runs the agent. */
 async function resultOf(
   { result, signal: theirs }: RunningCall,
   ours: AbortSignal | undefined,
@@ -63,7 +82,8 @@ async function resultOf(
   try {
     return await (ours ? abortable(ours, () => result) : result);
   } catch (error) {
-    if (!theirs?.aborted || ours?.aborted) throw error;
+    const isOver = theirs?.aborted || error instanceof AgentBusyError;
+    if (!isOver || ours?.aborted) throw error;
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import type { RunDecision } from "./decideRun.ts";
 /** The error of a `run` or `resume` that was decided against. */
 export function refusedRun(decision: RunDecision, agentId: string): Error {
   const runId = "runId" in decision ? decision.runId : "";
-  if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId);
+  if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId, decision.waits);
   if (decision.kind === "refuse_input") return new RunInputDiffersError(agentId, runId);
   const isCancelled = decision.kind === "refuse_cancelled";
   const reason = isCancelled

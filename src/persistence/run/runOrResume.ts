@@ -39,6 +39,7 @@ import { completionData } from "./completionData.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
 import type { DurableCall, Next } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
+import { openForRun } from "./openForRun.ts";
 import { recordFailure } from "./recordFailure.ts";
 import { newSettings } from "./newSettings.ts";
 import { recordedResult } from "./recordedResult.ts";
@@ -57,17 +58,17 @@ export function runOrResume(
 ): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
   const { telemetry } = setup;
-  return joinOrRun(setup.storageKey, request, (announce) => {
-    const call = { setup, recorders, request, next, announce };
+  return joinOrRun(setup.storageKey, request, (turn) => {
+    const call = { setup, recorders, request, next, turn };
     return telemetry ? telemetry.run(setup.pipeline, request, (span) => carryOut({ ...call, span })) : carryOut(call);
   });
 }
 
-async function carryOut(asked: Omit<DurableCall, "journal">): Promise<RunResult<unknown>> {
-  const { setup, request } = asked;
-  const journal = await setup.openJournal(request.agentId, request.options.takeOver ? "take_over" : undefined);
+async function carryOut(asked: Omit<DurableCall, "journal" | "replaces">): Promise<RunResult<unknown>> {
+  const { setup, turn } = asked;
+  const { journal, replaces, request } = await openForRun(setup, asked.request, turn);
   try {
-    const call = { ...asked, journal };
+    const call = { ...asked, request, journal, replaces };
     assertStatus(call);
     const left = await finishOpenRollback(call);
     const result = withEffects(await execute(call), left);
@@ -87,7 +88,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   const { agentId } = request;
   await settleRequests(call);
   const stored = storedState(journal);
-  const decision = decide(request, journal, stored);
+  const decision = decide(call, stored);
   switch (decision.kind) {
     case "recorded":
       return recordedResult(call, decision.runId, stored);
@@ -104,7 +105,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
       return beginAfterOther(call, decision.keep);
     case "finish_first": {
       const first = await start(call, await shownResume(call, () => resumed(call, stored)));
-      if (first.status !== "completed") throw new UnfinishedRunError(agentId, first.runId);
+      if (first.status !== "completed") throw new UnfinishedRunError(agentId, first.runId, true);
       return beginAfterOther(call, decision.keep);
     }
     default:
@@ -154,9 +155,9 @@ function storedState({ head }: Journal): StoredState | undefined {
   return head?.state && { log: head.log, state: head.state };
 }
 
-function decide(request: RunRequest, journal: Journal, stored: StoredState | undefined): RunDecision {
+function decide({ request, journal, replaces }: DurableCall, stored: StoredState | undefined): RunDecision {
   const { kind, options } = request;
-  const facts = factsOf(request, journal.head?.log.index, stored);
+  const facts = { ...factsOf(request, journal.head?.log.index, stored), replaces };
   // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
   return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
 }
@@ -316,11 +317,11 @@ async function begin(
 }
 
 async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResult<unknown>> {
-  const { setup, recorders, journal, request, next, announce } = call;
+  const { setup, recorders, journal, request, next, turn } = call;
   const { options, kind } = request;
   const { run: runId, digest } = recorder.run;
   if (kind === "resume")
-    announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
+    turn.announce(runId, (input) => digest === undefined || digest === valueDigest(input, journal.sha256));
   journal.forgetHead();
   const verify = "verify" in options ? options.verify : undefined;
   journal.endFacts = completionData(setup, journal, recorder, verify);

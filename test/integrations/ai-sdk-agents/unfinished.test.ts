@@ -81,6 +81,7 @@ describe.each(sdks)("an unfinished run before another one of the AI SDK $version
     const { agents, model } = desk(sdk, { ...first, needsApproval: true });
     const another = agents.for("a", { unfinished: "finish_first" }).stream({ prompt: "And again." });
     await expect(another).rejects.toBeInstanceOf(UnfinishedRunError);
+    await expect(another).rejects.toThrow("waits for an answer");
     expect(model.asked).toHaveLength(0);
     expect(await agents.agent("a").getRequests()).toHaveLength(1);
   });

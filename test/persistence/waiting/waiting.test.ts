@@ -101,7 +101,10 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await recordsOf(opened())).toEqual(before);
     expect(world.nodes).toEqual(["ask"]);
     await expect(agent.run("other")).rejects.toMatchObject({ code: "unfinished_run" });
-    await expect(agent.run("other", { unfinished: "finish_first" })).rejects.toMatchObject({ code: "unfinished_run" });
+    const refused: unknown = await agent.run("other", { unfinished: "finish_first" }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "unfinished_run", waits: true });
+    expect(String(refused)).toContain("waits for an answer");
+    expect(String(refused)).not.toContain("finish_first");
     expect(await agent.run("other", { unfinished: "abandon" })).toMatchObject({ status: "waiting" });
   });
 

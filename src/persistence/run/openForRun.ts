@@ -1,0 +1,85 @@
+import type { RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
+import { RunStoppedError } from "../../errors/run/RunStoppedError.ts";
+import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import type { Journal } from "../../journal/Journal.ts";
+import { whileBusy } from "../../journal/shape/whileBusy.ts";
+import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { OwnTurn } from "./joinOrRun.ts";
+
+/** An opened agent, and what the call does there. */
+interface OpenedForRun {
+  readonly journal: Journal;
+  readonly request: RunRequest;
+  /** Whether another run was stopped for this one. */
+  readonly replaces: boolean;
+}
+
+/**
+ * Opens an agent for a call of `run` or `resume`. While it has another owner, `whenBusy` of the call decides.
+ *
+ * @throws AgentBusyError while another owner is alive, if the call does not wait for it. RunStoppedError when the run that
+ * the call has joined stops without a result.
+ */
+export async function openForRun(
+  setup: PersistenceSetup,
+  request: RunRequest,
+  { turns, own }: OwnTurn,
+): Promise<OpenedForRun> {
+  const { agentId, options } = request;
+  const { whenBusy = "reject" } = options as RunOptions;
+  const open = () => setup.openJournal(agentId, options.takeOver ? "take_over" : undefined);
+  if (whenBusy === "reject") {
+    const journal = await open().catch((error: unknown) => refuse(error, turns.other(own) !== undefined));
+    return { journal, request, replaces: false };
+  }
+  if (whenBusy === "replace") {
+    const { journal, wasBusy } = await turns.inPlace(() =>
+      opened(setup, options.signal, open, async () => {
+        await setup.log.requestStop(agentId, "another run takes its place");
+        await turns.other(own)?.result.catch(() => undefined);
+      }),
+    );
+    return { journal, request: wasBusy ? abandoning(request) : request, replaces: wasBusy };
+  }
+  const { journal, wasBusy } = await opened(setup, options.signal, () => turns.untilReplaced().then(open));
+  if (!wasBusy || whenBusy === "queue") return { journal, request, replaces: false };
+  return { journal, request: await joined(journal, request), replaces: false };
+}
+
+/** Opens an agent, and waits for its owner as long as that takes. */
+async function opened(
+  { clock }: PersistenceSetup,
+  signal: AbortSignal | undefined,
+  open: () => Promise<Journal>,
+  onBusy: () => Promise<void> = async () => undefined,
+): Promise<{ readonly journal: Journal; readonly wasBusy: boolean }> {
+  let wasBusy = false;
+  const journal = await whileBusy(open, { clock, timeoutMs: Number.POSITIVE_INFINITY, signal }, async () => {
+    wasBusy = true;
+    await onBusy();
+    return false;
+  });
+  // Nothing but the agent itself ends the wait.
+  return { journal: journal as Journal, wasBusy };
+}
+
+function refuse(error: unknown, inThisProcess: boolean): never {
+  if (!(error instanceof AgentBusyError) || !inThisProcess) throw error;
+  throw new AgentBusyError(error.agentId, error.owner, error.retryAfterMs, true);
+}
+
+/** The stopped run is not continued, whatever the input is. */
+function abandoning(request: RunRequest): RunRequest {
+  return { ...request, options: { ...request.options, unfinished: "abandon" } };
+}
+
+/** A request for the result of a run that another process has carried out. If that process has died, the run continues here. */
+async function joined(journal: Journal, { agentId, options }: RunRequest): Promise<RunRequest> {
+  const status = journal.statusState.current?.status;
+  if (status === "failed" || status === "cancelled") {
+    await journal[Symbol.asyncDispose]();
+    throw new RunStoppedError(agentId, status);
+  }
+  const { signal, onDelta, takeOver } = options;
+  return { kind: "resume", agentId, options: { agentId, signal, onDelta, takeOver } };
+}
