@@ -308,7 +308,7 @@ async function begin(
 ): Promise<RunResult<unknown>> {
   const { setup, journal, request, span } = call;
   const { options, input } = request;
-  const runId = ("runId" in options ? options.runId : undefined) ?? randomId();
+  const { runId = randomId() } = options as RunOptions;
   const run = runRecord(journal, runId, input, span?.trace);
   // One that was abandoned a moment ago begins anew.
   journal.runs.delete(run.run);

@@ -106,7 +106,7 @@ describe.each(sdks)("a client that comes back after a restart, with the AI SDK $
       .then((result) => result.consumeStream());
     const { desk, model } = openDesk(sdk, storage);
     const clients = await Promise.all([desk.for("a").attach(), desk.for("a").attach()]);
-    expect(await Promise.all(clients.map((client) => client?.text))).toEqual(["Found.", "Found."]);
+    expect(await Promise.all(clients.map(async (client) => client?.text))).toEqual(["Found.", "Found."]);
     expect(model.asked).toHaveLength(1);
     expect(await desk.for("a").attach()).toBeUndefined();
   });

@@ -222,7 +222,7 @@ function scanOf(files: Readonly<Record<string, number>>): Scan {
     return [path, at === 3 ? { stamp, settled: true, leftOut: "is large" } : { state, stamp, settled: true }];
   });
   const folders = new Map(Object.keys(files).map((path) => [path.split("/")[0] ?? "", { ...stamp, mode: 0o755 }]));
-  const hidden = new Map([
+  const hidden = new Map<string, { readonly reason?: string }>([
     ["ignored", {}],
     ...Object.keys(files).map((path) => [`${path}~`, { reason: "r" }] as const),
   ]);
