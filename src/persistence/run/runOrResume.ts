@@ -328,8 +328,7 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   recorder.newSettings = newSettings(options);
   recorders.add(recorder);
   using live = LiveRequests.begin(setup.log, journal, recorders);
-  const signal = signalOf(call);
-  const result = await next({ ...request, options: { ...options, signal }, start: recorder.start });
+  const result = await next({ ...request, options: { ...options, signal: signalOf(call) }, start: recorder.start });
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
 }
 
