@@ -43,7 +43,7 @@ export function reporter(
   return agent.install(Persistence, {
     storage,
     onEvent: (event) => {
-      if (event.kind === "recovery_notice") tell(`continues after "${event.progressSummary}" with`, event.agentId);
+      if (event.type === "recovery_notice") tell(`continues after "${event.progressSummary}" with`, event.agentId);
     },
   });
 }

@@ -26,7 +26,7 @@ export interface EventLine {
   readonly agentPath?: readonly string[];
 }
 
-/** The kinds of events about a line of a run, with their fields besides those of {@link EventLine}. */
+/** The events about a line of a run by their type, with their fields besides those of {@link EventLine}. */
 interface LineEvents {
   /** A checkpoint is durable. */
   readonly checkpoint_saved: EventCheckpoint & {
@@ -89,7 +89,7 @@ interface LineEvents {
   };
 }
 
-/** The kinds of events about a run, with their fields. */
+/** The events about a run by their type, with their fields. */
 interface RunEvents {
   /** The status of an agent has changed; its summary is durable. */
   readonly status_changed: {
@@ -103,7 +103,7 @@ interface RunEvents {
   readonly recovery_notice: EventCheckpoint & { readonly task: string };
 }
 
-/** The kinds of events about an agent as a whole, with their fields. */
+/** The events about an agent as a whole by their type, with their fields. */
 interface AgentEvents {
   /** The log of an opened agent ended in the beginning of an append, which was skipped. A crash leaves that, and so does damage. */
   readonly log_torn_tail: { readonly tornTail: TornTail };
@@ -133,8 +133,8 @@ interface AgentEvents {
   };
 }
 
-interface EventOrigin<Kind> {
-  readonly kind: Kind;
+interface EventOrigin<Type> {
+  readonly type: Type;
   readonly agentId: string;
   /** Absent: the event is not about one run. */
   readonly runId?: string;
@@ -142,13 +142,13 @@ interface EventOrigin<Kind> {
   readonly at: string;
 }
 
-/** Something that happened to a durable agent. New kinds may be added: let a `switch` ignore those it does not know. */
+/** Something that happened to a durable agent. `type` says what. New types may be added: let a `switch` ignore unknown ones. */
 export type PersistenceEvent =
   | {
-      [Kind in keyof LineEvents]: EventOrigin<Kind> & { readonly runId: string } & EventLine & LineEvents[Kind];
+      [Type in keyof LineEvents]: EventOrigin<Type> & { readonly runId: string } & EventLine & LineEvents[Type];
     }[keyof LineEvents]
-  | { [Kind in keyof RunEvents]: EventOrigin<Kind> & { readonly runId: string } & RunEvents[Kind] }[keyof RunEvents]
-  | { [Kind in keyof AgentEvents]: EventOrigin<Kind> & AgentEvents[Kind] }[keyof AgentEvents];
+  | { [Type in keyof RunEvents]: EventOrigin<Type> & { readonly runId: string } & RunEvents[Type] }[keyof RunEvents]
+  | { [Type in keyof AgentEvents]: EventOrigin<Type> & AgentEvents[Type] }[keyof AgentEvents];
 
 /** Gets every event. It is not awaited, and its errors have no other effect than a call of `onListenerError`. */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;

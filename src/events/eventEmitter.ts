@@ -45,14 +45,14 @@ export function eventEmitter(
   };
 }
 
-function warnOfListener(error: unknown, { kind, agentId }: PersistenceEvent): void {
-  warn("listener_failed", `The listener failed on ${kind} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
+function warnOfListener(error: unknown, { type, agentId }: PersistenceEvent): void {
+  warn("listener_failed", `The listener failed on ${type} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
 }
 
 /** Emits what the opening of an agent's log has found. */
 export function emitOpened({ agentId, tornTail, rebuilt }: Journal, emit: EmitEvent): void {
-  if (tornTail) emit({ kind: "log_torn_tail", agentId, tornTail });
-  if (rebuilt) emit({ kind: "summary_rebuilt", agentId, file: rebuilt.file });
+  if (tornTail) emit({ type: "log_torn_tail", agentId, tornTail });
+  if (rebuilt) emit({ type: "summary_rebuilt", agentId, file: rebuilt.file });
 }
 
 /** Emits the events of a journal's durable appends. */
@@ -107,7 +107,7 @@ class AppendedRecords {
     else if (record.kind === "lane" && record.place && record.from === undefined)
       this.#starting.set(record.lane, "line_started");
     else if (record.kind === "answer")
-      return { kind: "model_answered", ...this.#origin(record.lane), ...answerFacts(record) };
+      return { type: "model_answered", ...this.#origin(record.lane), ...answerFacts(record) };
     else if (record.kind === "checkpoint") return this.#saved(record);
     return undefined;
   }
@@ -122,7 +122,7 @@ class AppendedRecords {
     const line = this.#starting.has(record.lane) ? record.lane : "run";
     const trigger = triggerOf(record, this.#starting.get(line));
     this.#starting.delete(line);
-    return { kind: "checkpoint_saved", ...this.#origin(record.lane), trigger, ...checkpoint };
+    return { type: "checkpoint_saved", ...this.#origin(record.lane), trigger, ...checkpoint };
   }
 
   #origin(lane: number) {
@@ -130,14 +130,14 @@ class AppendedRecords {
   }
 }
 
-type StatusChange = Extract<EventBody, { readonly kind: "status_changed" }>;
+type StatusChange = Extract<EventBody, { readonly type: "status_changed" }>;
 
 /** The event of a status, unless it was told already. */
 function statusChange(agentId: string, previous: string | undefined, state: StatusState): readonly StatusChange[] {
   const { current, run } = state;
   if (!current || !run || current.status === previous) return [];
   const data = stateDataOf(agentId, state);
-  const change = { kind: "status_changed", agentId, runId: run.run, status: current.status, data } as const;
+  const change = { type: "status_changed", agentId, runId: run.run, status: current.status, data } as const;
   return [previous === undefined ? change : { ...change, previous }];
 }
 

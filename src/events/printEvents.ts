@@ -19,7 +19,7 @@ function lineOf(event: PersistenceEvent): string {
 }
 
 function textOf(event: PersistenceEvent): string {
-  switch (event.kind) {
+  switch (event.type) {
     case "checkpoint_saved":
       return `saved checkpoint ${event.checkpointId} (${event.trigger}), next ${placeOf(event)}`;
     case "checkpoint_skipped":
@@ -43,11 +43,11 @@ function textOf(event: PersistenceEvent): string {
 
 /** What happens within a node. */
 function nodeText(event: PersistenceEvent): string {
-  if (event.kind === "request_opened")
+  if (event.type === "request_opened")
     return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;
-  if (event.kind === "model_retry")
+  if (event.type === "model_retry")
     return `asks the model again in ${event.nodeId} after ${event.delayMs} ms: ${reasonOf(event.error)}`;
-  if (event.kind !== "model_answered") return failureOf(event);
+  if (event.type !== "model_answered") return failureOf(event);
   const { nodeId, finishReason, usage } = event;
   return `the model answered in ${nodeId}${finishReason === undefined ? "" : ` (${finishReason})`}${tokensOf(usage)}`;
 }
@@ -59,10 +59,10 @@ function tokensOf({ inputTokens, outputTokens }: ModelUsage = {}): string {
 }
 
 function failureOf(event: PersistenceEvent): string {
-  if (event.kind === "branch_failed") return `the branch failed in ${event.nodeId}: ${reasonOf(event.error)}`;
-  if (event.kind === "trigger_failed") return `trigger ${event.trigger} failed: ${event.reason}`;
-  if ("error" in event) return `${event.kind}: ${reasonOf(event.error)}`;
-  return event.kind;
+  if (event.type === "branch_failed") return `the branch failed in ${event.nodeId}: ${reasonOf(event.error)}`;
+  if (event.type === "trigger_failed") return `trigger ${event.trigger} failed: ${event.reason}`;
+  if ("error" in event) return `${event.type}: ${reasonOf(event.error)}`;
+  return event.type;
 }
 
 function placeOf({ nodeId, iteration, progress, progressSummary }: EventCheckpoint): string {

@@ -54,12 +54,12 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
       const { nodeId } = context;
       recorders
         .find(run)
-        ?.setup.tell({ kind: "model_retry", agentId, runId, ...eventLine(run), nodeId, attempt, delayMs, error });
+        ?.setup.tell({ type: "model_retry", agentId, runId, ...eventLine(run), nodeId, attempt, delayMs, error });
     });
     pipeline.onBranchFailed(({ run, nodeId, error }) => {
       const { agentId, runId, signal } = run;
       if (signal.aborted) return;
-      recorders.find(run)?.setup.tell({ kind: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
+      recorders.find(run)?.setup.tell({ type: "branch_failed", agentId, runId, ...eventLine(run), nodeId, error });
     });
     pipeline.onLineWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).open(run, requests));
     pipeline.onAgentWaiting(({ run, requests }) => LiveRequests.of(recorders.of(run).journal).close(requests));

@@ -149,7 +149,7 @@ export class RetentionSchedule implements AsyncDisposable {
   }
 
   #report(agentId: string, error: unknown): void {
-    this.#agents.tell({ kind: "pruning_failed", agentId, error });
+    this.#agents.tell({ type: "pruning_failed", agentId, error });
   }
 
   #setDue(): void {

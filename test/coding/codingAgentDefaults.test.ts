@@ -31,7 +31,7 @@ describe("the defaults for coding agents", () => {
         // The scripted model counts messages.
         trimming: undefined,
         onEvent: (event) => {
-          if (event.kind === "checkpoint_saved" && event.iteration === count * 2) stop?.abort(new Error("stopped"));
+          if (event.type === "checkpoint_saved" && event.iteration === count * 2) stop?.abort(new Error("stopped"));
         },
       });
       return { agent, workspace, saved: persistence(agent).agent() };

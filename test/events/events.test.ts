@@ -31,7 +31,7 @@ const twoNodes = (fault?: Fault) =>
 
 /** What tests compare of an event. */
 function shown(event: PersistenceEvent): string {
-  switch (event.kind) {
+  switch (event.type) {
     case "checkpoint_saved":
       return `saved ${event.nodeId}, ${event.trigger}`;
     case "checkpoint_restored":
@@ -39,7 +39,7 @@ function shown(event: PersistenceEvent): string {
     case "status_changed":
       return `${event.previous ?? "new"} to ${event.status}`;
     default:
-      return event.kind;
+      return event.type;
   }
 }
 
@@ -63,7 +63,7 @@ describe.each(storages)("$name: events", (storage) => {
     ]);
     const [, , second] = events;
     expect(second).toEqual({
-      kind: "checkpoint_saved",
+      type: "checkpoint_saved",
       agentId: "a",
       runId,
       at: "2026-01-01T00:00:00.000Z",
@@ -99,7 +99,7 @@ describe.each(storages)("$name: events", (storage) => {
         .run("go")
         .catch(() => undefined);
       const kept = await checkpointsOf(durableAgent(twoNodes(), opened()));
-      const saved = events.flatMap((event) => (event.kind === "checkpoint_saved" ? [event.checkpointId] : []));
+      const saved = events.flatMap((event) => (event.type === "checkpoint_saved" ? [event.checkpointId] : []));
       expect(kept.map(({ checkpointId }) => checkpointId)).toEqual(expect.arrayContaining(saved));
       expect(saved.length).toBeLessThanOrEqual(saves);
     }
@@ -148,7 +148,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     await agent.run("a", { runId: "r-1" });
     await agent.run("b", { runId: "r-2" });
     const stored = await checkpointsOf(agent);
-    const saved = events.flatMap((event) => (event.kind === "checkpoint_saved" ? [event] : []));
+    const saved = events.flatMap((event) => (event.type === "checkpoint_saved" ? [event] : []));
     expect(saved.map(({ runId, checkpointId }) => [runId, checkpointId])).toEqual(
       stored.map(({ runId, checkpointId }) => [runId, checkpointId]),
     );
@@ -193,7 +193,7 @@ describe("printEvents", () => {
     const lines: string[] = [];
     const marks = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\u0085\n\r";
     void printEvents((line) => void lines.push(line))({
-      kind: "checkpoint_skipped",
+      type: "checkpoint_skipped",
       agentId: `a${marks}b`,
       at: "now",
       runId: "r",
@@ -209,7 +209,7 @@ describe("printEvents", () => {
     const lines: string[] = [];
     const print = printEvents((line) => void lines.push(line));
     const event = {
-      kind: "checkpoint_pruned",
+      type: "checkpoint_pruned",
       agentId: "a",
       at: "now",
       checkpointIds: ["1-1", "1-2"],
@@ -240,8 +240,8 @@ describe("a listener that fails, with nobody to tell", () => {
 });
 
 it("the kind of an event determines its fields", () => {
-  expectTypeOf<Extract<PersistenceEvent, { kind: "status_changed" }>["status"]>().toEqualTypeOf<string>();
-  expectTypeOf<Extract<PersistenceEvent, { kind: "checkpoint_restored" }>["version"]>().toEqualTypeOf<number>();
+  expectTypeOf<Extract<PersistenceEvent, { type: "status_changed" }>["status"]>().toEqualTypeOf<string>();
+  expectTypeOf<Extract<PersistenceEvent, { type: "checkpoint_restored" }>["version"]>().toEqualTypeOf<number>();
 });
 
 function throwing(error: Error): () => never {

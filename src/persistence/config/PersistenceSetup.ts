@@ -283,9 +283,9 @@ function wrongParticipants(expected: string): InvalidInputError {
 /** Failures that must be seen even without a listener. */
 function warnOfFailure(event: EventBody): void {
   const agent = `agent ${JSON.stringify(event.agentId)}`;
-  if (event.kind === "trigger_failed")
-    warn(event.kind, `The trigger "${event.trigger}" failed for ${agent}: ${event.reason}`);
-  if (event.kind === "pruning_failed") warn(event.kind, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
+  if (event.type === "trigger_failed")
+    warn(event.type, `The trigger "${event.trigger}" failed for ${agent}: ${event.reason}`);
+  if (event.type === "pruning_failed") warn(event.type, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
 }
 
 /** Three methods cannot delete. A storage that keeps nothing has nothing to delete, and is not refused. */

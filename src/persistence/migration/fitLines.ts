@@ -97,6 +97,6 @@ function adapted({ setup, state, verdict }: FittedLine, lane: number, journal: J
 function tell({ setup, state, verdict, code, ...path }: FittedLine, agentId: string): void {
   const at = { agentId, runId: state.runId, ...eventLine(path) };
   const { version: from = 0 } = state.structure ?? {};
-  if (verdict.kind === "compatible") setup.tell({ kind: "strategy_adapted", ...at, differences: verdict.differences });
-  if (verdict.kind === "migrates") setup.tell({ kind: "run_migrated", ...at, from, to: code.structure.version });
+  if (verdict.kind === "compatible") setup.tell({ type: "strategy_adapted", ...at, differences: verdict.differences });
+  if (verdict.kind === "migrates") setup.tell({ type: "run_migrated", ...at, from, to: code.structure.version });
 }

@@ -11,7 +11,7 @@ import type { RunRecorder } from "./RunRecorder.ts";
 import { sinceCheckpoint } from "./sinceCheckpoint.ts";
 
 type Skipped = Pick<
-  Extract<PersistenceEvent, { readonly kind: "checkpoint_skipped" }>,
+  Extract<PersistenceEvent, { readonly type: "checkpoint_skipped" }>,
   "nodeId" | "trigger" | "reason"
 >;
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
@@ -51,14 +51,14 @@ function dueTrigger(
   const { nodeId } = happened;
   const origin = originOf(recorder, run, nodeId);
   for (const { trigger, error } of failed)
-    setup.tell({ kind: "trigger_failed", ...origin, trigger: trigger.name, reason: reasonOf(error) });
+    setup.tell({ type: "trigger_failed", ...origin, trigger: trigger.name, reason: reasonOf(error) });
   for (const { name: trigger } of merged) tellSkipped(recorder, run, { nodeId, trigger, reason: "merged" });
   for (const { name: trigger } of unchanged) tellSkipped(recorder, run, { nodeId, trigger, reason: "unchanged" });
   return due;
 }
 
 function tellSkipped(recorder: RunRecorder, run: AgentRun, { nodeId, ...skipped }: Skipped): void {
-  recorder.setup.tell({ kind: "checkpoint_skipped", ...originOf(recorder, run, nodeId), ...skipped });
+  recorder.setup.tell({ type: "checkpoint_skipped", ...originOf(recorder, run, nodeId), ...skipped });
 }
 
 function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: string) {

@@ -170,7 +170,7 @@ async function carryOut(
   const { record } = work;
   if (record) await journal.prune(record);
   else await journal.drop();
-  setup.tell({ kind: "checkpoint_pruned", ...pruned });
+  setup.tell({ type: "checkpoint_pruned", ...pruned });
   return record ? await remove(journal, pruned, record.blobs) : pruned;
 }
 
@@ -211,7 +211,7 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   const { retention } = setup;
   if (!retention || journal.failed || !isPruningDue(grownAgent(journal), retention.maxCheckpoints)) return;
-  const tell = (error: unknown) => setup.tell({ kind: "pruning_failed", agentId: journal.agentId, error });
+  const tell = (error: unknown) => setup.tell({ type: "pruning_failed", agentId: journal.agentId, error });
   try {
     const action = () => pruneOwned(setup, journal, pruningOptions(setup));
     const pruned = await (setup.telemetry

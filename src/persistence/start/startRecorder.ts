@@ -165,7 +165,7 @@ function tellRestored(
   if (!checkpoint || !by) return;
   const shown = eventCheckpoint(checkpoint.id, checkpoint.record);
   const at = eventLine(linePath(index, checkpoint.record.lane));
-  setup.tell({ kind: "checkpoint_restored", agentId, runId: run.run, ...at, by, ...shown });
+  setup.tell({ type: "checkpoint_restored", agentId, runId: run.run, ...at, by, ...shown });
 }
 
 /** What branches left that were joined where a line continues. */

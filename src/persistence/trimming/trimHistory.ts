@@ -30,7 +30,7 @@ export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promi
   if (shortened.size === 0 && text === undefined) return;
   history.trim(trimmed(history.messages, shortened, text === undefined ? [] : older, text));
   const counts = { toolOutputs: shortened.size, messages: text === undefined ? 0 : older.length };
-  setup.tell({ kind: "history_trimmed", ...originOf(run), ...counts });
+  setup.tell({ type: "history_trimmed", ...originOf(run), ...counts });
 }
 
 async function summary(
@@ -45,7 +45,7 @@ async function summary(
     if (typeof text === "string") return text;
     throw new TypeError(`The summarizer gave ${typeof text}; a text was expected.`);
   } catch (error) {
-    if (!signal.aborted) setup.tell({ kind: "trimming_failed", ...originOf(run), content: older.kind, error });
+    if (!signal.aborted) setup.tell({ type: "trimming_failed", ...originOf(run), content: older.kind, error });
     return undefined;
   }
 }

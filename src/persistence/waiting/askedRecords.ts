@@ -45,7 +45,7 @@ export function tellOpened(
 ): void {
   const { waitingFor } = askedQuestion(request);
   const origin = { agentId: journal.agentId, runId: run.run, ...eventLine(runOf(context)) };
-  setup.tell({ kind: "request_opened", ...origin, nodeId, requestId, waitingFor });
+  setup.tell({ type: "request_opened", ...origin, nodeId, requestId, waitingFor });
 }
 
 function withProblems({ replies }: RunRecorder, event: InputRequestEvent): InputRequestEvent {

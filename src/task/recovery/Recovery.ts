@@ -170,7 +170,7 @@ export class Recovery<Output> {
     const { checkpointId, version, nodeId, runId, iteration, progress, progressSummary } = checkpoint;
     const task = await this.#durable.getTaskName();
     this.#feature.tell({
-      kind: "recovery_notice",
+      type: "recovery_notice",
       agentId,
       runId,
       task: task ?? agentId,
@@ -187,7 +187,7 @@ export class Recovery<Output> {
     this.#steps.push({ step, checks: { ...checks }, chosen });
     const failed = Object.entries<ValidationCheck>(checks).filter(([, { ok }]) => !ok);
     this.#feature.tell({
-      kind: "recovery_step",
+      type: "recovery_step",
       agentId: this.#durable.agentId,
       step,
       failed: failed.map(([name]) => name),

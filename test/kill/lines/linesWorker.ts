@@ -18,7 +18,7 @@ const agent = office({
   storage,
   deeds,
   found: await readFound(storage, "a"),
-  onEvent: ({ kind }) => void (kind === "request_opened" && answers === "at once" && given.push(answerAll())),
+  onEvent: ({ type }) => void (type === "request_opened" && answers === "at once" && given.push(answerAll())),
 });
 const outside = persistence(agent).agent("a");
 

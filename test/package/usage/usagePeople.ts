@@ -168,7 +168,7 @@ const chief = new AIAgent({
 }).install(Persistence, {
   storage,
   onEvent: (event) => {
-    if (event.kind === "request_opened" || event.kind === "branch_failed") show(event.agentPath, event.branch);
+    if (event.type === "request_opened" || event.type === "branch_failed") show(event.agentPath, event.branch);
   },
 });
 const result = await chief.run("whales", { agentId: "chief-1" });

@@ -231,7 +231,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     await agent.run("x");
     const ofChild = callers.filter((event) => "agentPath" in event && event.agentPath?.join() === "ask");
     expect(own).toEqual(ofChild);
-    const shown = own.map((event) => `${event.kind}${"trigger" in event ? ` ${event.trigger}` : ""}`);
+    const shown = own.map((event) => `${event.type}${"trigger" in event ? ` ${event.trigger}` : ""}`);
     for (const kind of [
       "checkpoint_saved line_started",
       "checkpoint_saved before_dangerous_operation",

@@ -96,9 +96,9 @@ describe.each(logStorages)("$name: approvals in agents that are called", (storag
     const opened = await storage.open();
     const provider = opened();
     const onEvent = (event: PersistenceEvent) => {
-      if (event.kind === "request_opened") asked.open(event.requestId);
+      if (event.type === "request_opened") asked.open(event.requestId);
       // The call two deep has ended: only now the agent beside it may.
-      if (event.kind === "checkpoint_saved" && event.trigger === "line_ended" && event.agentPath?.at(-1) === "middle")
+      if (event.type === "checkpoint_saved" && event.trigger === "line_ended" && event.agentPath?.at(-1) === "middle")
         end.open();
     };
     const run = durableAgent(outer, provider, { ...options, onEvent }).run("x");

@@ -212,8 +212,8 @@ describe.each(logStorages)(
         graph.edge(graph.start, both);
         graph.edge(both, graph.finish);
       });
-      const onEvent = ({ kind }: PersistenceEvent) => {
-        if (kind === "request_opened") asked.open();
+      const onEvent = ({ type }: PersistenceEvent) => {
+        if (type === "request_opened") asked.open();
       };
       const agent: Agent = () => durableAgent(built, opened(), { tools: toolsOf(world), turns, onEvent });
       const durable = persistence(agent()).agent("a");

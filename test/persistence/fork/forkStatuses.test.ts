@@ -150,8 +150,8 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       graph.edge(both, graph.finish);
     });
     const clock = new SimulatedClock();
-    const onEvent = ({ kind }: PersistenceEvent) => {
-      if (kind === "request_opened") isAsked();
+    const onEvent = ({ type }: PersistenceEvent) => {
+      if (type === "request_opened") isAsked();
     };
     const agent = () => durableAgent(built, opened(), { tools: [pay], clock, onEvent });
     const { askedAt } = onlyRequest(await agent().run("go"));

@@ -141,7 +141,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
       graph.edge(all, graph.finish);
     });
     const opened = await storage.open();
-    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
+    const onEvent = ({ type }: PersistenceEvent) => void (type === "branch_failed" && failed.open());
     await expect(durableAgent(built, opened(), { onEvent }).run("go")).rejects.toThrow("not yet");
     expect(await durableAgent(built, opened()).resume()).toMatchObject({ output: "(go one two)" });
   });
@@ -161,7 +161,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
     );
     const built = besideFailure(ask, begun.opened);
     const opened = await storage.open();
-    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
+    const onEvent = ({ type }: PersistenceEvent) => void (type === "branch_failed" && failed.open());
     await expect(durableAgent(built, opened(), { tools: [ask], onEvent }).run("go")).rejects.toThrow("not yet");
     expect(await durableAgent(built, opened(), { tools: [ask] }).resume()).toMatchObject({ output: "go one two" });
   });
@@ -180,7 +180,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
     );
     const built = besideFailure(ask, begun.opened);
     const opened = await storage.open();
-    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "branch_failed" && failed.open());
+    const onEvent = ({ type }: PersistenceEvent) => void (type === "branch_failed" && failed.open());
     await expect(durableAgent(built, opened(), { tools: [ask], onEvent }).run("go")).rejects.toThrow("not yet");
     const agent = durableAgent(built, opened(), { tools: [ask] });
     const waiting = await agent.resume();

@@ -100,7 +100,7 @@ async function live(storage: PersistenceStorageProvider, nested: Nested): Promis
   let opened = 0;
   const answers: Promise<void>[] = [];
   const onEvent = (event: PersistenceEvent) => {
-    if (event.kind !== "request_opened" || !nested.live[opened++ % nested.live.length]) return;
+    if (event.type !== "request_opened" || !nested.live[opened++ % nested.live.length]) return;
     answers.push(persistence(agent).answer(event.requestId, true));
   };
   // An answer to a run that is about to end waits for that.
@@ -140,7 +140,7 @@ describe.each(logStorages)("$name: branches of each that are answered", (storage
       graph.edge(graph.start, all, { map: () => [0, 1] });
       graph.edge(all, graph.finish);
     });
-    const onEvent = (event: PersistenceEvent) => void (event.kind === "request_opened" && asked.open(event.requestId));
+    const onEvent = (event: PersistenceEvent) => void (event.type === "request_opened" && asked.open(event.requestId));
     const agent = durableAgent(built, opened, { tools: [book], onEvent });
     expect(await agent.run("go")).toMatchObject({ status: "completed", output: "0,1" });
     expect(seen).toEqual(["1 ends", "0 goes on: true"]);

@@ -39,17 +39,17 @@ type Shown = readonly [kind: string, branch: unknown, ...rest: readonly unknown[
 
 function shown(event: PersistenceEvent): readonly Shown[] {
   const branch = "branch" in event ? event.branch : undefined;
-  switch (event.kind) {
+  switch (event.type) {
     case "checkpoint_saved":
-      return [[event.kind, branch, event.nodeId, event.trigger]];
+      return [[event.type, branch, event.nodeId, event.trigger]];
     case "checkpoint_restored":
-      return [[event.kind, branch, event.nodeId, event.by]];
+      return [[event.type, branch, event.nodeId, event.by]];
     case "model_answered":
-      return [[event.kind, branch, event.nodeId]];
+      return [[event.type, branch, event.nodeId]];
     case "branch_failed":
-      return [[event.kind, branch, event.nodeId, event.error instanceof Stopped]];
+      return [[event.type, branch, event.nodeId, event.error instanceof Stopped]];
     case "checkpoint_skipped":
-      return [[event.kind, branch, event.nodeId, event.trigger]];
+      return [[event.type, branch, event.nodeId, event.trigger]];
     default:
       return [];
   }
@@ -124,7 +124,7 @@ describe.each(logStorages)("$name: events of branches", (storage) => {
       g.edge(both, g.finish);
     });
     const kinds: string[] = [];
-    const agent = durableAgent(graph, opened(), { onEvent: ({ kind }) => void kinds.push(kind) });
+    const agent = durableAgent(graph, opened(), { onEvent: ({ type }) => void kinds.push(type) });
     await expect(agent.run("go", { signal: stop.signal })).rejects.toBeInstanceOf(Stopped);
     expect(kinds).not.toContain("branch_failed");
   });
@@ -143,7 +143,7 @@ describe.each(logStorages)("$name: events of branches", (storage) => {
     const told: PersistenceEvent[] = [];
     const agent = durableAgent(graph, opened(), { onEvent: (event) => void told.push(event) });
     const result = await agent.run("go");
-    expect(told.filter(({ kind }) => kind === "request_opened")).toMatchObject([
+    expect(told.filter(({ type }) => type === "request_opened")).toMatchObject([
       { branch: "both#asks", nodeId: "asks" },
     ]);
     const outside = persistence(agent).agent("a");

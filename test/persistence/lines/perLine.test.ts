@@ -53,7 +53,7 @@ const say =
   };
 
 const saved = (events: readonly PersistenceEvent[]) =>
-  events.flatMap((event) => (event.kind === "checkpoint_saved" ? [[event.branch, event.nodeId, event.trigger]] : []));
+  events.flatMap((event) => (event.type === "checkpoint_saved" ? [[event.branch, event.nodeId, event.trigger]] : []));
 
 describe.each(logStorages)("$name: triggers of branches", (storage) => {
   it("by growth: what one branch stores counts in that branch alone", async () => {
@@ -82,7 +82,7 @@ describe.each(logStorages)("$name: triggers of branches", (storage) => {
       triggers: [triggers.contextDelta({ bytes: 10_000 })],
       onEvent: (event) => {
         events.push(event);
-        if (event.kind === "checkpoint_saved" && event.branch === "all#large" && event.nodeId === "finish") told.open();
+        if (event.type === "checkpoint_saved" && event.branch === "all#large" && event.nodeId === "finish") told.open();
       },
     });
     await expect(agent.run("go")).resolves.toMatchObject({ status: "completed" });
@@ -128,7 +128,7 @@ describe.each(logStorages)("$name: triggers of branches", (storage) => {
       onEvent: (event) => void events.push(event),
     });
     await agent.run("go");
-    const of = (kind: PersistenceEvent["kind"]) => events.filter((event) => event.kind === kind);
+    const of = (kind: PersistenceEvent["type"]) => events.filter((event) => event.type === kind);
     expect(of("trigger_failed")).toMatchObject([{ branch: "all#a", nodeId: "a/s0", reason: "no" }]);
     expect(of("checkpoint_skipped")).toMatchObject([{ branch: "all#a", nodeId: "a/s1", reason: "unchanged" }]);
   });
@@ -150,7 +150,7 @@ describe.each(logStorages)("$name: trimming of branches", (storage) => {
         onEvent: (event) => void events.push(event),
       });
     await fault.stops(agent().run("go"));
-    const trimmed = events.filter(({ kind }) => kind === "history_trimmed");
+    const trimmed = events.filter(({ type }) => type === "history_trimmed");
     expect(trimmed.length).toBeGreaterThan(0);
     for (const event of trimmed) expect(event).toMatchObject({ branch: "all#long" });
     const latest = await persistence(agent()).agent("a").getLatestCheckpoint();

@@ -77,7 +77,7 @@ describe("interrupted appends", () => {
     expect(report.steps[0]?.checks["logComplete"]).toMatchObject({
       notChecked: expect.stringContaining(path) as string,
     });
-    const torn = told.filter(({ kind }) => kind === "log_torn_tail");
+    const torn = told.filter(({ type }) => type === "log_torn_tail");
     expect(torn).toMatchObject([
       { agentId: "a", tornTail: { file: path, line: 5, bytes: expect.any(Number) as number } },
     ]);

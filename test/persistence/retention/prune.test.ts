@@ -195,7 +195,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     const events: PersistenceEvent[] = [];
     const { agent } = await ran(60, { retention: {}, onEvent: (event) => void events.push(event) });
     expect(await checkpointsOf(agent())).toHaveLength(14);
-    const told = events.filter(({ kind }) => kind === "checkpoint_pruned");
+    const told = events.filter(({ type }) => type === "checkpoint_pruned");
     expect(told).toMatchObject([{ agentId: "a", dropped: false }]);
     for await (const summary of (await ran(2)).opened().log.list()) expect(summary.status).toBe("completed");
   });
@@ -204,7 +204,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     const opened = await storage.open();
     const prunings: string[] = [];
     const onEvent = (event: PersistenceEvent) =>
-      void (event.kind === "checkpoint_pruned" && prunings.push(`after run ${runs}`));
+      void (event.type === "checkpoint_pruned" && prunings.push(`after run ${runs}`));
     const writing = strategy<string, string>("writing", (g) => {
       const turn = g.node("turn", (input: string, context: AgentContext) => {
         context.storage.set(big, `${left} ${"x".repeat(9_000)}`);
@@ -305,7 +305,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
   it("pruning happens less often the more is kept", async () => {
     const prunings: number[] = [];
     let ended = 0;
-    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "checkpoint_pruned" && prunings.push(ended));
+    const onEvent = ({ type }: PersistenceEvent) => void (type === "checkpoint_pruned" && prunings.push(ended));
     const { agent, again } = await ran(6, { retention: { maxCheckpoints: 4 }, onEvent });
     for (ended = 1; ended < 40; ended++) {
       again();

@@ -43,7 +43,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
       schedule.start();
       for (const ms of advances) clock.advance(ms);
       await schedule[Symbol.asyncDispose]();
-      return events.filter(({ kind }) => kind === "checkpoint_pruned").length;
+      return events.filter(({ type }) => type === "checkpoint_pruned").length;
     };
     return { agent, storage, clock, events, make, after };
   }
@@ -53,7 +53,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(await after(2 * hour - 1)).toBe(0);
     expect(await after(0)).toBe(0);
     expect(await after(1)).toBe(1);
-    expect(events.at(-1)).toMatchObject({ kind: "checkpoint_pruned", agentId: "a", dropped: false });
+    expect(events.at(-1)).toMatchObject({ type: "checkpoint_pruned", agentId: "a", dropped: false });
   });
 
   it("a retention schedule prunes at the times of a cron expression, or of a nickname for one", async () => {
@@ -75,7 +75,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     const agent = durableAgent(counting(), storage, {
       clock,
       retentionSchedule: retentionSchedule({ clock }),
-      onEvent: ({ kind }) => void (kind === "checkpoint_pruned" && told()),
+      onEvent: ({ type }) => void (type === "checkpoint_pruned" && told()),
     });
     const prune = vi.spyOn(persistence(agent), "prune");
     clock.advance(2 * hour);
@@ -140,7 +140,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     clock.advance(3 * day);
     await schedule[Symbol.asyncDispose]();
     clock.advance(3 * day);
-    expect(events.filter(({ kind }) => kind === "checkpoint_pruned")).toEqual([]);
+    expect(events.filter(({ type }) => type === "checkpoint_pruned")).toEqual([]);
     expect(() => schedule.start()).toThrow("was disposed");
   });
 
@@ -155,7 +155,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     clock.jump(-day);
     clock.advance(2 * hour);
     await schedule[Symbol.asyncDispose]();
-    expect(events.filter(({ kind }) => kind === "checkpoint_pruned")).toMatchObject([{ dropped: false }]);
+    expect(events.filter(({ type }) => type === "checkpoint_pruned")).toMatchObject([{ dropped: false }]);
     const listed: string[] = [];
     for await (const { agentId } of storage.log.list()) listed.push(agentId);
     expect(listed).toEqual(["a"]);
@@ -164,7 +164,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
   it("a retention schedule drops a finished agent after its days, at the scheduled time", async () => {
     const { after, events } = await scheduled();
     await after(...Array.from({ length: 8 * 24 }, () => hour));
-    expect(events.filter(({ kind }) => kind === "checkpoint_pruned").at(-1)).toMatchObject({ dropped: true });
+    expect(events.filter(({ type }) => type === "checkpoint_pruned").at(-1)).toMatchObject({ dropped: true });
   });
 
   it("a retention schedule reports a failed disk usage, list or agent, and continues", async () => {
@@ -175,7 +175,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
       throw broken;
     };
     const told = () =>
-      events.flatMap((event) => (event.kind === "pruning_failed" ? [[event.agentId, event.error]] : []));
+      events.flatMap((event) => (event.type === "pruning_failed" ? [[event.agentId, event.error]] : []));
     expect([await after(5 * minute), told().length]).toEqual([0, 1]);
     vi.spyOn(storage.log, "list").mockImplementationOnce(fail);
     expect([await after(2 * hour), told().length]).toEqual([0, 2]);
@@ -192,8 +192,8 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
       delegatingOwner(await take(...given), { prune: () => Promise.reject(full) }),
     );
     await after(2 * hour);
-    const told = events.filter(({ kind }) => kind === "checkpoint_pruned" || kind === "pruning_failed");
-    expect(told).toMatchObject([{ kind: "checkpoint_pruned" }, { kind: "pruning_failed", agentId: "a", error: full }]);
+    const told = events.filter(({ type }) => type === "checkpoint_pruned" || type === "pruning_failed");
+    expect(told).toMatchObject([{ type: "checkpoint_pruned" }, { type: "pruning_failed", agentId: "a", error: full }]);
     expect(await storage.log.unremovedBytes?.("a")).toBeGreaterThan(0);
     await after(day);
     expect(await storage.log.unremovedBytes?.("a")).toBe(0);

@@ -66,7 +66,7 @@ describe.each(logStorages)("$name: a pruning that is recorded, and whose bytes c
       ...options,
       onEvent: (event) => void events.push(event),
     });
-    const told = () => events.map(({ kind }) => kind).filter((kind) => kind.includes("prun"));
+    const told = () => events.map(({ type }) => type).filter((type) => type.includes("prun"));
     return { agent, log, told, fail: (what?: "prune" | "delete") => void (failing = what) };
   };
   const unremoved = (log: RecordLog) => log.unremovedBytes?.("a");

@@ -146,7 +146,7 @@ describe("the tokens of a run", () => {
       { tokens: 10, finishReason: "tool-calls", replayed: false },
       { tokens: 10, finishReason: "tool-calls", replayed: true },
     ]);
-    expect(events.filter(({ kind }) => kind === "model_answered")).toMatchObject([
+    expect(events.filter(({ type }) => type === "model_answered")).toMatchObject([
       { nodeId: "only", finishReason: "tool-calls", usage: { inputTokens: 10, outputTokens: 1 } },
     ]);
   });

@@ -110,8 +110,8 @@ describe.each(everywhere)("%s, %s: a trigger that becomes due while nodes run ag
       (event) => "trigger" in event && event.nodeId !== "plan" && event.trigger === "interval",
     );
     expect(ofLine).toMatchObject([
-      { kind: "checkpoint_skipped", reason: "replaying", nodeId: expect.stringMatching(/first$/) as string },
-      { kind: "checkpoint_saved", nodeId: expect.stringMatching(/third$/) as string },
+      { type: "checkpoint_skipped", reason: "replaying", nodeId: expect.stringMatching(/first$/) as string },
+      { type: "checkpoint_saved", nodeId: expect.stringMatching(/third$/) as string },
     ]);
   });
 

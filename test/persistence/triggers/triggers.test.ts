@@ -140,12 +140,12 @@ describe.each(storages)("$name: triggers", (storage) => {
     const named = (name: string, priority: CheckpointTrigger["priority"]) => ({ name, priority, isDue: () => true });
     const triggers = [named("later", "normal"), named("first", "critical"), named("also", "high")];
     await durableAgent(steps(2), opened(), { triggers, onEvent: (event) => void events.push(event) }).run("");
-    expect(events.filter(({ kind }) => kind.startsWith("checkpoint"))).toMatchObject([
-      { kind: "checkpoint_saved", trigger: "run_started" },
-      { kind: "checkpoint_skipped", trigger: "also", reason: "merged", nodeId: "n0" },
-      { kind: "checkpoint_skipped", trigger: "later", reason: "merged", nodeId: "n0" },
-      { kind: "checkpoint_saved", trigger: "first", nodeId: "n1" },
-      { kind: "checkpoint_saved", trigger: "run_ended" },
+    expect(events.filter(({ type }) => type.startsWith("checkpoint"))).toMatchObject([
+      { type: "checkpoint_saved", trigger: "run_started" },
+      { type: "checkpoint_skipped", trigger: "also", reason: "merged", nodeId: "n0" },
+      { type: "checkpoint_skipped", trigger: "later", reason: "merged", nodeId: "n0" },
+      { type: "checkpoint_saved", trigger: "first", nodeId: "n1" },
+      { type: "checkpoint_saved", trigger: "run_ended" },
     ]);
   });
 
@@ -163,7 +163,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     const agent = durableAgent(steps(2), opened(), options);
     expect(await agent.run("")).toMatchObject({ output: "01" });
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: "trigger_failed", trigger: "broken", nodeId: "n0", reason: "no idea" }),
+      expect.objectContaining({ type: "trigger_failed", trigger: "broken", nodeId: "n0", reason: "no idea" }),
     );
     expect((await checkpointsOf(agent)).map(({ nodeId }) => nodeId)).toEqual(["n0", "n1", "finish"]);
   });
@@ -272,7 +272,7 @@ describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
     const onEvent = (event: PersistenceEvent) => void events.push(event);
     const agent = durableAgent(graph, opened(), { tools: [look], clock, triggers: [triggers.interval()], onEvent });
     await agent.run("go");
-    expect(events).toContainEqual(expect.objectContaining({ kind: "checkpoint_skipped", reason: "unchanged" }));
+    expect(events).toContainEqual(expect.objectContaining({ type: "checkpoint_skipped", reason: "unchanged" }));
     expect((await checkpointsOf(agent)).find(({ progress }) => progress === 50)).toMatchObject({
       nodeId: "ask",
       trigger: "interval",
@@ -382,7 +382,7 @@ describe.each(logStorages)("$name: critical triggers", (storage) => {
     };
     expect(await durableAgent(graph, opened(), options).run("go")).toMatchObject({ output: "done" });
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: "checkpoint_skipped", reason: "superseded", nodeId: "ask" }),
+      expect.objectContaining({ type: "checkpoint_skipped", reason: "superseded", nodeId: "ask" }),
     );
   });
 });

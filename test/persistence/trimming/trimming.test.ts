@@ -88,7 +88,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     const all = await persistence(untrimmed).agent().getMessages();
     expect(await durable.getMessages({ original: true })).toEqual(all);
     expect(all.length).toBe(82);
-    expect(events.filter(({ kind }) => kind === "history_trimmed").length).toBeGreaterThan(30);
+    expect(events.filter(({ type }) => type === "history_trimmed").length).toBeGreaterThan(30);
     // Each checkpoint has what was live when it was made.
     for (const { messageHistory } of await checkpointsOf(agent)) expect(messageHistory.length).toBeLessThanOrEqual(53);
   });
@@ -186,7 +186,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
       { onEvent: (event: PersistenceEvent) => void events.push(event) },
     );
     expect(await agent.run("go")).toMatchObject({ status: "completed", output: "done" });
-    expect(events.filter(({ kind }) => kind === "trimming_failed")).toMatchObject(
+    expect(events.filter(({ type }) => type === "trimming_failed")).toMatchObject(
       Array.from({ length: 3 }, () => ({ content: "tool_output", error: expect.any(Stopped) as unknown })),
     );
     expect(await checkpointsOf(agent)).toHaveLength(14);
@@ -202,7 +202,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
       { onEvent: (event: PersistenceEvent) => void events.push(event) },
     );
     await agent.run("go");
-    expect(events.find(({ kind }) => kind === "trimming_failed")).toMatchObject({
+    expect(events.find(({ type }) => type === "trimming_failed")).toMatchObject({
       error: expect.any(TypeError) as unknown,
     });
     expect(outputs((await latestOf(agent)).messageHistory).every(isWhole)).toBe(true);

@@ -110,11 +110,11 @@ describe.each(logStorages)("$name: an agent that contains itself", (storage) => 
     expect(await recordsOf(opened())).toEqual(before);
     fault.return();
     const told: string[] = [];
-    const same = calling(counting(first, fault), opened(), ({ kind }) => void told.push(kind));
+    const same = calling(counting(first, fault), opened(), ({ type }) => void told.push(type));
     await stops(fault, same.resume());
     expect(told).not.toContain("strategy_adapted");
     const look = tool({ name: "look", description: "", inputSchema: z.object({}), execute: () => "" });
-    const more = calling(counting(first, fault, {}, [look]), opened(), ({ kind }) => void told.push(kind));
+    const more = calling(counting(first, fault, {}, [look]), opened(), ({ type }) => void told.push(type));
     expect(await more.resume()).toMatchObject({ output: "x!!" });
     expect(told).toContain("strategy_adapted");
   });
@@ -123,7 +123,7 @@ describe.each(logStorages)("$name: an agent that contains itself", (storage) => 
     const { opened, fault } = await stopped();
     const told: string[] = [];
     const tell = (event: PersistenceEvent) =>
-      void (event.kind === "run_migrated" && told.push(event.agentPath?.join("/") ?? ""));
+      void (event.type === "run_migrated" && told.push(event.agentPath?.join("/") ?? ""));
     const agent = () =>
       calling(counting(second, fault, { migrations: [{ from: 0, to: 1, nodes: { work: "task" } }] }), opened(), tell);
     const verdicts: string[] = [];
@@ -208,7 +208,7 @@ describe.each(logStorages)("$name: the caller of an agent that stopped", (storag
       g.edge(call, last);
       g.edge(last, g.finish);
     });
-    return durableAgent(graph, opened, { tools: [ask], onEvent: ({ kind }) => void told.push(kind) });
+    return durableAgent(graph, opened, { tools: [ask], onEvent: ({ type }) => void told.push(type) });
   }
 
   it("goes on when a node before the call was renamed, and the log has the new structure from then on", async () => {

@@ -21,7 +21,7 @@ async function verdictOf(
   const result = await agent.resume().catch((error: unknown) => error);
   if ((result as { readonly code?: string }).code === "strategy_changed") return "incompatible";
   expect(result).toMatchObject({ status: "completed" });
-  return told.some(({ kind }) => kind === "strategy_adapted") ? "compatible" : "same";
+  return told.some(({ type }) => type === "strategy_adapted") ? "compatible" : "same";
 }
 
 describe.each(logStorages)("$name:", (storage) => {

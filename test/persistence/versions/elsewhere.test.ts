@@ -47,7 +47,7 @@ describe.each(logStorages)("$name:", (storage) => {
       const checkpointId = await idAt("two");
       const told: string[] = [];
       const onEvent = (event: PersistenceEvent) =>
-        void (event.kind === "checkpoint_restored" && told.push(`${event.by} ${event.checkpointId}`));
+        void (event.type === "checkpoint_restored" && told.push(`${event.by} ${event.checkpointId}`));
       await agent(after, { ...right, onEvent }).resume({ agentId: "a", checkpointId });
       expect(told).toEqual([expect.stringMatching(/^branch /)]);
       await agent(after, { ...right, onEvent }).resume({ agentId: "a" });

@@ -42,7 +42,7 @@ describe.each(logStorages)("$name:", (storage) => {
       const told: string[] = [];
       await expect(agent(base).resume()).rejects.toMatchObject({ code: "strategy_changed" });
       stop.at = undefined;
-      const result = await agent(after, { ...options, onEvent: ({ kind }) => void told.push(kind) }).resume();
+      const result = await agent(after, { ...options, onEvent: ({ type }) => void told.push(type) }).resume();
       expect(result).toMatchObject({ status: "completed" });
       expect(told).not.toContain("run_migrated");
     });

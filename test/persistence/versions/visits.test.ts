@@ -113,7 +113,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     const world = new World();
     const told: string[] = [];
     const onEvent = (event: PersistenceEvent) =>
-      void (event.kind === "run_migrated" && told.push(`${event.branch ?? "the run"} ${event.from} ${event.to}`));
+      void (event.type === "run_migrated" && told.push(`${event.branch ?? "the run"} ${event.from} ${event.to}`));
     const after = () => paying(second, opened(), { world, migrations, onEvent });
     const doubts = await doubtsOf(after());
     expect(doubts).toMatchObject([{ toolName: "payOut" }, { toolName: "payOut" }]);

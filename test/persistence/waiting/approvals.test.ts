@@ -68,7 +68,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     });
     const opens: string[] = [];
     const onEvent = (event: PersistenceEvent) => {
-      if (event.kind === "request_opened") opens.push(`${event.requestId} ${event.waitingFor}`);
+      if (event.type === "request_opened") opens.push(`${event.requestId} ${event.waitingFor}`);
     };
     const agent = () => durableAgent(graph, opened(), { tools: [refund], turns, onEvent });
     const asked = approvalOf(await agent().run("go"));

@@ -50,7 +50,7 @@ it("a state.json of another agent is damage of that file alone: the task is list
   );
   await new TaskWorker({ tasks, agents, onOutcome: (outcome) => void outcomes.push(outcome) }).run();
   expect(outcomes).toMatchObject([{ taskId: "a", outcome: "completed" }]);
-  expect(events.filter(({ kind }) => kind === "summary_rebuilt")).toMatchObject([
+  expect(events.filter(({ type }) => type === "summary_rebuilt")).toMatchObject([
     { agentId: "a", file: statePath(directory, "a") },
   ]);
   expect(JSON.parse(await readFile(statePath(directory, "a"), "utf8"))).toMatchObject({ task_id: "a" });
@@ -70,7 +70,7 @@ it.each([
   const agents = durableAgent(
     oneNode((input) => input),
     open(),
-    { onEvent: ({ kind, agentId }) => void (kind === "summary_rebuilt" && rebuilt.push(agentId)) },
+    { onEvent: ({ type, agentId }) => void (type === "summary_rebuilt" && rebuilt.push(agentId)) },
   );
   await new TaskWorker({ tasks, agents }).run();
   expect(await tasks.get("a")).toMatchObject({ status: "completed" });
@@ -92,7 +92,7 @@ it("an older state.json, of an earlier owner, hides its task from no list, and i
   const rebuilt: PersistenceEvent[] = [];
   const reporting = new TaskManager({
     storage: open(),
-    onEvent: (event) => void (event.kind === "summary_rebuilt" && rebuilt.push(event)),
+    onEvent: (event) => void (event.type === "summary_rebuilt" && rebuilt.push(event)),
   });
   await reporting.retry("a");
   expect(rebuilt).toMatchObject([{ agentId: "a", file: path }]);

@@ -48,7 +48,7 @@ describe.each(logStorages)("$name: the listener of an agent", (storage) => {
     const told: string[] = [];
     await new TaskManager({ storage: opened() }).create({ taskId: "a", taskName: "n", inputRequest: "in" });
     const onEvent = (event: PersistenceEvent) =>
-      void (event.kind === "checkpoint_saved" && told.push(`${event.nodeId}, ${event.trigger}`));
+      void (event.type === "checkpoint_saved" && told.push(`${event.nodeId}, ${event.trigger}`));
     await durableAgent(defaultLoop, opened(), { onEvent, turns: ["Done."] }).resume();
     expect(told).toEqual(["callModel, run_started", "finish, run_ended"]);
   });
@@ -60,7 +60,7 @@ describe.each(logStorages)("$name: the listener of an agent", (storage) => {
     const told: string[] = [];
     const beginnings: string[] = [];
     const onEvent = (event: PersistenceEvent) => {
-      if (event.kind !== "status_changed") return;
+      if (event.type !== "status_changed") return;
       const { previous, status } = event;
       told.push(`${previous ?? "new"} > ${status}`);
       const allowed =
@@ -108,11 +108,11 @@ describe.each(logStorages)("$name: the listener of a task manager", (storage) =>
     const tasks = new TaskManager({ storage: opened(), clock: new SimulatedClock(), onEvent });
     await moveAbout(tasks);
     const changes = told.flatMap((event) =>
-      event.kind === "status_changed" ? [[event.agentId, event.previous, event.status]] : [],
+      event.type === "status_changed" ? [[event.agentId, event.previous, event.status]] : [],
     );
     expect(changes).toEqual(moves);
-    expect(told.filter(({ kind }) => kind !== "status_changed")).toMatchObject(
-      ["t", "u"].map((agentId) => ({ kind: "checkpoint_saved", agentId, trigger: "run_ended" })),
+    expect(told.filter(({ type }) => type !== "status_changed")).toMatchObject(
+      ["t", "u"].map((agentId) => ({ type: "checkpoint_saved", agentId, trigger: "run_ended" })),
     );
     expect(told.at(-1)).toMatchObject({
       agentId: "u",
@@ -144,8 +144,8 @@ describe.each(logStorages)("$name: the listener of a task manager", (storage) =>
     async (_name, onEvent) => {
       const opened = await storage.open();
       const reported: string[] = [];
-      const onListenerError = (_error: unknown, { kind, agentId }: PersistenceEvent) =>
-        void reported.push(`${kind} ${agentId}`);
+      const onListenerError = (_error: unknown, { type, agentId }: PersistenceEvent) =>
+        void reported.push(`${type} ${agentId}`);
       const tasks = new TaskManager({ storage: opened(), onEvent, onListenerError });
       await moveAbout(tasks);
       expect(reported.filter((text) => text.startsWith("status_changed"))).toHaveLength(moves.length);

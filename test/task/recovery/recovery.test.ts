@@ -73,10 +73,10 @@ describe.each(storages)("$name: recover", (storage) => {
       "filesUnchanged",
       "dependenciesAvailable",
     ]);
-    const kinds = told.map((event) => (event.kind === "recovery_step" ? event.step : event.kind));
+    const kinds = told.map((event) => (event.type === "recovery_step" ? event.step : event.type));
     const recovery = kinds.filter((kind) => steps.includes(kind) || kind === "recovery_notice");
     expect(recovery).toEqual([...steps.slice(0, 3), "recovery_notice", "resume_execution"]);
-    expect(told.find(({ kind }) => kind === "recovery_notice")).toMatchObject({
+    expect(told.find(({ type }) => type === "recovery_notice")).toMatchObject({
       task: "a",
       nodeId: "second",
       iteration: 1,
@@ -314,7 +314,7 @@ describe("a damaged agent", () => {
       const agent = requiringAgent(storage(), environment, {
         fault,
         onEvent: (event) => {
-          if (event.kind === "checkpoint_saved" && event.nodeId === "second") stop.abort(new Stopped());
+          if (event.type === "checkpoint_saved" && event.nodeId === "second") stop.abort(new Stopped());
         },
       });
       await expect(

@@ -39,8 +39,8 @@ describe.each(logStorages)("$name: who resumes a task", (storage) => {
       return print(event);
     };
     await recoverTask(durableAgent(reporting(fault), opened(), { onEvent }), { agentId: "t" });
-    const kinds = told.map(({ kind }) => kind);
-    const notice = told.find(({ kind }) => kind === "recovery_notice");
+    const kinds = told.map(({ type }) => type);
+    const notice = told.find(({ type }) => type === "recovery_notice");
     expect(notice).toMatchObject({
       agentId: "t",
       task: "import",

@@ -63,7 +63,7 @@ const agents = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none"
     storage,
     environment: nodeEnvironment(),
     onEvent: (event) => {
-      if (event.kind === "recovery_notice")
+      if (event.type === "recovery_notice")
         say("resumes", event.agentId, `at ${event.nodeId}, ${event.progressSummary}`);
     },
   },

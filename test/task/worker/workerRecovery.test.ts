@@ -34,7 +34,7 @@ class Scene {
     await this.tasks.create({ taskId, taskName: "import", inputRequest: taskId });
     const stop = new AbortController();
     const agent = this.agent((event) => {
-      if (event.kind === "checkpoint_saved" && event.nodeId === "second") stop.abort(new Stopped());
+      if (event.type === "checkpoint_saved" && event.nodeId === "second") stop.abort(new Stopped());
     });
     const ended: unknown = await agent
       .resume({ agentId: taskId, signal: stop.signal })
@@ -64,7 +64,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
   it("and tells with what it goes on", async () => {
     const at = await scene();
     expect(await at.work()).toMatchObject([{ taskId: "t", recovered: true, outcome: "completed" }]);
-    expect(at.told.filter(({ kind }) => kind === "recovery_notice")).toMatchObject([
+    expect(at.told.filter(({ type }) => type === "recovery_notice")).toMatchObject([
       { agentId: "t", task: "import", nodeId: "second", iteration: 1, progress: 40, progressSummary: "half of it" },
     ]);
   });

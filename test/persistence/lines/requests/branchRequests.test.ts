@@ -100,8 +100,8 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     const opened = await storage.open();
     const onEvent = (event: PersistenceEvent) => {
       events.push(event);
-      if (events.filter(({ kind }) => kind === "request_opened").length === 2) opened2.open();
-      if (event.kind === "checkpoint_saved" && event.trigger === "after_node") goesOn.open();
+      if (events.filter(({ type }) => type === "request_opened").length === 2) opened2.open();
+      if (event.type === "checkpoint_saved" && event.trigger === "after_node") goesOn.open();
     };
     const shared = opened();
     const agent = durableAgent(built, shared, { ...options, onEvent });
@@ -129,7 +129,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     const { built, options } = asking(world, opened2.opened);
     const opened = await storage.open();
     let asked = 0;
-    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "request_opened" && ++asked === 2 && opened2.open());
+    const onEvent = ({ type }: PersistenceEvent) => void (type === "request_opened" && ++asked === 2 && opened2.open());
     await durableAgent(built, opened(), { ...options, onEvent }).run("go");
     const kinds = (await recordsOf(opened() as never)).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "request")).toHaveLength(2);
@@ -164,7 +164,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     const opened = await storage.open();
     const shared = opened();
     let asked = 0;
-    const onEvent = ({ kind }: PersistenceEvent) => void (kind === "request_opened" && ++asked === 2 && opened2.open());
+    const onEvent = ({ type }: PersistenceEvent) => void (type === "request_opened" && ++asked === 2 && opened2.open());
     const run = durableAgent(built, shared, { ...options, onEvent }).run("go");
     await opened2.opened;
     const outside = persistence(durableAgent(built, shared, options)).agent("a");

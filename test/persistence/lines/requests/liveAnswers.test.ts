@@ -20,7 +20,7 @@ function watched(built: Strategy<string, string>, storage: PersistenceStoragePro
   const ids: string[] = [];
   const all = gate<void>();
   const onEvent = (event: PersistenceEvent) => {
-    if (event.kind === "request_opened" && ids.push(event.requestId) === opened) all.open();
+    if (event.type === "request_opened" && ids.push(event.requestId) === opened) all.open();
   };
   const agent: AIAgent<string, string> = durableAgent(built, storage, { onEvent, maxIterations: 10_000 });
   return { agent, ids, opened: all.opened };

@@ -252,7 +252,7 @@ class LiveAnswers {
   }
 
   see(event: PersistenceEvent): void {
-    if (event.kind === "request_opened") this.#start(this.#plan());
+    if (event.type === "request_opened") this.#start(this.#plan());
     this.step();
   }
 
