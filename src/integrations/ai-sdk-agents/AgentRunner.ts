@@ -101,9 +101,10 @@ export class AgentRunner {
   }
 
   async attach(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       const records = await this.#hosted.records(agentId);
-      const shown = await this.#shown(records, signal);
+      // A run that was unfinished a moment ago may have ended meanwhile.
+      const shown = await this.#shown(records, signal, !isFirst);
       if (shown) return shown;
       const beginning = this.#beginnings.get(agentId);
       if (!beginning && !(await isAbandoned(this.#hosted, records))) return undefined;
@@ -128,15 +129,23 @@ export class AgentRunner {
     }
   }
 
-  /** The stream of a run that is in progress or waits; `undefined` if the last run does neither. */
-  async #shown(records: RunRecords, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
+  /**
+   * The stream of a run that is in progress or waits; `undefined` if the last run does neither.
+   *
+   * @param showsEnd whether a completed run is shown, too.
+   */
+  async #shown(
+    records: RunRecords,
+    signal: AbortSignal | undefined,
+    showsEnd = false,
+  ): Promise<StreamResult | undefined> {
     const { agentId } = records;
     const own = this.#streams.get(agentId);
     if (own?.result) return own.result;
     const follow = await followed(this.#hosted, records, signal);
-    if (!follow) return undefined;
+    if (!follow && !(showsEnd && records.exists && records.status === "completed")) return undefined;
     return this.#streaming(agentId, { rest: {}, isFollowing: true }, async (body) => {
-      const value = await this.#hosted.replay(records, body, { signal, follow });
+      const value = await this.#hosted.replay(records, body, { signal, ...(follow && { follow }) });
       return { status: "completed", runId: records.runId, value };
     });
   }
