@@ -61,6 +61,7 @@ it.each<readonly [string, string, () => unknown]>([
   ["a worker that runs nothing", "concurrency", worker({ concurrency: 0 })],
   ["reservations that are none", "reservations", worker({ reservations: {} })],
   ["an outcome told to nobody", "onOutcome", worker({ onOutcome: "log" })],
+  ["an event told to nobody", "onEvent", worker({ onEvent: "log" })],
   ["a cron expression for an hour that no day has", "schedule", schedule({ schedule: "0 24 * * *" })],
   ["a time of day in place of a cron expression", "schedule", schedule({ schedule: "03:00" })],
   ["a cron expression with seconds", "schedule", schedule({ schedule: "0 0 3 * * *" })],

@@ -1,5 +1,8 @@
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 
+/** How long calls to a database are retried, in milliseconds: a person waits for the answer. */
+export const commandRetryMs = 2_000;
+
 /** A storage that a command works with. */
 export interface OpenedStorage {
   readonly storage: LogPersistenceStorageProvider;

@@ -1,6 +1,6 @@
 import { type DynamoDBClient, DynamoDBPersistenceStorageProvider } from "../../dynamodb.ts";
 import { loadDriver } from "./loadDriver.ts";
-import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
+import { commandRetryMs, type OpenedStorage, type OpenOptions } from "./OpenedStorage.ts";
 import type { StorageAddress } from "./storageAddress.ts";
 
 interface Driver {
@@ -14,7 +14,7 @@ export async function openDynamodb(
 ): Promise<OpenedStorage> {
   const { DynamoDB } = await loadDriver<Driver>(cwd, "@aws-sdk/client-dynamodb", "DynamoDB");
   const client = new DynamoDB({ ...(region !== undefined && { region }), ...(endpoint !== undefined && { endpoint }) });
-  const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: table });
+  const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: table, retryMs: commandRetryMs });
   const close = async (): Promise<void> => {
     await storage.log.close();
     client.destroy();

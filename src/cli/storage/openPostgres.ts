@@ -1,6 +1,6 @@
 import { type PostgresClient, PostgresPersistenceStorageProvider } from "../../postgres.ts";
 import { loadDriver } from "./loadDriver.ts";
-import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
+import { commandRetryMs, type OpenedStorage, type OpenOptions } from "./OpenedStorage.ts";
 import type { StorageAddress } from "./storageAddress.ts";
 
 interface Pool extends PostgresClient {
@@ -22,7 +22,8 @@ export async function openPostgres(
   // A connection that breaks fails the next statement, which says so.
   client.on("error", () => {});
   const migrate = purpose === "make";
-  const storage = new PostgresPersistenceStorageProvider({ client, migrate, ...(schema !== undefined && { schema }) });
+  const options = { client, migrate, retryMs: commandRetryMs, ...(schema !== undefined && { schema }) };
+  const storage = new PostgresPersistenceStorageProvider(options);
   const { host, pathname } = new URL(connection);
   const close = async (): Promise<void> => {
     await storage.log.close();

@@ -3,7 +3,7 @@ import { SqlitePersistenceStorageProvider } from "../../sqlite.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 import { loadFrom } from "./loadDriver.ts";
 import { assertFile } from "./assertFile.ts";
-import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
+import { commandRetryMs, type OpenedStorage, type OpenOptions } from "./OpenedStorage.ts";
 import type { StorageAddress } from "./storageAddress.ts";
 
 interface Connection extends SqliteDatabase {
@@ -22,7 +22,7 @@ export async function openSqlite(
   const open = await driver(cwd);
   const database = open(file, purpose === "read");
   if (purpose !== "make") assertTables(database, file);
-  const storage = new SqlitePersistenceStorageProvider({ database });
+  const storage = new SqlitePersistenceStorageProvider({ database, retryMs: commandRetryMs });
   const close = async (): Promise<void> => {
     await storage.log.close();
     database.close();

@@ -4,16 +4,19 @@ import type { Clock } from "../../internal/Clock.ts";
 export class LeaseRenewal {
   readonly #clock: Clock;
   readonly #leaseMs: number;
-  readonly #renew: (beat: number) => Promise<void>;
+  readonly #renew: (beat: number, stopped: AbortSignal) => Promise<void>;
   #beat = 0;
   /** When the last renewal that succeeded began. */
   #renewedAt = -Infinity;
   #cancel: (() => void) | undefined;
   #current: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
-  /** @param renew given the number of the renewal, from 0. A rejection is tried again at the next. */
-  constructor(clock: Clock, leaseMs: number, renew: (beat: number) => Promise<void>) {
+  /**
+   * @param renew gets the number of the renewal, from 0, and a signal that ends its retries. After a rejection, the next
+   * regular renewal tries again.
+   */
+  constructor(clock: Clock, leaseMs: number, renew: (beat: number, stopped: AbortSignal) => Promise<void>) {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     this.#renew = renew;
@@ -35,26 +38,26 @@ export class LeaseRenewal {
   /** Renews at once, beside the regular ones. */
   async now(): Promise<void> {
     await this.#current;
-    if (!this.#stopped) await this.#renewNext().catch(() => {});
+    if (!this.#stopping.signal.aborted) await this.#renewNext().catch(() => {});
   }
 
   /** Renews if the last time is longer ago than half the lease, as after a sleep. Rejects when that fails. */
   async refresh(): Promise<void> {
     if (!this.#isOld()) return;
     await this.#current;
-    if (this.#isOld() && !this.#stopped) await this.#renewNext();
+    if (this.#isOld() && !this.#stopping.signal.aborted) await this.#renewNext();
   }
 
   /** Resolves when no renewal is under way any more. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     this.#cancel?.();
     await this.#current;
   }
 
   async #renewOnce(): Promise<void> {
     await this.#renewNext().catch(() => {});
-    if (!this.#stopped) this.#renewLater();
+    if (!this.#stopping.signal.aborted) this.#renewLater();
   }
 
   #renewLater(): void {
@@ -69,7 +72,7 @@ export class LeaseRenewal {
 
   async #renewNext(): Promise<void> {
     const began = this.#clock.monotonic();
-    await this.#renew(this.#beat++);
+    await this.#renew(this.#beat++, this.#stopping.signal);
     this.#renewedAt = began;
   }
 

@@ -3,23 +3,18 @@ import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
 import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
-import { askAgain, type AskingAgain } from "./askAgain.ts";
-import { askTable } from "./askTable.ts";
-import type { LogTable, TableBlobs } from "./LogTable.ts";
-
-type Asked = Pick<LogTable, "name" | "reasonOf" | "adviceOn">;
+import { askTableAgain, type RetriedTable } from "./askAgain.ts";
+import type { TableBlobs } from "./LogTable.ts";
 
 /** Blobs in a table, by agent and reference. The contents of one never change, so the table is asked again like for an append. */
 export class TableBlobStore implements BlobStore {
   readonly #blobs: TableBlobs;
-  readonly #table: Asked;
-  readonly #settings: AskingAgain;
+  readonly #retried: RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
 
-  constructor(blobs: TableBlobs, table: Asked, settings: AskingAgain, sha256: () => Promise<Sha256>) {
+  constructor(blobs: TableBlobs, retried: RetriedTable, sha256: () => Promise<Sha256>) {
     this.#blobs = blobs;
-    this.#table = table;
-    this.#settings = settings;
+    this.#retried = retried;
     this.#sha256 = sha256;
   }
 
@@ -39,7 +34,7 @@ export class TableBlobStore implements BlobStore {
     const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
     if (bytes === undefined) return undefined;
     if ((await this.#sha256()).hex(bytes) === parsed.hash) return new Uint8Array(bytes);
-    throw new CorruptBlobError(agentId, reference, undefined, { place: this.#table.name });
+    throw new CorruptBlobError(agentId, reference, undefined, { place: this.#retried.table.name });
   }
 
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
@@ -56,6 +51,6 @@ export class TableBlobStore implements BlobStore {
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
-    return askAgain(this.#settings, () => askTable(this.#table, operation, agentId, call));
+    return askTableAgain(this.#retried, operation, agentId, call);
   }
 }

@@ -12,7 +12,7 @@ import { encodeAppend } from "../ownership/encodeAppend.ts";
 import type { Watchers } from "../ownership/Watchers.ts";
 import { LeaseRenewal } from "../ownership/LeaseRenewal.ts";
 import type { LogAppend, OwnedLog, StoredLines } from "../RecordLog.ts";
-import { askAgain } from "./askAgain.ts";
+import { askAgain, askTableAgain } from "./askAgain.ts";
 import { askTable } from "./askTable.ts";
 import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
 import { type LastAppend, rowOf, stageLines } from "./stageLines.ts";
@@ -69,8 +69,8 @@ export class TableOwnedLog implements OwnedLog {
     this.#generation = generation;
     this.#backend = backend;
     this.#session = session;
-    this.#reader = new TableReader(backend.table, agentId, backend.sha256);
-    this.#renewal = new LeaseRenewal(backend.clock, backend.leaseMs, (beat) => this.#renew(beat));
+    this.#reader = new TableReader(backend, agentId, backend.sha256);
+    this.#renewal = new LeaseRenewal(backend.clock, backend.leaseMs, (...given) => this.#renew(...given));
     this.#onEnd = onEnd;
     this.#end = end;
     this.#expectedEnd = end;
@@ -157,7 +157,7 @@ export class TableOwnedLog implements OwnedLog {
     return this.#inTurn(async () => {
       await this.#orEnd(async () => {
         const drop = () => this.#backend.table.drop(this.agentId, this.generation);
-        if (!(await this.#ask("drop", drop))) throw await this.#replaced();
+        if (!(await this.#askOnce("drop", drop))) throw await this.#replaced();
       });
       await this.#finish(this.#closedError());
     });
@@ -169,7 +169,7 @@ export class TableOwnedLog implements OwnedLog {
       await this.#finish(this.#closedError());
       const release = () => this.#backend.table.release(this.agentId, this.generation);
       // An owner that could not say so is silent from now on, and has ended for this process.
-      await this.#ask("release", release).catch(() => this.#backend.owners.finish(this.#session));
+      await this.#askOnce("release", release).catch(() => this.#backend.owners.finish(this.#session));
       this.#backend.watchers.tell();
     });
   }
@@ -179,6 +179,8 @@ export class TableOwnedLog implements OwnedLog {
       // The caller may act on the world once this append resolves, so the lease must not be nearly over.
       await this.#renewal.refresh();
       if (!(await askAgain(this.#backend, () => this.#storeOnce(row)))) throw await this.#refusal(row.position - 1);
+      // Again, if the append was retried for most of the lease.
+      await this.#renewal.refresh();
     });
     this.#end = end;
     return end.position;
@@ -186,7 +188,8 @@ export class TableOwnedLog implements OwnedLog {
 
   /** Refused is also what an earlier attempt has stored: the row at its position then is this one. */
   async #storeOnce(row: TableAppend): Promise<boolean> {
-    if (await this.#ask("append", () => this.#backend.table.append(this.agentId, this.generation, row))) return true;
+    if (await this.#askOnce("append", () => this.#backend.table.append(this.agentId, this.generation, row)))
+      return true;
     const found = await this.#reader.at(row.position);
     return found !== undefined && isSame(found.line, row.line);
   }
@@ -216,10 +219,12 @@ export class TableOwnedLog implements OwnedLog {
     return error;
   }
 
-  async #renew(number: number): Promise<void> {
+  async #renew(number: number, stopped: AbortSignal): Promise<void> {
     const { table, owners } = this.#backend;
     const { generation } = this;
-    const renewed = await this.#ask("renewal", () => table.renew(this.agentId, generation, owners.beat(number)));
+    const renew = () => table.renew(this.agentId, generation, owners.beat(number));
+    const retried = { ...this.#backend, signal: stopped };
+    const renewed = await askTableAgain(retried, "renewal", this.agentId, renew);
     const isOver = this.#ended !== undefined || this.#moving || generation !== this.generation;
     if (renewed === undefined && !isOver) this.#lose(undefined);
     if (renewed?.stop !== undefined) this.requestStop(renewed.stop);
@@ -238,7 +243,7 @@ export class TableOwnedLog implements OwnedLog {
   }
 
   async #owning(operation: string, call: () => Promise<boolean> | undefined): Promise<void> {
-    if (!(await this.#ask(operation, async () => (await call()) ?? false))) throw await this.#replaced();
+    if (!(await this.#askOnce(operation, async () => (await call()) ?? false))) throw await this.#replaced();
   }
 
   /** A failure ends the ownership: what the table holds is then unknown. */
@@ -266,6 +271,11 @@ export class TableOwnedLog implements OwnedLog {
   }
 
   #ask<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
+    return askTableAgain(this.#backend, operation, this.agentId, call);
+  }
+
+  /** For a call that must not run twice, or that is retried by its caller. */
+  #askOnce<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
     return askTable(this.#backend.table, operation, this.agentId, call);
   }
 

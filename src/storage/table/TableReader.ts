@@ -6,7 +6,7 @@ import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ReadOptions } from "../RecordLog.ts";
-import { askTable } from "./askTable.ts";
+import { askTableAgain, type RetriedTable } from "./askAgain.ts";
 import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogTable.ts";
 import { withoutHalves } from "./withoutHalves.ts";
 import { quoted } from "../../errors/quoted.ts";
@@ -33,12 +33,14 @@ export interface TableLogEnd {
 
 /** Reads the log of one agent in a table. Writes nothing. */
 export class TableReader {
+  readonly #retried: RetriedTable;
   readonly #table: LogTable;
   readonly #agentId: string;
   readonly #sha256: Sha256;
 
-  constructor(table: LogTable, agentId: string, sha256: Sha256) {
-    this.#table = table;
+  constructor(retried: RetriedTable & { readonly table: LogTable }, agentId: string, sha256: Sha256) {
+    this.#retried = retried;
+    this.#table = retried.table;
     this.#agentId = agentId;
     this.#sha256 = sha256;
   }
@@ -140,7 +142,8 @@ export class TableReader {
       // A crash may have left the newest snapshot where others of its gap are removed: reading begins before it then.
       if (attempt > 0) asked = { ...range, sinceSnapshot: false };
     }
-    throw new StorageError("unavailable", "read", `agent ${quoted(this.#agentId)} in ${this.#table.name}`);
+    const of = `agent ${quoted(this.#agentId)} in ${this.#table.name}`;
+    throw new StorageError("unavailable", "read", of, { advice: "The agent kept changing. Read it again." });
   }
 
   async #withPruned(range: TableRange, { start, rows: read, pruned: known }: Read): Promise<Collected | undefined> {
@@ -229,7 +232,7 @@ export class TableReader {
   }
 
   #ask<Result>(call: () => Promise<Result>): Promise<Result> {
-    return askTable(this.#table, "read", this.#agentId, call);
+    return askTableAgain(this.#retried, "read", this.#agentId, call);
   }
 
   #corrupt(found: string, lastPosition?: number): CorruptLogError {

@@ -23,6 +23,7 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
+import { askAgain, askTableAgain, type RetriedTable } from "./askAgain.ts";
 import { askTable } from "./askTable.ts";
 import { fits, listTable } from "./listTable.ts";
 import type { LogTable, TableListed, TableSighting } from "./LogTable.ts";
@@ -41,8 +42,9 @@ export interface TableRecordLogOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Milliseconds for which an append, or a blob in the table, is asked for again when the database was not reached or its
-   * answer was lost. Default 30,000; 0: not at all.
+   * Milliseconds for which a call is retried when the database was not reached or its answer was lost: appends, renewals,
+   * reads, lists, opening, and blobs in the table. Deletions and received logs are not retried. Defaults to 30,000; with 0
+   * nothing is retried.
    */
   readonly retryMs?: number | undefined;
   /** Where blobs are kept. Default: in the table. A table without blobs needs it. */
@@ -86,12 +88,15 @@ export class TableRecordLog implements RecordLog {
   readonly blobs: BlobStore;
   /** Absent where the table does not stage. */
   readonly receive?: NonNullable<RecordLog["receive"]>;
-  readonly #table: LogTable;
+  /** The table, which `recordLogConformance` also tests by itself. */
+  readonly table: LogTable;
   readonly #settings: Omit<TableBackend, "sha256">;
+  readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned = new Set<TableOwnedLog>();
   readonly #watchers = new Watchers();
-  #closed = false;
+  /** Its abort ends the retries of calls that no owner makes. */
+  readonly #closing = new AbortController();
 
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
     checkSchema(tableSchema, table, "table of a log");
@@ -100,17 +105,18 @@ export class TableRecordLog implements RecordLog {
     const leaseMs = Math.min(options.leaseMs ?? 15_000, longestLeaseMs);
     const identity = processIdentity ?? platformIdentity();
     const owners = new TableOwners({ clock, leaseMs, identity, oneMachine: table.capabilities.machines === "one" });
-    this.#table = table;
+    this.table = table;
     this.#settings = { table, owners, clock, leaseMs, retryMs, watchers: this.#watchers };
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
-    const own = table.blobs && new TableBlobStore(table.blobs, table, this.#settings, this.#sha256);
+    this.#retried = { ...this.#settings, signal: this.#closing.signal };
+    const own = table.blobs && new TableBlobStore(table.blobs, this.#settings, this.#sha256);
     this.blobs = options.blobs ?? own ?? noBlobStore;
     if (table.stage && table.publish) this.receive = (...given) => this.#receive(...given);
   }
 
   /** Those of the table. It lists by every option, whatever the table does. */
   get capabilities(): LogCapabilities {
-    return { listing: "exact", ...this.#table.capabilities, narrows: true };
+    return { listing: "exact", ...this.table.capabilities, narrows: true };
   }
 
   open(agentId: string, owner: LogOwner): Promise<OwnedLog> {
@@ -131,8 +137,8 @@ export class TableRecordLog implements RecordLog {
     this.#assertOpen();
     const sha256 = await this.#sha256();
     let left = limit;
-    for await (const listed of left > 0 ? listTable(this.#table, selection, free ? Infinity : left) : []) {
-      const summary = listedSummary(listed, this.#table, sha256);
+    for await (const listed of left > 0 ? listTable(this.#retried, selection, free ? Infinity : left) : []) {
+      const summary = listedSummary(listed, this.table, sha256);
       if (!fits(summary, selection) || (free && this.#isOwned(listed))) continue;
       yield summary;
       if (--left <= 0) return;
@@ -146,7 +152,7 @@ export class TableRecordLog implements RecordLog {
 
   async owner(agentId: string): ReturnType<RecordLog["owner"]> {
     this.#assertUsable(agentId);
-    const head = await this.#ask("read", agentId, () => this.#table.head(agentId));
+    const head = await this.#ask("read", agentId, () => this.table.head(agentId));
     const judged = this.#settings.owners.judge(agentId, head);
     if (head === undefined || judged === undefined) return undefined;
     const { host, processId, nonce, incarnation } = judged.owner;
@@ -157,22 +163,22 @@ export class TableRecordLog implements RecordLog {
   async requestStop(agentId: string, reason: string): Promise<void> {
     checkSchema(logArguments.reason, reason, "reason of a stop");
     this.#assertUsable(agentId);
-    const head = await this.#ask("read", agentId, () => this.#table.head(agentId));
+    const head = await this.#ask("read", agentId, () => this.table.head(agentId));
     if (head?.owner === undefined) return;
     const { generation } = head;
-    await this.#ask("request to stop", agentId, () => this.#table.requestStop(agentId, generation, reason));
+    await this.#ask("request to stop", agentId, () => this.table.requestStop(agentId, generation, reason));
     for (const owned of this.#owned)
       if (owned.agentId === agentId && owned.generation === generation) owned.requestStop(reason);
   }
 
   async watch(onChange: () => void): Promise<LogWatch> {
     this.#assertOpen();
-    const watch = () => this.#table.watch?.(onChange) ?? this.#watchers.watch(onChange);
-    return askTable(this.#table, "watch", undefined, watch);
+    const watch = () => this.table.watch?.(onChange) ?? this.#watchers.watch(onChange);
+    return askTableAgain(this.#retried, "watch", undefined, watch);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     await Promise.all([...this.#owned].map((owned) => owned.release()));
   }
 
@@ -193,14 +199,15 @@ export class TableRecordLog implements RecordLog {
     checkSchema(logArguments.owner, owner, "owner of a log");
     this.#assertUsable(agentId);
     const backend = { ...this.#settings, sha256: await this.#sha256() };
-    const claimed = await this.#claim(agentId, { ...owner });
+    // A claim whose answer was lost may have been stored. Its session counts as ended, so the next claim replaces it.
+    const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
     const end = await this.#endOf(agentId, claimed, backend.sha256);
     const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, ...end }, () =>
       this.#owned.delete(owned),
     );
     this.#owned.add(owned);
     // Closed meanwhile: `close` did not know this owner yet.
-    if (this.#closed) await owned.release();
+    if (this.#closing.signal.aborted) await owned.release();
     this.#assertOpen();
     return owned;
   }
@@ -212,14 +219,13 @@ export class TableRecordLog implements RecordLog {
     let replaced: TableSighting | undefined;
     let found = { ...owner, generation: 0 };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const generation = await this.#ask("claim", agentId, () => this.#table.claim(agentId, claim, replaced)).catch(
-        (error: unknown) => {
-          owners.finish(session);
-          throw error;
-        },
-      );
+      const call = () => this.table.claim(agentId, claim, replaced);
+      const generation = await askTable(this.table, "claim", agentId, call).catch((error: unknown) => {
+        owners.finish(session);
+        throw error;
+      });
       if (generation !== undefined) return { generation, session };
-      const head = await this.#ask("read", agentId, () => this.#table.head(agentId));
+      const head = await this.#ask("read", agentId, () => this.table.head(agentId));
       const judged = owners.judge(agentId, head);
       replaced = head && judged && { generation: head.generation, beat: head.beat };
       if (head && judged) found = { ...judged.owner, generation: head.generation };
@@ -237,10 +243,10 @@ export class TableRecordLog implements RecordLog {
     // Nobody owned it before, so nobody has appended.
     if (generation === 1) return { end: { position: 0, checksum: "" } };
     try {
-      return await new TableReader(this.#table, agentId, sha256).end();
+      return await new TableReader(this.#retried, agentId, sha256).end();
     } catch (error) {
       this.#settings.owners.finish(session);
-      await this.#table.release(agentId, generation).catch(() => {});
+      await this.table.release(agentId, generation).catch(() => {});
       throw error;
     }
   }
@@ -251,11 +257,11 @@ export class TableRecordLog implements RecordLog {
 
   async #reader(agentId: string): Promise<TableReader> {
     this.#assertUsable(agentId);
-    return new TableReader(this.#table, agentId, await this.#sha256());
+    return new TableReader(this.#retried, agentId, await this.#sha256());
   }
 
   #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
-    return askTable(this.#table, operation, agentId, call);
+    return askTableAgain(this.#retried, operation, agentId, call);
   }
 
   #assertUsable(agentId: string): void {
@@ -264,7 +270,7 @@ export class TableRecordLog implements RecordLog {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new StorageClosedError(`The log in ${this.#table.name}`);
+    if (this.#closing.signal.aborted) throw new StorageClosedError(`The log in ${this.table.name}`);
   }
 }
 

@@ -22,10 +22,15 @@ export async function askTable<Result>(
     if (error instanceof AgentPersistenceError) throw error;
     const of = agentId === undefined ? table.name : `agent ${quoted(agentId)} in ${table.name}`;
     const reason = table.reasonOf?.(error) ?? "unavailable";
-    throw new StorageError(reason, operation, of, { cause: error, advice: table.adviceOn?.(error) });
+    const advice = table.adviceOn?.(error) ?? (reason === "unavailable" ? reach(table.name) : undefined);
+    throw new StorageError(reason, operation, of, { cause: error, advice });
   } finally {
     await nextTurn();
   }
+}
+
+function reach(name: string): string {
+  return `Check that ${name} can be reached, and open the agent again.`;
 }
 
 /** Whether a call may have been carried out although it failed, and may be made again. */

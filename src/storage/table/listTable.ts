@@ -1,7 +1,7 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
 import { isSelected } from "../selectSummaries.ts";
 import { unreadable } from "../unreadableSummary.ts";
-import { askTable } from "./askTable.ts";
+import { askTableAgain, type RetriedTable } from "./askAgain.ts";
 import type { LogTable, TableListed, TableSelection } from "./LogTable.ts";
 import { timeOf } from "./summaryText.ts";
 
@@ -13,7 +13,11 @@ const passedAtOnce = 2_500;
 type Selection = Omit<ListOptions, "limit">;
 
 /** The agents that a table lists, page after page; it may give more than were asked for. */
-export async function* listTable(table: LogTable, selection: Selection, most: number): AsyncGenerator<TableListed> {
+export async function* listTable(
+  retried: RetriedTable & { readonly table: LogTable },
+  selection: Selection,
+  most: number,
+): AsyncGenerator<TableListed> {
   const { free, after: order } = selection;
   const narrowing = narrowingOf(selection);
   if (narrowing.statuses?.length === 0) return;
@@ -22,7 +26,7 @@ export async function* listTable(table: LogTable, selection: Selection, most: nu
   let after: TableSelection["after"] = order === undefined ? undefined : { order };
   for (;;) {
     const page = { ...asked, after, limit };
-    const { agents, more } = await askTable(table, "list", undefined, () => table.list(page));
+    const { agents, more } = await askTableAgain(retried, "list", undefined, () => retried.table.list(page));
     yield* agents;
     const last = agents.at(-1);
     if (last === undefined || !more) return;

@@ -14,11 +14,13 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import type { LogWatch } from "../../storage/RecordLog.ts";
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import {
   claimedTask,
   type TaskOutcome,
+  type TaskWorkerEvent,
   type TaskWorkerOptions,
   workerSchema,
   type WorkOptions,
@@ -35,6 +37,10 @@ interface Shift {
   readonly left: TaskBackoff;
   /** Milliseconds until the next of the tasks that must wait may be begun again; `undefined`: none must. */
   waitMs: number | undefined;
+  /** `undefined` until the storage can be watched, and where it cannot be. */
+  watch: LogWatch | undefined;
+  /** When a poll failed first, by the monotonic clock; `undefined` after one that succeeded. */
+  failedAtMs: number | undefined;
 }
 
 /**
@@ -67,8 +73,8 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Runs tasks until none is left that this worker could run, or until it is stopped. A failed task does not reject it. It
-   * settles after every task that it started has ended.
+   * Runs tasks until none is left that this worker could run, or until it is stopped. A failed task does not reject it, and
+   * with `pollMs` a failed storage does not either. It settles after every task that it started has ended.
    *
    * @throws OtherStorageError when an agent was installed with another storage than that of the tasks.
    */
@@ -78,7 +84,7 @@ export class TaskWorker implements AsyncDisposable {
     const stop = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
     const left = new TaskBackoff(this.#options.tasks.clock, pollMs);
     const bell = new Bell();
-    const shift: Shift = { stop, bell, left, waitMs: undefined };
+    const shift: Shift = { stop, bell, left, waitMs: undefined, watch: undefined, failedAtMs: undefined };
     stop.addEventListener("abort", bell.ring);
     await this.#look(shift, pollMs).catch((error: unknown) => void this.#failures.push(error));
     await Promise.all(this.#running.values());
@@ -90,10 +96,9 @@ export class TaskWorker implements AsyncDisposable {
   /** Begins tasks until none is left, or until the worker is stopped. */
   async #look(shift: Shift, pollMs = Infinity): Promise<void> {
     const { stop, bell } = shift;
-    const watch = await this.#options.tasks.watch(bell.ring);
     try {
       while (!stop.aborted) {
-        await this.#take(shift);
+        await this.#poll(shift, pollMs);
         const lookMs = Math.min(pollMs, shift.waitMs ?? Infinity);
         const isLast = this.#running.size === 0 && lookMs === Infinity && !bell.rang;
         if (this.#hasFailed || isLast) return;
@@ -101,8 +106,26 @@ export class TaskWorker implements AsyncDisposable {
       }
     } finally {
       // Nothing is waited for any more, whatever becomes of the connection.
-      await watch?.close().catch(() => {});
+      await shift.watch?.close().catch(() => {});
     }
+  }
+
+  /** Begins tasks. A worker that polls survives a storage that fails. */
+  async #poll(shift: Shift, pollMs: number): Promise<void> {
+    const { clock } = this.#options.tasks;
+    try {
+      shift.watch ??= await this.#options.tasks.watch(shift.bell.ring);
+      await this.#take(shift);
+    } catch (error) {
+      if (!(error instanceof StorageError) || pollMs === Infinity) throw error;
+      shift.failedAtMs ??= clock.monotonic();
+      await this.#tell({ type: "storage_failed", error, retryAfterMs: pollMs });
+      return;
+    }
+    if (shift.failedAtMs === undefined) return;
+    const outageMs = clock.monotonic() - shift.failedAtMs;
+    shift.failedAtMs = undefined;
+    await this.#tell({ type: "storage_recovered", outageMs });
   }
 
   /** Interrupts the running tasks and waits for them. */
@@ -191,7 +214,7 @@ export class TaskWorker implements AsyncDisposable {
 
   /** The agent does not know the task, because it was deleted. @throws OtherStorageError when the task still exists. */
   async #assertGone({ taskId, taskName }: ClaimableTask): Promise<void> {
-    if (await this.#options.tasks.get(taskId)) throw new OtherStorageError(taskId, taskName);
+    if (await this.#options.tasks.get(taskId).catch(ignoreOutage)) throw new OtherStorageError(taskId, taskName);
   }
 
   /** Reports a task without an agent once, so that a misspelled name is noticed. */
@@ -222,15 +245,12 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  async #report(outcome: TaskOutcome): Promise<void> {
-    try {
-      await this.#options.onOutcome?.(outcome);
-    } catch (error) {
-      warn(
-        "listener_failed",
-        `The worker's listener failed on task ${JSON.stringify(outcome.taskId)}: ${reasonOf(error)}`,
-      );
-    }
+  #report(outcome: TaskOutcome): Promise<void> {
+    return safely(`on task ${JSON.stringify(outcome.taskId)}`, () => this.#options.onOutcome?.(outcome));
+  }
+
+  #tell(event: TaskWorkerEvent): Promise<void> {
+    return safely(`on the event ${event.type}`, () => this.#options.onEvent?.(event));
   }
 
   /** Waits until the bell rings, or a time has passed. */
@@ -270,6 +290,20 @@ function assertDurable(agents: TaskWorkerOptions["agents"]): void {
       throw new FeatureNotInstalledError(error.feature, `${name} of the worker`);
     }
   }
+}
+
+/** Calls a listener. Its errors become process warnings. */
+async function safely(when: string, call: () => void | PromiseLike<void>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    warn("listener_failed", `The worker's listener failed ${when}: ${reasonOf(error)}`);
+  }
+}
+
+/** A task that cannot be read now may still be there. */
+function ignoreOutage(error: unknown): undefined {
+  if (!(error instanceof StorageError)) throw error;
 }
 
 /** Whether another process claimed or changed the task first. */

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
+import type { StorageError } from "../../errors/storage/StorageError.ts";
 import {
   abortSignalSchema,
   customSchema,
@@ -49,13 +50,25 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly reservations?: FileReservations | undefined;
   /** Gets the outcome of each task after it was recorded. Its errors become process warnings. */
   readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
+  /** Gets what happens to the worker itself. Its errors become process warnings. */
+  readonly onEvent?: ((event: TaskWorkerEvent) => void | PromiseLike<void>) | undefined;
 }
+
+/** What happens to a worker. New types may be added. */
+export type TaskWorkerEvent =
+  /** A poll failed, because the storage could not be used. The worker polls again after `retryAfterMs` milliseconds. */
+  | { readonly type: "storage_failed"; readonly error: StorageError; readonly retryAfterMs: number }
+  /** A poll succeeded again, `outageMs` milliseconds after the first one that failed. */
+  | { readonly type: "storage_recovered"; readonly outageMs: number };
 
 /** Options of `TaskWorker.run`. */
 export interface WorkOptions {
   /** Aborting it interrupts the running tasks; they stay in progress, for a worker to recover. */
   readonly signal?: AbortSignal | undefined;
-  /** How often an idle worker looks for tasks, in milliseconds. Absent: `run` resolves when no task is left. */
+  /**
+   * How often an idle worker looks for tasks, in milliseconds. The worker then survives outages of the storage, and reports
+   * them to `onEvent`. Without it, `run` resolves when no task is left, and rejects when the storage fails.
+   */
   readonly pollMs?: number | undefined;
 }
 
@@ -68,6 +81,7 @@ export const workerSchema: z.ZodType = handlerOptions({
   verify: functionSchema().optional(),
   reservations: objectWithMethods<FileReservations>("acquire").optional(),
   onOutcome: functionSchema().optional(),
+  onEvent: functionSchema().optional(),
 });
 
 export const workSchema: z.ZodType = strictOptions({
