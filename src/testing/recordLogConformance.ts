@@ -6,6 +6,7 @@ import { ownershipTests, stopTests } from "./log/ownershipTests.ts";
 import { receiveTests } from "./log/receiveTests.ts";
 import { removalTests } from "./log/removalTests.ts";
 import { readTests, summaryTests } from "./log/summaryTests.ts";
+import { tableTests } from "./log/tableTests.ts";
 import { takeOverTests } from "./log/takeOverTests.ts";
 
 /**
@@ -30,4 +31,5 @@ export const recordLogConformance: readonly RecordLogTest[] = [
   ...removalTests,
   ...receiveTests,
   ...logSeparationTests,
+  ...tableTests,
 ];

@@ -10,6 +10,8 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../../storage/RecordLog.ts";
+import type { LogTable } from "../../storage/table/LogTable.ts";
+import type { TableRecordLog } from "../../storage/table/TableRecordLog.ts";
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 import type { LeftOut, LeftOutParts } from "../support/LeftOut.ts";
 import { checkLogHarness, noAlterBlob, type RecordLogHarness } from "./RecordLogHarness.ts";
@@ -74,6 +76,12 @@ export class RecordLogUnderTest {
   async beside(): Promise<RecordLog> {
     if (this.log.capabilities.processes === "many") return this.#can("reopen")();
     return this.#leftOut.end("a second process", { leftOut: 'capabilities.processes is "one"' });
+  }
+
+  /** The table under the log. Ends the test where there is none. */
+  get table(): LogTable {
+    const { table } = this.log as Partial<Pick<TableRecordLog, "table">>;
+    return table ?? this.#leftOut.end("a table", { leftOut: "the log is not over a LogTable" });
   }
 
   /** Makes an owner silent, and gives an instance that sees it so: a second one, where the storage takes two processes. */

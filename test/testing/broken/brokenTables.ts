@@ -41,8 +41,35 @@ class AnywhereAppendingTable extends MemoryTable {
   }
 }
 
+/** A table that keeps an append at whatever position it names. */
+class AnyPositionTable extends MemoryTable {
+  override async append(agentId: string, generation: number, append: TableAppend): Promise<boolean> {
+    const agent = this.agent(agentId);
+    if (agent.owner === undefined || agent.generation !== generation) return false;
+    const kept = agent.rows.filter(({ position }) => position !== append.position);
+    agent.rows = [...kept, append].toSorted((one, other) => one.position - other.position);
+    agent.summary = append.summary ?? agent.summary;
+    return true;
+  }
+}
+
+/** A table that does not look whether the owner has renewed since it was seen. */
+class BeatIgnoringTable extends MemoryTable {
+  override claim(...[agentId, claim, replaced]: Parameters<MemoryTable["claim"]>): ReturnType<MemoryTable["claim"]> {
+    return super.claim(agentId, claim, replaced && { ...replaced, beat: this.agent(agentId).beat });
+  }
+}
+
+/** A table that drops for any owner. */
+class EagerlyDroppingTable extends MemoryTable {
+  override drop(agentId: string): Promise<boolean> {
+    return super.drop(agentId, this.agent(agentId).generation);
+  }
+}
+
 const stopped = "does not stop the next owner for a request to one that was replaced";
 const cutShort = "takes lines after a copy that was cut short, which then counts for nothing";
+const onlyBehind = "a table stores an append only behind the last one, and for its owner";
 const lostAnswer = "stores an append once whose answer was lost, and takes no more from an owner it failed";
 
 /** Mistakes of tables that a `TableRecordLog` keeps its rows in. */
@@ -66,5 +93,20 @@ export const brokenTables: readonly BrokenLog[] = [
     mistake: "appends wherever the log ends",
     caughtBy: lostAnswer,
     make: () => inTable(new AnywhereAppendingTable()),
+  },
+  {
+    mistake: "stores an append at any position",
+    caughtBy: onlyBehind,
+    make: () => inTable(new AnyPositionTable()),
+  },
+  {
+    mistake: "claims from an owner that has renewed since it was seen",
+    caughtBy: "a table is claimed only from the owner that was seen",
+    make: () => inTable(new BeatIgnoringTable()),
+  },
+  {
+    mistake: "drops in place of an owner that was replaced",
+    caughtBy: "a table does nothing for an owner that was replaced",
+    make: () => inTable(new EagerlyDroppingTable()),
   },
 ];

@@ -1,0 +1,88 @@
+import type { LogTable, TableAppend } from "../../storage/table/LogTable.ts";
+import type { Expectations } from "../support/Expectations.ts";
+import { logTest, type RecordLogTest } from "./logTest.ts";
+
+const claim = { owner: "{}", beat: "0" };
+
+/**
+ * That a table refuses writes of an owner or a position that are not the current ones. A log over the table cannot show
+ * this: another process would have to come between two of its calls.
+ */
+export const tableTests: readonly RecordLogTest[] = [
+  logTest("a table stores an append only behind the last one, and for its owner", async (storage, expect) => {
+    const { table } = storage;
+    const generation = (await table.claim("a", claim)) ?? 0;
+    const append = (position: number, text: string, by = generation) => table.append("a", by, appendOf(position, text));
+    expect.equal("the append at 2 of an empty log", await append(2, "too far"), false);
+    expect.equal("the append at 1", await append(1, "first"), true);
+    expect.equal("another append at 1", await append(1, "again"), false);
+    expect.equal("the append at 3 behind the one at 1", await append(3, "too far"), false);
+    expect.equal("an append of another generation", await append(2, "stranger", generation + 1), false);
+    await expectRows(table, ["first"], expect);
+    expect.equal("the append at 2", await append(2, "second"), true);
+    expect.equal("another append at 1, behind the one at 2", await append(1, "late"), false);
+    await expectRows(table, ["first", "second"], expect);
+  }),
+
+  logTest("a table is claimed only from the owner that was seen", async (storage, expect) => {
+    const { table } = storage;
+    expect.equal("the first claim", await table.claim("a", claim), 1);
+    const seen = await sightingOf(table);
+    expect.equal("a claim beside the owner", await table.claim("a", claim), undefined);
+    await table.renew("a", 1, "1");
+    expect.equal("a claim from the owner before it renewed", await table.claim("a", claim, seen), undefined);
+    const renewed = await sightingOf(table);
+    const ofAnother = { ...renewed, generation: 2 };
+    expect.equal("a claim from a generation that is not there", await table.claim("a", claim, ofAnother), undefined);
+    expect.equal("the generation that owns it still", (await table.head("a"))?.generation, 1);
+    expect.equal("a claim from the owner as it is", await table.claim("a", claim, renewed), 2);
+    expect.equal("the same claim again", await table.claim("a", claim, renewed), undefined);
+    await table.release("a", 2);
+    expect.equal("a claim after the release", await table.claim("a", claim), 3);
+  }),
+
+  logTest("a table does nothing for an owner that was replaced", async (storage, expect) => {
+    const { table } = storage;
+    await table.claim("a", claim);
+    await table.append("a", 1, appendOf(1, "first"));
+    await table.claim("a", claim, await sightingOf(table));
+    expect.equal("its renewal", await table.renew("a", 1, "9"), undefined);
+    expect.equal("its removal", await table.remove("a", 1, [[1, 1]]), false);
+    expect.equal("its drop", await table.drop("a", 1), false);
+    await table.requestStop("a", 1, "late");
+    await table.release("a", 1);
+    const head = await table.head("a");
+    expect.isTrue("the next owner", head?.generation === 2 && head.owner !== undefined, "generation 2", head);
+    expect.equal("what the next owner is asked", (await table.renew("a", 2, "1"))?.stop, undefined);
+    await expectRows(table, ["first"], expect);
+    await table.requestStop("a", 2, "soon");
+    expect.equal("what it is asked then", (await table.renew("a", 2, "2"))?.stop, "soon");
+  }),
+];
+
+function appendOf(position: number, text: string): TableAppend {
+  const summary = { status: text, order: "1", updatedAt: 0, text };
+  return { position, line: new TextEncoder().encode(text), snapshot: false, pruned: false, summary };
+}
+
+async function sightingOf(table: LogTable) {
+  const { generation = 0, beat = "" } = (await table.head("a")) ?? {};
+  return { generation, beat };
+}
+
+/** Expects these appends, and the summary of the last of them. */
+async function expectRows(table: LogTable, texts: readonly string[], expect: Expectations): Promise<void> {
+  const { rows } = await table.rows("a", { after: 0 });
+  const found = rows.map(({ position, line }) => [position, new TextDecoder().decode(line)]);
+  expect.equal(
+    "the appends",
+    found,
+    texts.map((text, index) => [index + 1, text]),
+  );
+  const { agents } = await table.list({ limit: 10 });
+  expect.equal(
+    "the summaries",
+    agents.map(({ text }) => text),
+    texts.slice(-1),
+  );
+}
