@@ -5,12 +5,18 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { counted } from "../terminal/counted.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/withProgress.ts";
+import { type KnownHead, readKnownHeads } from "./KnownHead.ts";
 import { type VerifiedAgent, verifyAgent } from "./verifyAgent.ts";
 
-/** `verify [agent...]`: reads everything, and names what is damaged. */
+/** Options of `verify`. */
+interface VerifyOptions extends CommonOptions {
+  readonly since?: string;
+}
+
+/** `verify [agent...]`: reads everything, and names what is damaged, or older than what was seen of it. */
 export async function verify(
   session: Session,
-  _options: CommonOptions,
+  { since }: VerifyOptions,
   given: readonly string[],
 ): Promise<ExitReason | void> {
   const { output } = session;
@@ -18,7 +24,14 @@ export async function verify(
   const view = inspect(storage);
   const listed: Pick<ListedAgent, "agentId" | "problem">[] = [];
   for (const each of given) listed.push({ agentId: await findLog(storage, each) });
-  if (given.length === 0) for await (const agent of view.agents()) listed.push(agent);
+  const ids = listed.map(({ agentId }) => agentId);
+  const heads = since === undefined ? new Map<string, KnownHead>() : await readKnownHeads(since, ids);
+  if (given.length === 0) {
+    for await (const agent of view.agents()) listed.push(agent);
+    const found = new Set(listed.map(({ agentId }) => agentId));
+    // A restored storage may not know agents that are younger than the copy.
+    for (const agentId of heads.keys()) if (!found.has(agentId)) listed.push({ agentId });
+  }
   let damaged = 0;
   let what = "agent";
   const found: VerifiedAgent[] = [];
@@ -28,7 +41,7 @@ export async function verify(
     async (tell) => {
       for (const [at, agent] of listed.entries()) {
         tell(`${at + 1} of ${listed.length}`, at);
-        const verified = await verifyAgent(storage.log, view, agent);
+        const verified = await verifyAgent(storage.log, view, agent, heads.get(agent.agentId));
         if (verified.damage.length > 0) damaged++;
         if (verified.shape !== "agent") what = "log";
         if (output.json) await output.item(verified);

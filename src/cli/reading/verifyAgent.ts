@@ -4,6 +4,7 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { blobsAtOnce } from "../../storage/BlobStore.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
+import { type KnownHead, missingHead } from "./KnownHead.ts";
 
 /** What was found of one agent. */
 export interface VerifiedAgent {
@@ -20,11 +21,13 @@ export interface VerifiedAgent {
  * Reads the log of an agent, and every large value that it refers to.
  *
  * @param agent as it was listed: one that cannot be read may be listed under the name of its folder.
+ * @param head a checkpoint that the log must have.
  */
 export async function verifyAgent(
   log: RecordLog,
   view: AgentInspector,
   { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
+  head?: KnownHead,
 ): Promise<VerifiedAgent> {
   const damage = new Map<string, Problem>();
   const add = ({ code, message }: Problem): unknown => damage.set(`${code} ${message}`, { code, message });
@@ -45,6 +48,11 @@ export async function verifyAgent(
         add({ code: "unreadable_value", message: `the value ${reference} is missing` });
     }),
   );
+  if (head)
+    await orDamage(add, async () => {
+      const missing = await missingHead(view, head);
+      if (missing) add(missing);
+    });
   return { agentId, shape, damage: [...damage.values()], blobs: blobs.size };
 }
 
