@@ -55,7 +55,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     expect(seen["madeUnreadable"]).toEqual({
       outputs: ["done"],
       changed: ["a", ".gitignore"],
-      preview: ["write a", "delete .gitignore"],
+      preview: ["write a", "delete .gitignore", "not_restored d", "not_restored e", "not_restored f"],
       asked: [],
       report: [
         ".gitignore: delete",
