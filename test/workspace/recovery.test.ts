@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   AIAgent,
@@ -353,6 +353,62 @@ describe.each(logStorages)("files that the agent changed, $name", ({ open }) => 
     });
     expect(report).toMatchObject({ confirmed: true, result: { status: "completed" } });
     expect(treeOf(writer.root)).toEqual({ "a.txt": "644 the agent's", "gone.txt": "644 again" });
+  });
+});
+
+describe("a recovery without the root", () => {
+  const memory = logStorages[0]!;
+  const places = [
+    ["is the working directory of the run", true],
+    ["is not recorded by the run", false],
+  ] as const;
+
+  it.each(places)("asks about a missing root that %s, and continues when it is ignored", async (_name, environment) => {
+    const project = environment ? await new Project(await memory.open()).stop() : undefined;
+    const writer = project ?? (await new Writer(await memory.open()).stop());
+    const built = writer instanceof Project ? writer.build() : writer.build({ environment });
+    const { agent, workspace } = built;
+    rmSync(writer.root, { recursive: true });
+    const participants = [workspace.recovery];
+    const directory = { kind: "working_directory_missing", path: writer.root, options: ["ignore", "abort"] };
+    const file = { kind: "file_deleted", options: ["skip", "abort"] };
+    const refused = await recoverTask(agent, { participants }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "environment_mismatch" });
+    const { mismatches } = refused as { readonly mismatches: readonly { readonly kind: string }[] };
+    expect(mismatches.filter(({ kind }) => kind !== "file_deleted")).toMatchObject([directory]);
+    expect(mismatches.filter(({ kind }) => kind === "file_deleted")[0]).toMatchObject(file);
+    const asked: string[] = [];
+    const report = await recoverTask(agent, {
+      participants,
+      onEnvironmentMismatch: ({ kind }) => {
+        asked.push(kind);
+        return kind === "file_deleted" ? "skip" : "ignore";
+      },
+    });
+    expect(report.result.status).toBe("completed");
+    expect(asked).toHaveLength(mismatches.length);
+    expect(existsSync(writer.root)).toBe(false);
+  });
+
+  it("asks about a file in the place of the root, and about no root that exists", async () => {
+    const writer = await new Writer(await memory.open()).stop();
+    const { agent, workspace } = writer.build({ environment: false });
+    rmSync(writer.root, { recursive: true });
+    writeFileSync(writer.root, "a file");
+    const refused = recoverTask(agent, { participants: [workspace.recovery] });
+    await expect(refused).rejects.toMatchObject({
+      code: "environment_mismatch",
+      mismatches: [
+        { kind: "file_deleted", path: "a.txt", options: ["skip", "abort"] },
+        { kind: "working_directory_missing", path: writer.root },
+      ],
+    });
+    rmSync(writer.root);
+    mkdirSync(writer.root);
+    writeFileSync(writer.at("a.txt"), "the agent's");
+    await expect(recoverTask(agent, { participants: [workspace.recovery] })).resolves.toMatchObject({
+      result: { status: "completed" },
+    });
   });
 });
 

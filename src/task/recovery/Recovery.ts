@@ -112,7 +112,8 @@ export class Recovery<Output> {
     for (const mismatch of validation.mismatches)
       if (!(await isOwnWork(mismatch, participants, checkpoint))) mismatches.push(mismatch);
     for (const participant of participants)
-      mismatches.push(...((await participant.findMismatches?.(checkpoint, this.#durable)) ?? []));
+      for (const found of (await participant.findMismatches?.(checkpoint, this.#durable)) ?? [])
+        if (!isMissingDirectoryOf(mismatches, found)) mismatches.push(found);
     return mismatches;
   }
 
@@ -206,6 +207,12 @@ function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
     ...settled.filter(({ option }) => option === "rebase"),
     ...settled.filter(({ option }) => option !== "rebase"),
   ];
+}
+
+/** The environment and each participant look for their own directories, which may be one. */
+function isMissingDirectoryOf(known: readonly EnvironmentMismatch[], found: EnvironmentMismatch): boolean {
+  if (found.kind !== "working_directory_missing") return false;
+  return known.some((each) => each.kind === found.kind && each.path === found.path);
 }
 
 async function isOwnWork(

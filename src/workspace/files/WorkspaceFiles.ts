@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, chmod, lstat, mkdir, open, readdir, rmdir } from "node:fs/promises";
+import { access, chmod, lstat, mkdir, open, readdir, rmdir, stat } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
@@ -38,6 +38,16 @@ export class WorkspaceFiles {
 
   isClosed(path: string): boolean {
     return this.#folder.isClosed(path);
+  }
+
+  /** Whether the root is a folder, or a link to one. */
+  async hasRoot(): Promise<boolean> {
+    try {
+      return (await stat(this.root)).isDirectory();
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw new FileAccessError(".", systemReason(error), { cause: error });
+    }
   }
 
   /** What is at a path. @throws PathNotAllowedError, FileAccessError */
@@ -279,5 +289,10 @@ function absent(error: unknown): FoundFile {
 
 function isWithoutFolder(error: unknown): boolean {
   if (!(error instanceof FileAccessError) || error.path === ".") return false;
-  return ["ENOENT", "ENOTDIR"].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? "");
+  return isMissing(error.cause);
+}
+
+/** Whether the system reports that a file or a folder on the way to it does not exist. */
+export function isMissing(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
 }

@@ -43,6 +43,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
     agent: RecoveredAgent,
   ): Promise<readonly EnvironmentMismatch[]> {
     const { upstream, fetch } = this.#config;
+    if (!(await this.#files.hasRoot())) return [{ kind: "working_directory_missing", path: this.#files.root }];
     await fetch?.(new AbortController().signal);
     const knownUpstreamHead = knownHeadOf(await trackerOf(checkpoint, agent));
     const report = await checkDrift({ files: this.#files, upstream, knownUpstreamHead });

@@ -30,6 +30,11 @@ export class FileRecovery implements RecoveryParticipant {
     readonly host: () => ParticipantContext,
   ) {}
 
+  async findMismatches(): Promise<readonly EnvironmentMismatch[]> {
+    const { files } = this.restore;
+    return (await files.hasRoot()) ? [] : [{ kind: "working_directory_missing", path: files.root }];
+  }
+
   async isOwnWork(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean> {
     const looked = await this.#look(mismatch, checkpoint);
     if (!looked) return false;
@@ -40,7 +45,8 @@ export class FileRecovery implements RecoveryParticipant {
 
   async optionsFor(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<readonly RecoveryOption[]> {
     const looked = await this.#look(mismatch, checkpoint);
-    return looked ? optionsForFile(looked.file, looked.request.content) : [];
+    const hasRoot = await this.restore.files.hasRoot();
+    return looked && hasRoot ? optionsForFile(looked.file, looked.request.content) : [];
   }
 
   /** @throws RecoveryRefusedError when the merge fails, or the file was deleted or created meanwhile. */
@@ -85,8 +91,14 @@ export class FileRecovery implements RecoveryParticipant {
     const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? undefined;
     const content = hash === undefined ? undefined : await request.content(hash);
     const required = hash === undefined ? undefined : { hash, bytes: content?.length };
-    const file = fileToRecover(path, await this.restore.files.read(path), { before, since, required });
+    const file = fileToRecover(path, await this.#found(path), { before, since, required });
     return { file, request };
+  }
+
+  /** Without the root there is no file. */
+  async #found(path: string): Promise<FoundFile> {
+    const { files } = this.restore;
+    return (await files.hasRoot()) ? files.read(path) : { kind: "missing" };
   }
 
   /** The path below the root of a file that is named relative to the working directory of the run; `undefined`: outside the root. */

@@ -6,7 +6,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ChangedFile, Comparison, ComparisonRequest } from "../../journal/RollbackParticipant.ts";
 import { fileNoteOf, unknownIn } from "../files/FileNote.ts";
 import { type FoundFile, stateOf } from "../files/readFile.ts";
-import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { isMissing, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { fileHistories, type FileHistory, leftStates } from "./FileHistory.ts";
 
 /** Whether a file has the content that the agent left, or may have left. Permissions do not count. */
@@ -40,8 +40,7 @@ async function readOrReason(files: WorkspaceFiles, path: string): Promise<FoundF
     return await files.read(path);
   } catch (error) {
     if (!AgentPersistenceError.isInstance(error)) throw error;
-    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
-    return code === "ENOENT" ? { kind: "missing" } : error.message;
+    return isMissing(error.cause) ? { kind: "missing" } : error.message;
   }
 }
 

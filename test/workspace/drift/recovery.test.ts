@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AIAgent, Persistence, persistence, strategy } from "agent-persistence";
 import { recoverTask, type RecoveryOption } from "agent-persistence/task";
@@ -116,6 +116,15 @@ describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => 
     expect([state(), await recordsOf(opened() as never)]).toEqual(before);
     ours.write("b.txt", "by hand");
     await expect(come(undefined)).rejects.toMatchObject(listed(["ignore", "abort"]));
+  });
+
+  it("a recovery asks about a missing repository before it looks for upstream commits", async () => {
+    const { come, ours } = await stopped(await open());
+    rmSync(ours.root, { recursive: true });
+    await expect(come(undefined)).rejects.toMatchObject({
+      code: "environment_mismatch",
+      mismatches: [{ kind: "working_directory_missing", path: ours.root, options: ["ignore", "abort"] }],
+    });
   });
 
   it("a recovery does not report upstream commits that the run already knew", async () => {
