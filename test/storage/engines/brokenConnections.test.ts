@@ -17,7 +17,7 @@ import { type ProxyFault, SwallowingProxy } from "../postgres/SwallowingProxy.ts
 import { libsql } from "../sqlite/libsql.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const agents = soak ? 200 : 2;
+const agents = soak ? 60 : 2;
 const turns = 4;
 
 /** Numbers from 0 to 1. */
