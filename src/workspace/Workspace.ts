@@ -32,6 +32,7 @@ import { relativePath } from "./files/relativePath.ts";
 import { fileAt, type FileAtCheckpoint } from "./restore/fileAt.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
 import { type ConflictHandler, FileRestore } from "./restore/FileRestore.ts";
+import { GitRestore } from "./restore/GitRestore.ts";
 import { describeRestore, restoreStepOf } from "./restore/RestoreStep.ts";
 import { fileTools } from "./tools/fileTools.ts";
 
@@ -63,6 +64,11 @@ export interface WorkspaceOptions {
   readonly ignore?: readonly string[] | undefined;
   /** The number of files that `capture` keeps; further files are skipped and reported. Default: 20,000. */
   readonly maximumFiles?: number | undefined;
+  /**
+   * A rollback also restores HEAD and the entries of the index that commands within `capture` changed. It moves no branch.
+   * Default: false; the report and `preview` only name these changes.
+   */
+  readonly restoreGitState?: boolean | undefined;
 }
 
 const optionsSchema = strictOptions({
@@ -72,6 +78,7 @@ const optionsSchema = strictOptions({
   maximumFileBytes: integerFrom(0).optional(),
   ignore: z.array(z.string()).optional(),
   maximumFiles: integerFrom(0).optional(),
+  restoreGitState: z.boolean().optional(),
 });
 
 const previewSchema = z.object({
@@ -99,7 +106,7 @@ export interface ScannedFolder {
 
 /** What a rollback would do to a file. */
 export interface PreviewedFile {
-  /** Relative to the root. */
+  /** Relative to the root. `.git/HEAD`, `.git/index` and `.git/refs/…` stand for those of the repository. */
   readonly path: string;
   /**
    * `write`: its content changes, or the deleted file is restored. `delete`: it is deleted. `conflict`: others changed or
@@ -140,7 +147,8 @@ export class Workspace implements RollbackParticipant {
     const isClosed = (path: string) => this.#files.isClosed(path);
     this.#capture = new FileCapture({ root: this.root, rules, maximumFileBytes, maximumFiles, isClosed });
     const scan = (before: Scan) => this.#capture.scan(before);
-    this.#restore = new FileRestore(this.#files, onConflict, conflictResolver, scan);
+    const git = new GitRestore(this.root, options.restoreGitState ?? false, () => this.#capture.gitState());
+    this.#restore = new FileRestore(this.#files, onConflict, conflictResolver, scan, git);
     this.recovery = new FileRecovery(this.#restore, () => this.#attached());
     this.tools = fileTools(this.#files, new Mutex());
   }
@@ -199,11 +207,12 @@ export class Workspace implements RollbackParticipant {
     checkSchema(previewSchema, { checkpointId, options }, "preview");
     const host = this.#attached();
     const { agentId = host.agentId } = options;
-    const { files, unknown } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));
+    const { files, git, unknown } = await this.#restore.look(await host.request(agentId, checkpointId, this.key));
     return [
       ...files.map(({ kind, history: { path, target } }): PreviewedFile => {
         return { path, change: kind === "conflict" ? "conflict" : target ? "write" : "delete" };
       }),
+      ...git.map(({ part, conflict }): PreviewedFile => ({ path: part.path, change: conflict ? "conflict" : "write" })),
       ...unknown.map(({ path, reason }): PreviewedFile => ({ path, change: "not_restored", reason })),
     ];
   }

@@ -3,8 +3,8 @@ import { quoted } from "../quoted.ts";
 
 /** A file that is not as the agent left it, or that cannot be reached, and the ways to resolve that. */
 export interface ConflictingFile {
-  readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable";
-  /** Relative to the root of the workspace. */
+  readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable" | "git_state_changed";
+  /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` stand for those of the repository. */
   readonly path: string;
   /** Why it cannot be reached; completes a sentence that begins with the path. Only with `file_unreachable`. */
   readonly reason?: string;
@@ -38,7 +38,11 @@ export class FileConflictError extends AgentPersistenceError {
   }
 }
 
-const changes = { file_modified_externally: "was modified", file_deleted: "was deleted" } as const;
+const changes = {
+  file_modified_externally: "was modified",
+  file_deleted: "was deleted",
+  git_state_changed: "was changed",
+} as const;
 
 function describe({ kind, path, reason, interrupted, options, refused }: ConflictingFile): string {
   const by = interrupted ? " by others or by a command that was interrupted" : "";

@@ -8,6 +8,7 @@ import { GitViews } from "./GitView.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import { changesBetween } from "./changesBetween.ts";
 import { inFolderTurn } from "./inFolderTurn.ts";
+import { type GitState, noteOf } from "./GitState.ts";
 import { emptyScan, type Scan } from "./Scan.ts";
 import { scanFolder, type ScanOptions } from "./scanFolder.ts";
 import { StoredScan } from "./StoredScan.ts";
@@ -31,9 +32,18 @@ export class FileCapture {
 
   /** Scans the folder with the files of an earlier scan. @param onContent defaults to keeping nothing. */
   async scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"] = () => {}): Promise<Scan> {
+    return (await this.#scan(before, onContent)).scan;
+  }
+
+  /** HEAD and the index of the repository. @returns `undefined` if there is no repository, or git cannot read it. */
+  async gitState(): Promise<GitState | undefined> {
+    return (await this.#views.read())?.state;
+  }
+
+  async #scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"]): Promise<ScannedState> {
     const view = await this.#views.read();
     const rules = view ? this.options.rules.inRepository(view) : this.options.rules;
-    return scanFolder({ ...this.options, rules, onContent }, before);
+    return { scan: await scanFolder({ ...this.options, rules, onContent }, before), git: view?.state };
   }
 
   /**
@@ -49,15 +59,20 @@ export class FileCapture {
     const durable = persistence(context);
     const run = runOf(context);
     const contents = new NotedContents(context);
-    const before = await this.scan(this.#last.get(run), contents.add);
+    const before = await this.#scan(this.#last.get(run), contents.add);
     contents.note();
     const capture = randomId();
     const stored = this.#stored.get(run) ?? new StoredScan();
     const parts = new Map<string, Uint8Array>();
-    const began: FileNote = { changes: [], began: capture, scan: stored.add(before, parts) };
+    const began: FileNote = {
+      changes: [],
+      began: capture,
+      scan: stored.add(before.scan, parts),
+      ...(before.git && { git: noteOf(before.git) }),
+    };
     durable.note({ key: fileNoteKey, value: began, contents: parts });
     await durable.durable();
-    this.#last.set(run, before);
+    this.#last.set(run, before.scan);
     this.#stored.set(run, stored);
     try {
       return await action();
@@ -66,14 +81,20 @@ export class FileCapture {
     }
   }
 
-  async #noteChanges(context: AgentContext, before: Scan, capture: string): Promise<void> {
+  async #noteChanges(context: AgentContext, before: ScannedState, capture: string): Promise<void> {
     const contents = new NotedContents(context);
-    const after = await this.scan(before, contents.add);
+    const after = await this.#scan(before.scan, contents.add);
     contents.note();
-    const note: FileNote = { ...changesBetween(before, after), ended: capture };
+    const git = before.git && after.git && { git: noteOf(after.git, before.git) };
+    const note: FileNote = { ...changesBetween(before.scan, after.scan), ended: capture, ...git };
     persistence(context).note({ key: fileNoteKey, value: note });
-    this.#last.set(runOf(context), after);
+    this.#last.set(runOf(context), after.scan);
   }
+}
+
+interface ScannedState {
+  readonly scan: Scan;
+  readonly git: GitState | undefined;
 }
 
 class NotedContents {

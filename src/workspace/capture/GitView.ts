@@ -2,12 +2,15 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } fro
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 import { submodule } from "../git/changes.ts";
 import { type GitFolders, gitFoldersOf } from "../git/GitFolders.ts";
 import { GitRepository } from "../git/GitRepository.ts";
+import { commitOf, currentBranch } from "../git/history.ts";
 import { indexEntries } from "../git/indexEntries.ts";
 import { excludesFile, isOn, userSettings } from "../git/userSettings.ts";
+import { type GitHead, type GitState, gitStateOf } from "./GitState.ts";
 
 /** What git knows of a folder in a work tree. */
 export interface GitView {
@@ -20,10 +23,12 @@ export interface GitView {
   /** The tracked files below the folder and the folders on the way to them, relative to the folder. */
   readonly tracked: ReadonlySet<string>;
   readonly ignoresCase: boolean;
+  /** `undefined` if git could not read it. */
+  readonly state: GitState | undefined;
 }
 
 /** What git has to be asked for. */
-interface Asked extends Pick<GitView, "tracked" | "ignoresCase"> {
+interface Asked extends Pick<GitView, "tracked" | "ignoresCase" | "state"> {
   readonly stamp: string;
   readonly excludesFile: string;
 }
@@ -33,7 +38,7 @@ const mostBytes = 10 * 1024 * 1024;
 const unlinked = constants.O_NOFOLLOW ?? 0;
 const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Reads what git knows of one folder. It asks git again when the index or the settings changed. */
+/** Reads what git knows of one folder. It asks git again when HEAD, the index or the settings changed. */
 export class GitViews {
   #asked: Asked | undefined;
 
@@ -46,7 +51,7 @@ export class GitViews {
     const { top, prefix, common } = folders;
     const stamp = stampOf(folders);
     if (this.#asked?.stamp !== stamp) this.#asked = await ask(this.folder, stamp);
-    const { tracked, ignoresCase, excludesFile: global } = this.#asked;
+    const { tracked, ignoresCase, state, excludesFile: global } = this.#asked;
     const names = prefix === "" ? [] : ["", ...foldersAbove(prefix.slice(0, -1))];
     return {
       prefix,
@@ -54,6 +59,7 @@ export class GitViews {
       above: new Map(names.map((name) => [name, readPatterns(join(top, name, ".gitignore"))])),
       tracked,
       ignoresCase,
+      state,
     };
   }
 }
@@ -80,7 +86,13 @@ function isOwned({ top, prefix }: GitFolders): boolean {
 }
 
 async function ask(folder: string, stamp: string): Promise<Asked> {
-  const none = { stamp, tracked: new Set<string>(), ignoresCase: false, excludesFile: excludesFile(new Map()) };
+  const none: Asked = {
+    stamp,
+    tracked: new Set<string>(),
+    ignoresCase: false,
+    excludesFile: excludesFile(new Map()),
+    state: undefined,
+  };
   const asked = await GitRepository.with(folder, async (repository): Promise<Asked> => {
     const settings = await userSettings(repository);
     const entries = await indexEntries(repository);
@@ -90,6 +102,7 @@ async function ask(folder: string, stamp: string): Promise<Asked> {
       tracked: withFolders(paths, repository.prefix),
       ignoresCase: isOn(settings, "core.ignorecase", false),
       excludesFile: excludesFile(settings),
+      state: gitStateOf(await headOf(repository), entries),
     };
   }).catch(passOver);
   return asked ?? none;
@@ -105,7 +118,13 @@ function withFolders(paths: readonly string[], prefix: string): ReadonlySet<stri
   return found;
 }
 
-/** Changes with the index and with the settings of the repository and of its user. */
+/** Where HEAD of a repository is. @throws GitError */
+export async function headOf(repository: GitRepository): Promise<GitHead> {
+  const [branch, commit] = await Promise.all([currentBranch(repository), commitOf(repository, "HEAD")]);
+  return withoutUndefined({ branch, commit });
+}
+
+/** Changes with HEAD, the index and the settings of the repository and of its user. */
 function stampOf({ git, common }: GitFolders): string {
   const { GIT_CONFIG_GLOBAL = "", XDG_CONFIG_HOME, HOME = homedir() } = process.env;
   const user = [
@@ -113,8 +132,15 @@ function stampOf({ git, common }: GitFolders): string {
     join(HOME, ".gitconfig"),
     join(XDG_CONFIG_HOME || join(HOME, ".config"), "git/config"),
   ];
-  const files = [join(git, "index"), join(git, "config.worktree"), join(common, "config"), ...user];
-  return files.map(stampOfFile).join("\n");
+  const head = readPatterns(join(git, "HEAD"), 0);
+  const branch = /^ref: (refs\/.+)\n?$/.exec(head)?.[1];
+  const refs = [
+    ...(branch === undefined ? [] : [join(common, branch)]),
+    join(common, "packed-refs"),
+    ...[git, common].map((folder) => join(folder, "reftable", "tables.list")),
+  ];
+  const files = [join(git, "index"), join(git, "config.worktree"), join(common, "config"), ...refs, ...user];
+  return [head, ...files.map(stampOfFile)].join("\n");
 }
 
 function stampOfFile(file: string): string {

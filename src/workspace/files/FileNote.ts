@@ -17,6 +17,8 @@ export interface FileNote {
   /** The scan before the action, for `readScan`. Earlier versions did not store it. */
   readonly scan?: readonly string[];
   readonly ended?: string;
+  /** HEAD and the index at the start or the end of a capture, for `gitNoteOf`. Omitted without a repository. */
+  readonly git?: unknown;
   /** The capture was interrupted, so others may have made these changes. */
   readonly interrupted?: true;
 }
@@ -67,7 +69,7 @@ export interface LeftOutFile {
  * @throws UnreadableValueError, PathNotAllowedError
  */
 export function fileNoteOf(value: unknown): FileNote {
-  const { changes, folders, folderModes, leftOut, began, scan, ended, interrupted } = (value ?? {}) as Readonly<
+  const { changes, folders, folderModes, leftOut, began, scan, ended, git, interrupted } = (value ?? {}) as Readonly<
     Record<string, unknown>
   >;
   const note = {
@@ -83,6 +85,7 @@ export function fileNoteOf(value: unknown): FileNote {
     began: isText(began) ? began : undefined,
     scan: isListOf(scan, isText) ? scan : undefined,
     ended: isText(ended) ? ended : undefined,
+    git,
     interrupted: interrupted === true || undefined,
   });
 }

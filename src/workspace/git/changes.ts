@@ -54,7 +54,7 @@ function objectIn(id: string): string | undefined {
 /** A file of an index or tree; without an object the file is not in it. */
 export interface TreeEntry {
   readonly path: string;
-  readonly object?: { readonly id: string; readonly mode: string };
+  readonly object?: { readonly id: string; readonly mode: string; readonly stage?: string };
 }
 
 /** The entry of each file as it is in the work tree, byte for byte; stores their contents in the repository. @throws FileAccessError, PathNotAllowedError */
@@ -90,7 +90,10 @@ export async function updateIndex(
   entries: readonly TreeEntry[],
 ): Promise<void> {
   const nothing = repository.nullId;
-  const lines = entries.map(({ path, object }) => `${object?.mode ?? "0"} ${object?.id ?? nothing}\t${path}\0`);
+  const lines = entries.map(({ path, object }) => {
+    const stage = object?.stage === undefined ? "" : ` ${object.stage}`;
+    return `${object?.mode ?? "0"} ${object?.id ?? nothing}${stage}\t${path}\0`;
+  });
   const environment = { GIT_INDEX_FILE: indexFile, GIT_WORK_TREE: repository.root };
   await repository.objects(["update-index", "-z", "--index-info"], { input: lines.join(""), environment, keep: true });
 }

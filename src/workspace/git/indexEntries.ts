@@ -6,6 +6,8 @@ export interface IndexEntry {
   /** The git mode, such as `100644`. */
   readonly mode: string;
   readonly id: string;
+  /** 0, or 1 to 3 for the sides of a file that is not merged. */
+  readonly stage: string;
   /** The file is left out of the work tree: by a sparse checkout, or marked `skip-worktree`. */
   readonly isSkipped: boolean;
 }
@@ -21,6 +23,6 @@ export async function indexEntries(repository: GitRepository, indexFile?: string
 /** Such as "H 100644 <id> 0\t<path>". */
 function entryIn(text: string): IndexEntry {
   const end = text.indexOf("\t");
-  const [tag, mode = "", id = ""] = text.slice(0, end).split(" ");
-  return { path: text.slice(end + 1), mode, id, isSkipped: tag === "S" };
+  const [tag, mode = "", id = "", stage = "0"] = text.slice(0, end).split(" ");
+  return { path: text.slice(end + 1), mode, id, stage, isSkipped: tag === "S" };
 }

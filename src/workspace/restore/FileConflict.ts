@@ -7,6 +7,7 @@ import type { FoundFile } from "../files/readFile.ts";
  * - `file_modified_externally`: others changed it after the agent's last change, or between two changes of the agent.
  * - `file_deleted`: others deleted it.
  * - `file_unreachable`: it cannot be read or replaced, for example because its folder is a link now.
+ * - `git_state_changed`: others changed HEAD or the index. The path is `.git/HEAD` or `.git/index`.
  */
 export type FileConflict =
   | {
@@ -22,7 +23,8 @@ export type FileConflict =
       readonly path: string;
       /** Completes a sentence that begins with the path. */
       readonly reason: string;
-    };
+    }
+  | { readonly kind: "git_state_changed"; readonly path: string };
 
 /** What others made of a file, as a conflict. */
 export function conflictAt(path: string, found: FoundFile, interrupted?: true): FileConflict {
@@ -49,4 +51,5 @@ export const fileResolutions: Readonly<Record<FileConflict["kind"], readonly Fil
   file_modified_externally: ["use_current", "use_checkpoint", "merge", "abort"],
   file_deleted: ["restore", "skip", "abort"],
   file_unreachable: ["skip", "abort"],
+  git_state_changed: ["use_current", "use_checkpoint", "abort"],
 };

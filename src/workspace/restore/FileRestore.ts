@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { type ConflictingFile, FileConflictError } from "../../errors/workspace/FileConflictError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
@@ -13,6 +14,8 @@ import { contentsOfOthers, fileHistories, type FileHistory, withoutFileOfOthers 
 import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
 import { withInterruptedCommands } from "./interruptedCommands.ts";
 import { conflictingFile } from "./lookAgain.ts";
+import type { GitRestore } from "./GitRestore.ts";
+import { type GitRestorePart, type PlannedGit, settleGit } from "./planGit.ts";
 import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
 import { type PlannedFile, planRestore } from "./planRestore.ts";
@@ -42,6 +45,7 @@ interface LookedAt {
   /** Folders that the agent created, innermost first. */
   readonly created: readonly FolderPart[];
   readonly modes: readonly FolderModePart[];
+  readonly git: readonly PlannedGit[];
   /** Changes that cannot be reverted. */
   readonly unknown: readonly LeftOutFile[];
 }
@@ -54,6 +58,7 @@ export class FileRestore {
     readonly resolver: ConflictResolver,
     /** Scans the folder and keeps nothing. */
     readonly scan: (before: Scan) => Promise<Scan>,
+    readonly git: GitRestore,
   ) {}
 
   /** Looks at every file that the agent changed. Changes nothing. */
@@ -68,11 +73,17 @@ export class FileRestore {
       .map((history) => (history.target && before.has(history.path) ? withoutFileOfOthers(history) : history));
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
+    const git = await this.git.look(notes);
     return {
       files: await this.#planFiles(histories, [...created, ...modes]),
       created,
       modes,
-      unknown: [...unknownIn(noted), ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers)],
+      git: git.plans,
+      unknown: [
+        ...unknownIn(noted),
+        ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers),
+        ...git.unknown,
+      ],
     };
   }
 
@@ -115,13 +126,17 @@ export class FileRestore {
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     await this.#tidy(request);
     const answered = new Map<string, Answered>();
+    const answeredGit: AnsweredGit = new Map();
     for (let look = 1; look <= looks; look++) {
       const looked = await this.look(request);
-      const asked = await this.#settle(looked.files, request, answered);
+      const open: ConflictingFile[] = [];
+      const asked = await this.#settle(looked.files, request, { answered, open });
+      const askedGit = await this.#settleGit(looked.git, { answered: answeredGit, open });
+      if (open.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, open);
       // While somebody was asked, the files may have changed.
-      if (!asked) return planOf(looked, answered);
+      if (!asked && !askedGit) return planOf(looked, answered, answeredGit);
     }
-    const open = [...answered.values()].map(({ plan }) =>
+    const open = [...answered.values(), ...answeredGit.values()].map(({ plan }) =>
       conflictingFile(plan.conflict, "others change it all the time"),
     );
     throw new FileConflictError(request.agentId, request.checkpointId, open);
@@ -137,9 +152,8 @@ export class FileRestore {
   async #settle(
     files: readonly PlannedFile[],
     request: ParticipantRequest,
-    answered: Map<string, Answered>,
+    { answered, open }: { readonly answered: Map<string, Answered>; readonly open: ConflictingFile[] },
   ): Promise<boolean> {
-    const open: ConflictingFile[] = [];
     let asked = false;
     for (const plan of files) {
       if (plan.kind !== "conflict" || isAnswered(plan, answered)) continue;
@@ -152,7 +166,24 @@ export class FileRestore {
       if ("refused" in settled) open.push(conflictingFile(plan.conflict, settled.refused));
       else answered.set(plan.history.path, { plan, settled });
     }
-    if (open.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, open);
+    return asked;
+  }
+
+  /** Asks about HEAD and the index as {@link #settle} does about files. */
+  async #settleGit(
+    plans: readonly PlannedGit[],
+    { answered, open }: { readonly answered: AnsweredGit; readonly open: ConflictingFile[] },
+  ): Promise<boolean> {
+    let asked = false;
+    for (const { part, conflict } of plans) {
+      if (!conflict || isDeepStrictEqual(answered.get(part.path)?.plan, { part, conflict })) continue;
+      asked = true;
+      const answer = await this.onConflict?.(conflict);
+      const plan = { part, conflict };
+      const settled = answer === undefined || answer === "abort" ? { refused: undefined } : settleGit(plan, answer);
+      if ("refused" in settled) open.push(conflictingFile(conflict, settled.refused));
+      else answered.set(part.path, { plan, settled });
+    }
     return asked;
   }
 
@@ -165,7 +196,11 @@ export class FileRestore {
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();
     const ask = async (conflict: FileConflict) => this.onConflict?.(conflict);
-    await carryOutRestore(partsOf(step), { files: this.files, request, outcome, ask, refused: new Map() });
+    const parts = partsOf(step);
+    const restoring = { files: this.files, request, outcome, ask, refused: new Map<string, string>() };
+    const git = await this.git.lookAgain(parts, restoring);
+    await carryOutRestore(parts, restoring);
+    await this.git.apply(git, restoring);
     return outcome.size > 0 ? Object.fromEntries(outcome) : undefined;
   }
 }
@@ -174,6 +209,15 @@ interface Answered {
   readonly plan: ConflictingPlan;
   readonly settled: SettledConflict;
 }
+
+/** By path. */
+type AnsweredGit = Map<
+  string,
+  {
+    readonly plan: PlannedGit & { readonly conflict: FileConflict };
+    readonly settled: { readonly part: GitRestorePart; readonly content?: Uint8Array };
+  }
+>;
 
 function changedByOthers({ path }: FolderHistory): LeftOutFile {
   return { path, reason: "has permissions that others changed" };
@@ -200,8 +244,9 @@ function isAnswered({ history, found }: ConflictingPlan, answered: ReadonlyMap<s
 }
 
 function planOf(
-  { files, created, modes, unknown }: LookedAt,
+  { files, created, modes, git, unknown }: LookedAt,
   answered: ReadonlyMap<string, Answered>,
+  answeredGit: AnsweredGit,
 ): ParticipantPlan {
   const contents = new Map<string, Uint8Array>();
   const fileParts = files.map((plan): RestorePart => {
@@ -213,12 +258,19 @@ function planOf(
     for (const [hash, content] of contentsOf(answer.settled, answer.plan.found)) contents.set(hash, content);
     return answer.settled.part;
   });
+  const gitParts = git.map(({ part, conflict }): GitRestorePart => {
+    const settled = conflict && answeredGit.get(part.path)?.settled;
+    if (settled?.content && settled.part.kind === "git_index" && settled.part.replaced !== undefined)
+      contents.set(settled.part.replaced, settled.content);
+    return settled?.part ?? part;
+  });
   const removes = (part: RestorePart) => part.kind === "file" && !part.after;
   const parts: readonly RestorePart[] = [
     ...fileParts.filter(removes),
     ...created,
     ...modes,
     ...fileParts.filter((part) => !removes(part)),
+    ...gitParts,
     ...unknown.map((left) => ({ kind: "unknown", ...left }) as const),
   ];
   return { steps: parts.length > 0 ? [{ kind: "restore", parts }] : [], contents };

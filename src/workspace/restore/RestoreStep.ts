@@ -5,6 +5,7 @@ import type { ResolutionStep } from "../conflicts/ConflictResolver.ts";
 import { isFolderMode } from "../files/FileNote.ts";
 import { relativePath } from "../files/relativePath.ts";
 import type { FileResolution } from "./FileConflict.ts";
+import { type GitRestorePart, isGitPart } from "./planGit.ts";
 
 /** A stored step of a rollback: all of a restore, which is carried out as a whole. Earlier versions stored the parts as steps. */
 export type RestoreStep = { readonly kind: "restore"; readonly parts: readonly RestorePart[] } | RestorePart;
@@ -16,6 +17,7 @@ export type RestorePart =
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
   | FolderPart
   | FolderModePart
+  | GitRestorePart
   /** Nothing can be done; the report lists it. */
   | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
 
@@ -63,6 +65,7 @@ export function restoreStepOf(value: unknown): RestoreStep {
 }
 
 function partOf(value: unknown): RestorePart {
+  if (isGitPart(value)) return value;
   const part = value as RestorePart;
   if (isFileChange(value) && part.kind === "unknown") return part;
   const known = part?.kind === "folder_mode" ? isFolderModePart(part) : isFileChange(value) && isKnown(part);
@@ -95,6 +98,7 @@ export function describeRestore(step: RestoreStep, outcome: unknown): readonly D
 
 /** What a part replaces of the work of others, as planned. */
 function replacedIn(part: RestorePart, isChanged: boolean): string | undefined {
+  if (part.kind === "git_index") return part.replaced;
   if (isChanged || part.kind !== "file" || part.settled === undefined) return undefined;
   return part.before?.kind === "file" ? part.before.hash : undefined;
 }
@@ -114,8 +118,9 @@ export function plannedChange(part: RestorePart): string {
   if (part.kind === "folder") return "remove empty folder";
   if (part.kind === "folder_mode") return part.after === undefined ? "restore folder" : "restore permissions";
   if (part.kind === "unknown") return `not restored: ${part.reason}`;
-  if (part.kind === "kept") return part.settled;
-  const change = part.after ? "write" : "delete";
-  const settled = [part.settled, part.settledBy].filter(Boolean).join(" by ");
+  if (part.kind === "kept" || part.kind === "git_kept") return part.settled;
+  const change = part.kind !== "file" || part.after ? "write" : "delete";
+  const settledBy = part.kind === "file" ? part.settledBy : undefined;
+  const settled = [part.settled, settledBy].filter(Boolean).join(" by ");
   return settled === "" ? change : `${change} (${settled})`;
 }

@@ -58,6 +58,7 @@ function onConflict({ kind, path }: FileConflict): FileResolution {
     file_modified_externally: ["use_current", "use_checkpoint", "merge"],
     file_deleted: ["restore", "skip"],
     file_unreachable: ["skip"],
+    git_state_changed: ["use_current"],
   };
   const possible = answers[kind];
   const answer = random() < 0.05 ? "abort" : (possible[Math.floor(random() * possible.length)] ?? "abort");

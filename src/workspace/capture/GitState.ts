@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { IndexEntry } from "../git/indexEntries.ts";
+import { branchSchema, commitIdSchema } from "../git/refName.ts";
+
+/** Where HEAD is. */
+export interface GitHead {
+  /** The full name of the branch that is checked out. Omitted if HEAD is detached. */
+  readonly branch?: string;
+  /** The commit that is checked out. Omitted if the branch has none yet. */
+  readonly commit?: string;
+}
+
+/** HEAD and the index of a work tree. */
+export interface GitState {
+  readonly head: GitHead;
+  /** By path from the top of the work tree. An entry is written as git lists it, one line for each stage. */
+  readonly index: ReadonlyMap<string, string>;
+  /** The SHA-256 of the index in hex. */
+  readonly indexHash: string;
+}
+
+/** An entry of the index that differs. A missing side stands for no entry. */
+export interface IndexChange {
+  readonly path: string;
+  readonly before?: string;
+  readonly after?: string;
+}
+
+/** What a note tells of HEAD and the index at the time of the note. */
+export interface GitNote {
+  readonly head: GitHead;
+  readonly indexHash: string;
+  /** The entries that the command changed. Only at the end of a command. Omitted if they cannot be kept. */
+  readonly index?: readonly IndexChange[];
+}
+
+/** More changed entries are not kept. */
+const mostChanges = 20_000;
+const notUtf8 = "\uFFFD";
+
+const head = z.strictObject({ branch: branchSchema.optional(), commit: commitIdSchema.optional() });
+const entry = z
+  .string()
+  .regex(/^\d{6} (?:[0-9a-f]{40}|[0-9a-f]{64}) [0-3](?:\n\d{6} (?:[0-9a-f]{40}|[0-9a-f]{64}) [0-3])*$/);
+const path = z.string().refine((text) => text !== "" && !text.includes("\0"));
+const indexChanges = z.array(z.strictObject({ path, before: entry.optional(), after: entry.optional() }));
+const noteSchema = z.strictObject({ head, indexHash: z.string(), index: indexChanges.optional() });
+
+/** The schemas of the stored forms, which are not trusted. */
+export const gitHeadSchema: z.ZodType<GitHead> = head as z.ZodType<GitHead>;
+export const indexChangesSchema: z.ZodType<readonly IndexChange[]> = indexChanges as z.ZodType<readonly IndexChange[]>;
+
+/** Reads a stored note. @returns `undefined` if it has another form. */
+export function gitNoteOf(value: unknown): GitNote | undefined {
+  const found = noteSchema.safeParse(value);
+  return found.success ? (found.data as GitNote) : undefined;
+}
+
+/** The state of a work tree with these entries. */
+export function gitStateOf(at: GitHead, entries: readonly IndexEntry[]): GitState {
+  const index = new Map<string, string>();
+  for (const { path: name, mode, id, stage } of entries) {
+    const line = `${mode} ${id} ${stage}`;
+    const known = index.get(name);
+    index.set(name, known === undefined ? line : `${known}\n${line}`);
+  }
+  const text = [...index].map(([name, lines]) => `${lines}\t${name}\0`).join("");
+  return { head: at, index, indexHash: nodeSha256.hex(text) };
+}
+
+/** What a note tells of a state. @param before the state before the command, for a note at its end. */
+export function noteOf(state: GitState, before?: GitState): GitNote {
+  const { head: at, indexHash } = state;
+  return withoutUndefined({ head: at, indexHash, index: before && changesOf(before, state) });
+}
+
+function changesOf(before: GitState, after: GitState): readonly IndexChange[] | undefined {
+  if (before.indexHash === after.indexHash) return [];
+  const changes: IndexChange[] = [];
+  for (const name of new Set([...before.index.keys(), ...after.index.keys()])) {
+    const [was, is] = [before.index.get(name), after.index.get(name)];
+    if (was !== is) changes.push(withoutUndefined({ path: name, before: was, after: is }));
+  }
+  const isKept = changes.length <= mostChanges && changes.every((change) => !change.path.includes(notUtf8));
+  return isKept ? changes : undefined;
+}
+
+/** Whether the same branch is checked out, or, without a branch, the same commit. */
+export function isSamePlace(one: GitHead, other: GitHead): boolean {
+  return one.branch === other.branch && (one.branch !== undefined || one.commit === other.commit);
+}
+
+/** How a message names HEAD. */
+export function placeText({ branch, commit = "no commit" }: GitHead): string {
+  return branch === undefined ? `the commit ${commit}` : `${branch} (${commit})`;
+}

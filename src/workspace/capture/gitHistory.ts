@@ -1,0 +1,116 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Note } from "../../journal/RollbackParticipant.ts";
+import { type GitHead, type GitNote, gitNoteOf, type IndexChange, isSamePlace } from "./GitState.ts";
+import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
+
+/** What commands made of HEAD and the index since a checkpoint. */
+export interface GitHistory {
+  /** Omitted if no command checked out another branch or commit. */
+  readonly head?: HeadHistory;
+  /** The branches that commands moved while they were checked out. */
+  readonly moved: ReadonlyMap<string, MovedBranch>;
+  /** By path, the entries that commands changed. */
+  readonly index: ReadonlyMap<string, EntryHistory>;
+  /** The commit that the index belonged to at the checkpoint. Omitted for none. */
+  readonly base?: string;
+  /** Some changed entries were not kept. */
+  readonly isIndexUnknown: boolean;
+  /** The states around each command that was interrupted. A missing `after` stands for the current state. */
+  readonly interrupted: readonly { readonly before: GitNote; readonly after?: GitNote }[];
+}
+
+interface HeadHistory {
+  readonly target: GitHead;
+  readonly left: GitHead;
+  /** Others moved HEAD between two commands. */
+  readonly byOthers: boolean;
+}
+
+interface EntryHistory {
+  /** The entry at the checkpoint. Omitted for none. */
+  readonly target?: string;
+  readonly left?: string;
+  readonly byOthers: boolean;
+}
+
+interface MovedBranch {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** A command that changed HEAD or the index. */
+interface Span {
+  /** Where in the notes it began. */
+  readonly from: number;
+  readonly before: GitNote;
+  readonly after: GitNote;
+}
+
+/** @param notes oldest first. */
+export function gitHistory(notes: readonly Note[]): GitHistory {
+  const read = notes.map(({ value }) => fileNoteOf(value));
+  const spans = spansOf(read);
+  const changed = spans.filter(({ before, after }) => before.indexHash !== after.indexHash);
+  return withoutUndefined({
+    head: headHistory(spans.filter(({ before, after }) => !isSamePlace(before.head, after.head))),
+    moved: movedBranches(spans),
+    index: entryHistories(changed.flatMap(({ after }) => after.index ?? [])),
+    base: changed[0]?.before.head.commit,
+    isIndexUnknown: changed.some(({ after }) => after.index === undefined),
+    interrupted: interruptedIn(read),
+  });
+}
+
+function spansOf(notes: readonly FileNote[]): readonly Span[] {
+  const began = new Map<string, { readonly from: number; readonly before: GitNote }>();
+  let spans: readonly Span[] = [];
+  for (const [at, { began: start, ended = "", git }] of notes.entries()) {
+    const note = gitNoteOf(git);
+    if (!note) continue;
+    if (start !== undefined) began.set(start, { from: at, before: note });
+    const known = began.get(ended);
+    // A capture within this one found a part of the same changes.
+    if (known) spans = [...spans.filter(({ from }) => from < known.from), { ...known, after: note }];
+  }
+  return spans;
+}
+
+function headHistory(spans: readonly Span[]): HeadHistory | undefined {
+  const [first] = spans;
+  const last = spans.at(-1);
+  if (!first || !last) return undefined;
+  const byOthers = spans.slice(1).some(({ before }, at) => !isSamePlace(before.head, spans[at]?.after.head ?? {}));
+  return { target: first.before.head, left: last.after.head, byOthers };
+}
+
+function movedBranches(spans: readonly Span[]): ReadonlyMap<string, MovedBranch> {
+  const moved = new Map<string, MovedBranch>();
+  for (const { before, after } of spans) {
+    const { branch } = after.head;
+    if (branch === undefined || branch !== before.head.branch || before.head.commit === after.head.commit) continue;
+    const { from = before.head.commit } = moved.get(branch) ?? {};
+    moved.set(branch, withoutUndefined({ from, to: after.head.commit }));
+  }
+  return moved;
+}
+
+function entryHistories(changes: readonly IndexChange[]): ReadonlyMap<string, EntryHistory> {
+  const entries = new Map<string, EntryHistory>();
+  for (const { path, before, after } of changes) {
+    const known = entries.get(path);
+    const target = known ? known.target : before;
+    const byOthers = known !== undefined && (known.byOthers || known.left !== before);
+    entries.set(path, withoutUndefined({ target, left: after, byOthers }));
+  }
+  return entries;
+}
+
+function interruptedIn(notes: readonly FileNote[]): GitHistory["interrupted"] {
+  const ended = new Set(notes.filter(({ interrupted }) => !interrupted).map((note) => note.ended));
+  return notes.flatMap(({ began, git }, at) => {
+    const before = gitNoteOf(git);
+    if (began === undefined || ended.has(began) || !before) return [];
+    const next = notes.slice(at + 1).find((note) => note.began !== undefined && note.git !== undefined);
+    return [withoutUndefined({ before, after: gitNoteOf(next?.git) })];
+  });
+}

@@ -1,0 +1,225 @@
+import { FileConflictError, type ConflictingFile } from "../../errors/workspace/FileConflictError.ts";
+import { GitError } from "../../errors/workspace/GitError.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { Note, StepRequest } from "../../journal/RollbackParticipant.ts";
+import { headOf } from "../capture/GitView.ts";
+import { type GitState, gitStateOf, isSamePlace } from "../capture/GitState.ts";
+import type { LeftOutFile } from "../files/FileNote.ts";
+import type { TreeEntry } from "../git/changes.ts";
+import { GitRepository } from "../git/GitRepository.ts";
+import { commitOf, workTreeOf } from "../git/history.ts";
+import { indexEntries } from "../git/indexEntries.ts";
+import { IndexLock } from "../git/IndexLock.ts";
+import { assertNothingInProgress, operationInProgress } from "../git/operations.ts";
+import type { FileConflict } from "./FileConflict.ts";
+import { type GitHistory, gitHistory } from "../capture/gitHistory.ts";
+import { conflictingFile, type Restoring } from "./lookAgain.ts";
+import {
+  type GitHeadPart,
+  type GitIndexPart,
+  isAtStart,
+  isDone,
+  type PlannedGit,
+  planGit,
+  unkeptGit,
+} from "./planGit.ts";
+import type { RestorePart } from "./RestoreStep.ts";
+
+type GitPart = GitHeadPart | GitIndexPart;
+
+/** Others may use git meanwhile; after this many attempts the restore is refused. */
+const attempts = 3;
+const reflogMessage = "rollback of an agent";
+
+/** What a restore would do to HEAD and the index, with conflicts open. */
+export interface LookedAtGit {
+  readonly plans: readonly PlannedGit[];
+  /** Changes that are not reverted. */
+  readonly unknown: readonly LeftOutFile[];
+}
+
+/**
+ * Restores HEAD and the index of a repository to a checkpoint. It moves no branch. Entries of the index that no command
+ * changed stay as they are.
+ */
+export class GitRestore {
+  constructor(
+    readonly root: string,
+    /** Otherwise changes are only named. */
+    readonly isEnabled: boolean,
+    /** Reads the state of the repository. */
+    readonly read: () => Promise<GitState | undefined>,
+  ) {}
+
+  /** Looks at HEAD and the index. Changes nothing. @param notes oldest first. */
+  async look(notes: readonly Note[]): Promise<LookedAtGit> {
+    const history = gitHistory(notes);
+    const { head, moved, index, isIndexUnknown, interrupted } = history;
+    if (!head && moved.size + index.size + interrupted.length === 0 && !isIndexUnknown)
+      return { plans: [], unknown: [] };
+    const now = await this.read();
+    if (!now) return { plans: [], unknown: [{ path: ".git", reason: "cannot be read by git" }] };
+    const unknown = unkeptGit(history, now, this.isEnabled);
+    const plans = this.isEnabled ? planGit(history, now) : [];
+    return { plans: plans.length > 0 ? await this.#withObstacles(plans, history) : [], unknown };
+  }
+
+  #withObstacles(plans: readonly PlannedGit[], history: GitHistory): Promise<readonly PlannedGit[]> {
+    return GitRepository.with(this.root, async (repository) => {
+      const operation = await operationInProgress(repository);
+      const reason = operation && `cannot be restored while ${operation} is in progress`;
+      return Promise.all(
+        plans.map(async ({ part, conflict }): Promise<PlannedGit> => {
+          const found = reason ?? (part.kind === "git_head" ? await this.#obstacle(repository, part) : undefined);
+          if (found !== undefined)
+            return { part, conflict: { kind: "file_unreachable", path: part.path, reason: found } };
+          const isMoved = part.kind === "git_head" && !conflict && (await hasOtherCommits(repository, history));
+          return isMoved
+            ? { part, conflict: { kind: "git_state_changed", path: part.path } }
+            : { part, ...(conflict && { conflict }) };
+        }),
+      );
+    });
+  }
+
+  /** Why HEAD cannot go back. */
+  async #obstacle(repository: GitRepository, { after }: GitHeadPart): Promise<string | undefined> {
+    const { branch, commit } = after;
+    if (branch === undefined)
+      return (await commitOf(repository, commit ?? "")) === undefined
+        ? `cannot be restored: ${commit} is gone`
+        : undefined;
+    if (commit !== undefined && (await commitOf(repository, branch)) === undefined)
+      return `cannot be restored: ${branch} is gone`;
+    const elsewhere = commit === undefined ? "" : await workTreeOf(repository, branch);
+    return elsewhere === ""
+      ? undefined
+      : `cannot be restored: ${branch} is checked out in ${JSON.stringify(elsewhere)}`;
+  }
+
+  /**
+   * Looks at HEAD and the index again, and asks about what changed since the plan.
+   *
+   * @returns what is to be restored, with the states that it has now.
+   * @throws FileConflictError
+   */
+  async lookAgain(parts: readonly RestorePart[], restoring: Asking): Promise<readonly GitPart[]> {
+    const wanted = parts.filter((part): part is GitPart => part.kind === "git_head" || part.kind === "git_index");
+    if (wanted.length === 0) return [];
+    const now = await this.read();
+    if (!now) throw new GitError("", "the repository of the workspace cannot be read");
+    const todo: GitPart[] = [];
+    const open: ConflictingFile[] = [];
+    for (const part of wanted.filter((each) => !isDone(each, now))) {
+      const current = partFrom(part, now);
+      const decided = isAtStart(part, now) || (await this.#decide(part, restoring));
+      if (decided === true) todo.push(current);
+      else if (decided) open.push(decided);
+    }
+    if (open.length > 0) throw conflictError(restoring.request, open);
+    return todo;
+  }
+
+  /** @returns true: it is restored; `undefined`: it stays. */
+  async #decide({ path }: GitPart, { ask, outcome, request }: Asking): Promise<true | ConflictingFile | undefined> {
+    const conflict: FileConflict = { kind: "git_state_changed", path };
+    const answer = await ask(conflict);
+    if (answer === "use_checkpoint") {
+      outcome.set(path, { change: "write (use_checkpoint)" });
+      return true;
+    }
+    if (answer !== "use_current" && request.onFailure === "stop") return conflictingFile(conflict, undefined);
+    outcome.set(path, { change: answer === "use_current" ? answer : "not applied: it was changed" });
+    return undefined;
+  }
+
+  /** Restores what `lookAgain` returned. @throws GitError, FileConflictError */
+  async apply(todo: readonly GitPart[], restoring: Asking): Promise<void> {
+    for (let attempt = 1; todo.length > 0; attempt++) {
+      if (await this.#applyOnce(todo, restoring)) return;
+      const { request } = restoring;
+      const open = todo.map(({ path }) =>
+        conflictingFile({ kind: "git_state_changed", path }, "others change it all the time"),
+      );
+      if (attempt === attempts) throw conflictError(request, open);
+      todo = await this.lookAgain(todo, restoring);
+    }
+  }
+
+  /** @returns false if others changed HEAD or the index meanwhile; nothing is changed then. */
+  async #applyOnce(todo: readonly GitPart[], { outcome, request }: Asking): Promise<boolean> {
+    const restore = async (repository: GitRepository): Promise<boolean> => {
+      await using lock = await IndexLock.take(repository);
+      await assertNothingInProgress(repository, "rollback");
+      const now = gitStateOf(await headOf(repository), await indexEntries(repository));
+      if (!todo.every((part) => isDone(part, now) || isAtStart(part, now))) return false;
+      const head = todo.find((part) => part.kind === "git_head");
+      const index = todo.find((part) => part.kind === "git_index");
+      const commit = head ? await commitAfter(repository, head) : now.head.commit;
+      const writesIndex = index !== undefined && index.base === commit;
+      if (index && !writesIndex)
+        outcome.set(index.path, {
+          change: `not restored: HEAD is at ${commit ?? "no commit"}, not at ${index.base ?? "no commit"}`,
+        });
+      if (writesIndex) await lock.prepare(treeEntries(index));
+      if (head) await setHead(repository, head);
+      if (writesIndex) await lock.put();
+      return true;
+    };
+    try {
+      return await GitRepository.with(this.root, restore, request.abortSignal);
+    } catch (error) {
+      if (request.onFailure === "stop" || !(error instanceof GitError)) throw error;
+      for (const { path } of todo) outcome.set(path, { change: `not applied: ${error.message}` });
+      return true;
+    }
+  }
+}
+
+type Asking = Pick<Restoring, "request" | "outcome" | "ask">;
+
+function conflictError({ agentId, checkpointId }: StepRequest, open: readonly ConflictingFile[]): FileConflictError {
+  return new FileConflictError(agentId, checkpointId, open);
+}
+
+/** A part that begins at the current state. */
+function partFrom(part: GitPart, now: GitState): GitPart {
+  if (part.kind === "git_head") return { ...part, before: now.head };
+  const changes = part.changes.map(({ path, after }) => withoutUndefined({ path, before: now.index.get(path), after }));
+  return { ...part, changes };
+}
+
+/** Whether the branch that HEAD goes back to has other commits than at the checkpoint. */
+async function hasOtherCommits(repository: GitRepository, { head }: GitHistory): Promise<boolean> {
+  const { branch, commit } = head?.target ?? {};
+  return branch !== undefined && (await commitOf(repository, branch)) !== commit;
+}
+
+async function commitAfter(repository: GitRepository, { after }: GitHeadPart): Promise<string | undefined> {
+  return after.branch === undefined ? after.commit : commitOf(repository, after.branch);
+}
+
+async function setHead(repository: GitRepository, { before, after }: GitHeadPart): Promise<void> {
+  if (isSamePlace(before, after)) return;
+  const { branch, commit = "" } = after;
+  await repository.names(
+    branch === undefined
+      ? ["update-ref", "--no-deref", "-m", reflogMessage, "HEAD", commit]
+      : ["symbolic-ref", "-m", reflogMessage, "HEAD", branch],
+  );
+}
+
+/** Removals first, so that a file can take the place of a folder. */
+function treeEntries({ changes }: GitIndexPart): readonly TreeEntry[] {
+  return [
+    ...changes.map(({ path }) => ({ path })),
+    ...changes.flatMap(({ path, after = "" }) =>
+      after === "" ? [] : after.split("\n").map((line) => ({ path, object: objectIn(line) })),
+    ),
+  ];
+}
+
+function objectIn(line: string): { readonly mode: string; readonly id: string; readonly stage: string } {
+  const [mode = "", id = "", stage = "0"] = line.split(" ");
+  return { mode, id, stage };
+}
