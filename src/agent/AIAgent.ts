@@ -225,6 +225,7 @@ function defineAgent<Input, Output>(
       retry: fullModelRetry(config.modelRetry),
       timeoutMs: config.modelTimeoutMs ?? defaultModelTimeoutMs,
       acceptCutAnswers: config.acceptCutAnswers ?? false,
+      maxToolCallsPerAnswer: config.maxToolCallsPerAnswer ?? 1_000,
     },
     toolTimeoutMs: config.toolTimeoutMs ?? Number.POSITIVE_INFINITY,
     feature,
@@ -273,6 +274,8 @@ export interface AIAgentConfig<Input, Output> {
    * it is refused with ModelAnswerCutError, so that no run completes with half an answer.
    */
   readonly acceptCutAnswers?: boolean | undefined;
+  /** An answer with more tool calls is refused with UnusableModelAnswerError. `Infinity` for no limit. Default: 1,000. */
+  readonly maxToolCallsPerAnswer?: number | undefined;
   /** How many nodes a run may visit; `Infinity` for no limit. Default: 50. */
   readonly maxIterations?: number | undefined;
 }
@@ -290,5 +293,6 @@ export const agentConfigSchema: z.ZodType = strictOptions({
   modelTimeoutMs: numberFrom(0).optional(),
   toolTimeoutMs: numberFrom(0).optional(),
   acceptCutAnswers: z.boolean().optional(),
+  maxToolCallsPerAnswer: integerFrom(1).optional(),
   maxIterations: integerFrom(1).optional(),
 });

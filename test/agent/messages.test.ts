@@ -66,9 +66,36 @@ describe("invalid messages", () => {
     "an invalid message is refused as an answer of the model: %j",
     async (answer) => {
       const seen = await refusal(({ llm }) => llm.request(), answer ?? null);
-      expect(seen).toMatchObject({ code: "invalid_input", subject: "answer of the model" });
+      expect(seen).toMatchObject({ code: "model_answer_malformed" });
     },
   );
+
+  it.each([[undefined], [null], ["hello"], [{}]])("an executor that gives no answer is refused: %j", async (answer) => {
+    const agent = new AIAgent({ llmModel: "m", promptExecutor: { execute: async () => answer as never } });
+    await expect(agent.run("x")).rejects.toMatchObject({ code: "model_answer_malformed", model: "m" });
+  });
+
+  it.each([
+    ["1,000 calls, by default", {}, 1_000, true],
+    ["1,001 calls, by default", {}, 1_001, false],
+    ["2 calls where 1 is allowed", { maxToolCallsPerAnswer: 1 }, 2, false],
+    ["1,001 calls where any number is allowed", { maxToolCallsPerAnswer: Number.POSITIVE_INFINITY }, 1_001, true],
+  ])("an answer with %s", async (_name, limit, count, isTaken) => {
+    const content = Array.from({ length: count }, (_, at) => ({
+      type: "tool-call" as const,
+      toolCallId: `${at}`,
+      toolName: "none",
+      input: {},
+    }));
+    let asked = 0;
+    const execute = async () => ({
+      message: { role: "assistant" as const, content: asked++ === 0 ? content : "done" },
+    });
+    const agent = new AIAgent({ llmModel: "m", promptExecutor: { execute }, ...limit });
+    const ended = await agent.run("x").catch((error: unknown) => error);
+    if (isTaken) return expect(ended).toMatchObject({ status: "completed", output: "done" });
+    return expect([ended, asked]).toMatchObject([{ code: "too_many_tool_calls" }, 1]);
+  });
 
   it("an invalid message is refused by tools.execute", async () => {
     const seen = await refusal(({ tools }) => tools.execute({ role: "user", content: "x" } as never));

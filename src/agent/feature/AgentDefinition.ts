@@ -28,4 +28,5 @@ export interface ModelLimits {
   /** For one try, in milliseconds. */
   readonly timeoutMs: number;
   readonly acceptCutAnswers: boolean;
+  readonly maxToolCallsPerAnswer: number;
 }

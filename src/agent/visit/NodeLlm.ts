@@ -4,7 +4,6 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
 import { withinTime } from "../../internal/withinTime.ts";
 import { ModelAnswerCutError } from "../../errors/model/ModelAnswerCutError.ts";
 import { ModelTimeoutError } from "../../errors/model/ModelTimeoutError.ts";
@@ -12,6 +11,7 @@ import { textOf } from "../model/nodes.ts";
 import { type FailedTry, retried } from "../model/retried.ts";
 import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
+import { checkedAnswer } from "../model/checkedAnswer.ts";
 import type { ModelDelta, PromptAnswer, PromptRequest } from "../model/PromptExecutor.ts";
 import { ReplayedModelError } from "../model/ReplayedModelError.ts";
 import type { CallScope } from "./CallScope.ts";
@@ -142,7 +142,7 @@ export class NodeLlm implements AgentLlm {
   async #try(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
     const { messages, tools, model, parameters, ordinal } = event;
     const { definition, abortGrace, deltas } = this.#scope.visit.run;
-    const { timeoutMs: ms, acceptCutAnswers } = definition.modelLimits;
+    const { timeoutMs: ms, acceptCutAnswers, maxToolCallsPerAnswer } = definition.modelLimits;
     const { clock } = abortGrace;
     deltas?.begin(this.#placeOf(event));
     try {
@@ -153,7 +153,7 @@ export class NodeLlm implements AgentLlm {
         (signal) => this.#execute({ ...request, abortSignal: signal }, event),
       );
       this.#addUsage(answer);
-      const { message, usage, finishReason } = checkedAnswer(answer);
+      const { message, usage, finishReason } = checkedAnswer(answer, { model, maxToolCallsPerAnswer });
       if (finishReason === "length" && !acceptCutAnswers) throw new ModelAnswerCutError(model, textOf(message));
       const issued = this.#scope.withIds(message, "model", ordinal, () => false);
       return withoutUndefined({ message: issued, usage, finishReason });
@@ -212,14 +212,4 @@ export interface Asked {
   answer?: PromptAnswer;
   /** Its errors: a node may catch those, but not the errors of features. */
   readonly refusals: Set<unknown>;
-}
-
-/** An executor may return anything, whatever the types say. @throws InvalidInputError */
-export function checkedAnswer({ message, usage, finishReason }: PromptAnswer): PromptAnswer {
-  assertMessage(message, "answer of the model", "assistant");
-  return {
-    message,
-    usage: addUsage(usage, undefined),
-    finishReason: typeof finishReason === "string" ? finishReason : undefined,
-  };
 }

@@ -2,10 +2,11 @@ import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
+import { checkedAnswer } from "../model/checkedAnswer.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import { NodeContext } from "./NodeContext.ts";
-import { type AskModel, checkedAnswer, type GivenAnswer } from "./NodeLlm.ts";
+import type { AskModel, GivenAnswer } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 /** Where an answer is recorded that another runtime asks for. */
@@ -66,10 +67,11 @@ export async function requestThrough(
     isHosted: true,
   };
   const toolCallId = (index: number) => scope.idAt("model", ordinal, index);
+  const { maxToolCallsPerAnswer } = visit.run.definition.modelLimits;
   return scope.start(undefined, (signal) => {
     const ask: AskModel = async (_event, asked) => {
       try {
-        const answer = checkedAnswer(await execute({ toolCallId, signal }));
+        const answer = checkedAnswer(await execute({ toolCallId, signal }), { ...event, maxToolCallsPerAnswer });
         visit.run.addUsage(answer.usage);
         const message = scope.withIds(answer.message, "model", ordinal, () => false);
         return (asked.answer = withoutUndefined({ ...answer, message }));

@@ -18,8 +18,13 @@ export class InvalidInputError extends AgentPersistenceError {
     /** Every problem that was found; at least one. */
     readonly problems: readonly InputProblem[],
   ) {
-    super(`Invalid ${subject}: ${problems.map(describe).join("; ")}.`);
+    super(`Invalid ${subject}: ${summaryOf(problems)}.`);
   }
+}
+
+/** The problems in one line. */
+export function summaryOf(problems: readonly InputProblem[]): string {
+  return problems.map(describe).join("; ");
 }
 
 function describe({ path, expected }: InputProblem): string {

@@ -58,6 +58,19 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(live).toEqual([false, true, true]);
   });
 
+  it.each([undefined, {}, { content: [null], finishReason: "stop" }])(
+    "refuses an answer in another shape than its types say: %j",
+    async (answer) => {
+      const model = { ...scriptedModel([text("x")], sdk), doGenerate: async () => answer as never };
+      const agents = durableAgent(
+        { storage: new InMemoryPersistenceStorageProvider() },
+        (durable) => new sdk.ai.ToolLoopAgent({ model: durable.model(model), maxRetries: 0 }),
+      );
+      const run = agents.for("a").generate({ prompt: "x" });
+      await expect(run).rejects.toMatchObject({ code: "model_answer_malformed", provider: "test" });
+    },
+  );
+
   it("gives a request that the AI SDK has made again the place of the first one", async () => {
     const overloaded = new sdk.ai.APICallError({
       message: "overloaded",

@@ -4,6 +4,27 @@ import { ask, executorOf, partsOf } from "./ask.ts";
 import { ChatServer, completion, text } from "./ChatServer.ts";
 import { fakeModel, type FakeAnswer } from "./fakeModel.ts";
 
+describe("an answer in another shape than its types say", () => {
+  it.each([
+    ["nothing", undefined],
+    ["no content", { finishReason: "stop" }],
+    ["a part that is null", { content: [null], finishReason: "stop" }],
+    ["a text without text", { content: [{ type: "text" }], finishReason: "stop" }],
+    ["a call whose input is no text", { content: [{ type: "tool-call", toolCallId: "1", toolName: "t", input: {} }] }],
+    ["no finish reason", { content: [{ type: "text", text: "x" }] }],
+  ])("is refused: %s", async (_, answer) => {
+    const model = { ...fakeModel("v3", {}), doGenerate: async () => answer as never };
+    const failure = await ask(aiSdkExecutor(model)).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UnusableModelAnswerError);
+    expect(failure).toMatchObject({
+      code: "model_answer_malformed",
+      model: "served",
+      provider: "fake",
+      retryable: false,
+    });
+  });
+});
+
 describe("an answer over HTTP", () => {
   it("is a message, with usage and finish reason", async () => {
     await using server = await ChatServer.start();

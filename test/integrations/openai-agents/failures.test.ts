@@ -1,4 +1,4 @@
-import { Agent, type RunConfig, run, Runner, tool } from "@openai/agents-core";
+import { Agent, type RunConfig, run, Runner, tool, Usage } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -37,6 +37,24 @@ async function cutOff({ runner, agent }: ReturnType<typeof desk>, aborting: { ab
 }
 
 describe("what goes wrong in a run", () => {
+  it.each([undefined, {}, { output: [null], usage: {} }, { output: [{ type: "message" }], usage: {} }])(
+    "is an answer in another shape than its types say: %j",
+    async (answer) => {
+      const { runner, agent, model } = desk(() => "refunded");
+      model.getResponse = async () => answer as never;
+      await expect(runner.run(agent, "Refund.", { agentId: "a" })).rejects.toMatchObject({
+        code: "model_answer_malformed",
+      });
+    },
+  );
+
+  it("is an answer with more than 1,000 calls", async () => {
+    const { runner, agent, model } = desk(() => "refunded");
+    const output = Array.from({ length: 1_001 }, (_, at) => calls("refund", { id: "7" }, `call_${at}`));
+    model.getResponse = async () => ({ output, usage: new Usage() });
+    await expect(runner.run(agent, "Refund.", { agentId: "a" })).rejects.toMatchObject({ code: "too_many_tool_calls" });
+  });
+
   it("is told to the model as the SDK tells it, when a tool throws", async () => {
     const own = desk(() => {
       throw new Error("secret");

@@ -1,5 +1,9 @@
+import { z } from "zod";
 import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/model/UnusableModelAnswerError.ts";
+import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
+import { generationSchema } from "../../ai-sdk/generationSchema.ts";
+import { assertShape } from "../../../agent/model/assertShape.ts";
 import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
 import { answerOf, generationOf, identified, isOwnCall } from "./providerAnswer.ts";
 import { withCallId } from "./providerCallId.ts";
@@ -7,6 +11,8 @@ import { promptWithProviderIds } from "./promptWithProviderIds.ts";
 import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
 import { replayedStream } from "./replayedStream.ts";
 import { StreamedGeneration } from "./StreamedGeneration.ts";
+
+const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
 /** A run that wrapped models and tools belong to. */
 export interface ModelRun {
@@ -37,7 +43,9 @@ export class DurableModel implements ProviderModel {
   async doGenerate(call: ProviderCall): Promise<ProviderGeneration> {
     let asked: ProviderGeneration | undefined;
     const given = await this.#answer(async (place) => {
-      asked = identified(await this.#model.doGenerate(this.#callIn(call, place)), this.modelId);
+      const generation = await this.#model.doGenerate(this.#callIn(call, place));
+      assertShape(generationSchema, generation, this.modelId, this.provider);
+      asked = identified(generation, this.modelId);
       return answerOf(asked);
     });
     const generation = generationOf(given);
@@ -48,7 +56,9 @@ export class DurableModel implements ProviderModel {
   async doStream(call: ProviderCall): Promise<ProviderStream> {
     return new Promise((resolve, reject) => {
       const recorded: Promise<void> = this.#answer(async (place) => {
-        const { stream, ...rest } = await this.#model.doStream(this.#callIn(call, place));
+        const streaming = await this.#model.doStream(this.#callIn(call, place));
+        assertShape(streamSchema, streaming, this.modelId, this.provider);
+        const { stream, ...rest } = streaming;
         const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
         const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
         return new Promise<HostedAnswer>((whole, cut) => {

@@ -40,7 +40,7 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   const run = currentRun();
   if (!run) return model.getResponse(request);
   const asked = run.ids.provided(request);
-  const answered = async () => recordedAnswer(await model.getResponse(asked), request);
+  const answered = async () => recordedAnswer(await model.getResponse(asked), request, name);
   const given = await run.loop.answer(answered, { model: name });
   return run.ids.noted(given);
 }
@@ -52,7 +52,8 @@ async function* stream({ model, name }: NamedModel, request: ModelRequest): Asyn
   const events = new EventQueue<StreamEvent>();
   const asked = run.ids.provided(request);
   const handOn = (event: StreamEvent) => events.push(event);
-  const streamed = async () => recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request);
+  const streamed = async () =>
+    recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request, name);
   const answered = run.loop.answer(streamed, { model: name });
   const ended = answered.then(async (given) => {
     const response = run.ids.noted(given);

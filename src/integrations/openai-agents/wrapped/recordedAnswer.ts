@@ -1,4 +1,6 @@
 import { type ModelRequest, type ModelResponse, Usage } from "@openai/agents-core";
+import { z } from "zod";
+import { assertShape } from "../../../agent/model/assertShape.ts";
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../../checkpoint/status/ModelUsage.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
@@ -23,11 +25,29 @@ interface Rest {
   readonly requestId?: string;
 }
 
+const call = z.looseObject({
+  type: z.literal("function_call"),
+  callId: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+const message = z.looseObject({ role: z.literal("assistant"), content: z.array(z.looseObject({ type: z.string() })) });
+const other = z.looseObject({ type: z.string().refine((type) => type !== "function_call" && type !== "message") });
+
+/** What the SDK says of an answer, as far as this library reads it. */
+const responseSchema = z.looseObject({
+  output: z.array(z.union([call, message, other])),
+  usage: z.looseObject({}),
+});
+
 /**
  * An answer as it is recorded: texts and calls of function tools as a message, the rest beside it. Handoffs are no calls of
  * tools. `providerData` of the response is not kept: it may be all that the provider sent.
+ *
+ * @throws UnusableModelAnswerError if the adapter of the model gave something else than an answer.
  */
-export function recordedAnswer(response: ModelResponse, { tools }: ModelRequest): HostedAnswer {
+export function recordedAnswer(response: ModelResponse, { tools }: ModelRequest, model = "of the agent"): HostedAnswer {
+  assertShape(responseSchema, response, model);
   const content: ContentPart[] = [];
   const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
   const output = response.output.map((item) => {
