@@ -4,6 +4,7 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
+import { bigintOf, unsupportedBigint } from "./storableBigint.ts";
 import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 
@@ -33,6 +34,12 @@ superjson.registerCustom<Uint8Array, string>(
   "bytes",
 );
 
+/** Reads what is stored as a `bigint`, within a limit. Nothing is stored under this name. */
+superjson.registerCustom<bigint, string>(
+  { isApplicable: (_value): _value is bigint => false, serialize: String, deserialize: bigintOf },
+  "digits",
+);
+
 interface Stored {
   readonly json: unknown;
   readonly meta?: { readonly values?: unknown; readonly v?: unknown };
@@ -49,7 +56,7 @@ export function richFromJson(encoded: unknown): unknown {
   try {
     const { json, meta } = structuredClone(encoded) as Stored;
     if (meta === undefined) return restore(json);
-    refuseForeignAnnotations(meta.values);
+    checkAnnotations(meta.values);
     return restore(superjson.deserialize({ json, meta: { values: meta.values, v: meta.v } } as SuperJSONResult));
   } catch (error) {
     if (error instanceof UnreadableValueError) throw error;
@@ -65,6 +72,8 @@ interface Walk {
 function escape(value: unknown, walk: Walk, path: string, depth: number): unknown {
   if (depth > maximumDepth) refuse(walk, path, `is nested deeper than ${maximumDepth} levels`);
   if (typeof value === "function" || typeof value === "symbol") refuse(walk, path, `is a ${typeof value}`);
+  const excess = typeof value === "bigint" ? unsupportedBigint(value) : undefined;
+  if (excess !== undefined) refuse(walk, path, excess);
   if (typeof value !== "object" || value === null) return value;
   if (walk.ancestors.has(value)) refuse(walk, path, "refers to something that contains it");
   walk.ancestors.add(value);
@@ -153,22 +162,24 @@ const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", 
 
 /**
  * Stored bytes are untrusted: superjson never gets an annotation that this library does not write, such as `regexp`, nor a
- * path that leaves the value, such as `__proto__`. A tree is `[type, children?]` or `children`, children by path.
+ * path that leaves the value, such as `__proto__`. A tree is `[type, children?]` or `children`, children by path. A bigint is
+ * read within a limit.
  */
-function refuseForeignAnnotations(tree: unknown): void {
+function checkAnnotations(tree: unknown): void {
   if (tree === undefined) return;
-  if (!Array.isArray(tree)) return refuseForeignChildren(tree);
+  if (!Array.isArray(tree)) return checkChildren(tree);
   const [type, children] = tree as readonly unknown[];
   if (!isKnownType(type)) unreadable(`it names the unknown type ${JSON.stringify(type)}`);
-  if (children !== undefined) refuseForeignChildren(children);
+  if (type === "bigint") tree[0] = ["custom", "digits"];
+  if (children !== undefined) checkChildren(children);
 }
 
-function refuseForeignChildren(children: unknown): void {
+function checkChildren(children: unknown): void {
   if (typeof children !== "object" || children === null) unreadable("its type annotations are malformed");
   for (const [path, child] of Object.entries(children)) {
     const foreign = path.split(/(?<!\\)(?:\\\\)*\./).find((segment) => !/^(:|\d+$|name$|fields$)/.test(segment));
     if (foreign !== undefined) unreadable(`its type annotations name the unknown path "${path}"`);
-    refuseForeignAnnotations(child);
+    checkAnnotations(child);
   }
 }
 

@@ -135,6 +135,7 @@ describe("the value codec", () => {
     ["a kind of array", { list: new (class List extends Array {})() }, ".list", "class made of Array"],
     ["a date with keys", { at: Object.assign(new Date(0), { zone: "UTC" }) }, ".at", "keys of its own"],
     ["a kind of map", [new (class Table extends Map {})()], "[0]", "Table"],
+    ["a bigint of 10,001 digits", { many: [-(10n ** 10_000n)] }, ".many[0]", "more than 10000 digits"],
     ["a kind of URL", [new (class Link extends URL {})("https://example.org")], "[0]", "Link"],
   ])("refuses %s with the path to it", (_what, value, path, reason) => {
     const refusal = catchError(() => encodeValue(value, "input"));
@@ -152,6 +153,11 @@ describe("the value codec", () => {
     for (let level = 0; level < 1_100; level++) deep = [deep];
     expect(() => encodeValue(deep, "value")).toThrow(/nested deeper/);
     expect(() => encodeValue([new Date(), deep], "value")).toThrow(/nested deeper/);
+  });
+
+  it("keeps bigints of up to 10,000 digits", () => {
+    const value = { most: 10n ** 10_000n - 1n, least: 1n - 10n ** 10_000n, deep: new Map([["set", new Set([-7n])]]) };
+    expect(throughStorage(value)).toStrictEqual(value);
   });
 
   it("refuses to register what is no name and class", () => {
@@ -176,6 +182,8 @@ describe("the value codec", () => {
     '{"$rich":{"json":{":a":{}},"meta":{"values":{"__proto__.polluted":["Date"]},"v":1}}}',
     '{"$rich":{"json":{":a":{}},"meta":{"values":{"constructor":["Date"]},"v":1}}}',
     '{"$rich":{"json":{":a":"x"},"meta":{"values":{":a":[["custom","evil"]]},"v":1}}}',
+    `{"$rich":{"json":{":a":"${"9".repeat(10_001)}"},"meta":{"values":{":a":["bigint"]},"v":1}}}`,
+    '{"$rich":{"json":{":a":"9"},"meta":{"values":{":a":[["custom","digits"]]},"v":1}}}',
     '{"$rich":7}',
     '{"$rich":{"json":{":a":1},"meta":{"values":7,"v":1}}}',
     '{"$blob":"x"}',

@@ -145,6 +145,7 @@ test.each([
   ["an unknown class", { money: new (class Other {})() }, ".money"],
   ["a symbol", Symbol("s"), "is a symbol"],
   ["an invalid date", [new Date(Number.NaN)], "is an invalid date"],
+  ["a bigint of 10,001 digits", 10n ** 10_000n, "more than 10000 digits"],
 ])("%s is refused, and nothing is stored", async (_what, value, said) => {
   const thread = new SavedThread();
   const refused = await thread.put(undefined, { a: value }).catch((error: unknown) => error);
@@ -188,6 +189,7 @@ test("hostile data creates nothing", async () => {
     '{"$":"class","v":"Nobody","f":{}}',
     '{"$":"regexp","v":["(",""]}',
     '{"$":5}',
+    `{"$":"bigint","v":"${"9".repeat(10_001)}"}`,
     "{",
   ])
     await expect(serializer.loadsTyped("graph", text)).rejects.toBeInstanceOf(UnreadableValueError);

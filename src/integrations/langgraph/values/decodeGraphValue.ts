@@ -1,6 +1,7 @@
 import { Document } from "@langchain/core/documents";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { classNamed } from "../../../checkpoint/values/classRegistry.ts";
+import { bigintOf } from "../../../checkpoint/values/storableBigint.ts";
 import { UnreadableValueError } from "../../../errors/storage/UnreadableValueError.ts";
 import { fromBase64Url } from "../../../internal/bytes.ts";
 import { isTagged, type Json, tag, type Tagged } from "./Json.ts";
@@ -32,7 +33,7 @@ const decoders: Readonly<Record<string, (tagged: Tagged) => unknown>> = {
   undefined: () => undefined,
   plain: ({ f }) => decodeFields(f, {}),
   number: ({ v }) => numberOf(v),
-  bigint: ({ v }) => (typeof v === "string" && /^-?\d+$/.test(v) ? BigInt(v) : unreadable("a bigint is none")),
+  bigint: ({ v }) => bigintOf(v),
   date: ({ v }) => (typeof v === "number" ? new Date(v) : unreadable("a date is none")),
   map: ({ v }) => new Map(listOf(v).map((pair) => pairOf(decodeGraphValue(pair)))),
   set: ({ v }) => new Set(listOf(v).map(decodeGraphValue)),

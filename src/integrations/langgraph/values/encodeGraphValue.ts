@@ -1,5 +1,6 @@
 import { Document } from "@langchain/core/documents";
 import { nameOfClass } from "../../../checkpoint/values/classRegistry.ts";
+import { unsupportedBigint } from "../../../checkpoint/values/storableBigint.ts";
 import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
 import { keyPath } from "../../../checkpoint/values/valuePath.ts";
 import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
@@ -31,7 +32,7 @@ function encode(value: unknown, walk: Walk): Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return numberOf(value);
   if (value === undefined) return { [tag]: "undefined" };
-  if (typeof value === "bigint") return { [tag]: "bigint", v: `${value}` };
+  if (typeof value === "bigint") return bigintJson(value, walk);
   if (typeof value !== "object") return refuse(walk, `is a ${typeof value}`);
   if (walk.path.length > maximumDepth) return refuse(walk, `is nested deeper than ${maximumDepth} levels`);
   if (walk.ancestors.has(value)) return refuse(walk, "refers to something that contains it");
@@ -39,6 +40,11 @@ function encode(value: unknown, walk: Walk): Json {
   const json = encodeObject(value, walk);
   walk.ancestors.delete(value);
   return json;
+}
+
+function bigintJson(value: bigint, walk: Walk): Json {
+  const excess = unsupportedBigint(value);
+  return excess === undefined ? { [tag]: "bigint", v: `${value}` } : refuse(walk, excess);
 }
 
 function numberOf(value: number): Json {
