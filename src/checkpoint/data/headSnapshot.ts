@@ -43,6 +43,7 @@ export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
     ...(repeated.length + since.length > 0 && { since: [...entriesOf(index, repeated), ...entriesOf(index, since)] }),
     ...earlierOf(index, [lines.mainLane, ...nested]),
     nextVersion: index.nextVersion,
+    ...(index.requests.asksAgain && { asksAgain: true }),
     ...(usage && { usage }),
   };
 }

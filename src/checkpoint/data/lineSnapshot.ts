@@ -48,7 +48,9 @@ export function recordsSince(
   state: AgentState,
 ): readonly OrderedRecord[] {
   const { lane } = start.record;
-  const since = (index.laneRecords.get(lane) ?? []).filter(({ order }) => order > start.order);
+  const since = (index.laneRecords.get(lane) ?? []).filter(
+    ({ record, order }) => order > start.order && !index.requests.isForgotten(record, order),
+  );
   const calls = new Set(
     since.flatMap(({ record }) => (record.kind === "intent" && record.input === undefined ? [record.call] : [])),
   );

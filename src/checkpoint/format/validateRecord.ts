@@ -188,6 +188,7 @@ const shapes = {
     repeats: optional(isTrue),
     since: optional(listOf(like({ position: count, generation: count, records: listOf(validRecord) }))),
     nextVersion: optional(count),
+    asksAgain: optional(isTrue),
     usage,
   },
 } satisfies Record<AgentRecord["kind"], FieldTests>;

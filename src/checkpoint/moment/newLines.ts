@@ -156,9 +156,9 @@ class Beginning implements NewLines {
   }
 
   #addSince(line: LineAt, begun: Omit<Begun, "isChanged" | "version">): void {
-    const isFork = this.#options.move === "fork";
+    const { move, at } = this.#options;
     const isTriedAgain = (call: string) => this.#isTriedAgain(call);
-    const since = recordsSince(this.#index, line, { ...begun, isFork, isTriedAgain });
+    const since = recordsSince(this.#index, line, { ...begun, isFork: move === "fork", at, isTriedAgain });
     this.records.push(...since.records);
     for (const [before, now] of since.requests) this.requests.set(before, now);
   }

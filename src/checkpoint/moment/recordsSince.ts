@@ -1,7 +1,7 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isOfState } from "../records/isOfState.ts";
 import { type AnswerRecord, type IntentRecord, isOver, type OutcomeRecord } from "../records/callRecords.ts";
-import type { RequestRecord } from "../records/requestRecords.ts";
+import { isRefusal, type RequestRecord } from "../records/requestRecords.ts";
 import { answerKey, type Visit } from "../records/Visit.ts";
 import {
   type AgentState,
@@ -24,6 +24,8 @@ interface NewLane {
   /** The visit of the new lane that repeats a visit. */
   readonly visitOf: (visit: Visit) => Visit;
   readonly isFork: boolean;
+  /** When the lane begins, in milliseconds since 1970. */
+  readonly at: number;
   readonly isTriedAgain: (call: string) => boolean;
 }
 
@@ -61,8 +63,7 @@ class Restating implements Since {
     for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer);
     this.#addState(index);
     for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
-    for (const request of requests.values())
-      if (isNow(request.record) && !this.#isDropped(request)) this.#addRequest(request);
+    for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(this.#askedAgain(request));
     this.#addNotes(index);
   }
 
@@ -105,13 +106,25 @@ class Restating implements Since {
     return !reply && record.lane !== this.#line.lane;
   }
 
-  #addRequest({ record, reply }: RecordedRequest): void {
+  /** An approval lets a call of its own agent begin. A call that a fork makes needs another one. */
+  #askedAgain(request: RecordedRequest): RecordedRequest | undefined {
+    const { record, reply } = request;
+    const { approval, expiresAt = Infinity } = record;
+    if (!this.#to.isFork || !approval || !reply || isRefusal(reply)) return request;
+    const call = this.#to.state.calls.get(approval.call);
+    const isMade = isOver(call?.outcome) && !this.#to.isTriedAgain(approval.call);
+    // The node asks itself where the time of the question has passed.
+    return isMade || expiresAt <= this.#to.at ? undefined : { record };
+  }
+
+  #addRequest(request: RecordedRequest | undefined): void {
+    if (!request || this.#isDropped(request)) return;
+    const { record, reply } = request;
     const before = this.#known.requests.get(record.request);
     const asked = this.#asked(record);
-    const { request } = asked;
     if (reply && before?.record === record && before.reply === reply && namesSameCalls(asked, record)) return;
-    this.records.push(asked, ...(reply ? [{ ...reply, request, lane: this.#to.lane }] : []));
-    if (!reply) this.requests.set(record.request, request);
+    this.records.push(asked, ...(reply ? [{ ...reply, request: asked.request, lane: this.#to.lane }] : []));
+    if (!reply) this.requests.set(record.request, asked.request);
   }
 
   /** A request as it is asked on the new lane. */

@@ -61,6 +61,8 @@ export interface SnapshotRecord {
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];
   /** The first version that no checkpoint has. Absent: the one after that of the checkpoint. */
   readonly nextVersion?: number;
+  /** Before it is a record after which approvals do not count that were given earlier. */
+  readonly asksAgain?: true;
   /** The tokens of all model requests of the run so far. Absent: as the records say. */
   readonly usage?: ModelUsage;
 }

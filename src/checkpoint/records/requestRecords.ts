@@ -52,3 +52,9 @@ export interface ReplyRecord {
   /** Who answered or rejected it, as the caller said. Not trusted. Absent: nobody said. */
   readonly by?: string;
 }
+
+/** Whether a reply does not let a call begin: it was rejected, not approved, or nobody approved it in time. */
+export function isRefusal({ expired, rejected, answer }: ReplyRecord): boolean {
+  if (expired || rejected !== undefined) return true;
+  return (Object(answer) as { readonly approved?: unknown }).approved === false;
+}

@@ -92,7 +92,7 @@ export class LogProjection extends LogFacts {
     if (this.latest) next.#addPoint(state.checkpoint ?? this.latest);
     const { statusState, rollback, pruned, position, entries, bytes, nextVersion, nextNumber, nextLane } = this;
     Object.assign(next, { statusState, rollback, pruned, position, entries, bytes, nextVersion, nextNumber, nextLane });
-    next.requests.repliesToStatus = this.requests.repliesToStatus;
+    next.requests.continue(this.requests);
     next.#order = this.#order;
     next.#usage = this.#usage;
     return next;
@@ -218,7 +218,7 @@ export class LogProjection extends LogFacts {
     this.#addUsage(record);
     addValueReferences(record, this.valueBlobs);
     this.statusState = statusAfter(this.statusState, record, generation);
-    this.requests.add(record);
+    this.requests.add(record, order);
     if ("lane" in record) this.#addToLane(record, position, order);
   }
 
@@ -354,6 +354,7 @@ export class LogProjection extends LogFacts {
     const runId = run.run;
     addValueReferences(record, this.valueBlobs);
     this.pruned = record.pruned;
+    this.requests.asksAgain = record.asksAgain === true;
     this.statusState = statusAtSnapshot(record);
     this.#usage = checkpoint.usage;
     this.runRecords.set(runId, run);

@@ -147,6 +147,7 @@ function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: 
   for (const ordered of index.laneRecords.get(lane) ?? []) {
     const { record, order } = ordered;
     if (order > upTo) return;
+    if (index.requests.isForgotten(record, order)) continue;
     if (!originals || record.kind !== "edit" || !record.trim) fold.add(recordByValue(index, ordered), order);
   }
 }

@@ -9,7 +9,7 @@ import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import type { FailedRequest, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 /** An answer as it was given, with the digest of what was asked; older logs have none. */
@@ -40,6 +40,7 @@ export class Replay {
   readonly #outputs = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
+  readonly #asksAgain: boolean;
   /** The last visit with a record of any kind. Absent: there is none. */
   readonly #last: Visit | undefined;
 
@@ -52,6 +53,7 @@ export class Replay {
       const asked = record.renames ? undefined : record.asked;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
+    this.#asksAgain = index.requests.asksAgain;
     const failed = new Set(index.statusState.failedCalls);
     for (const call of state.calls.values())
       if (again(call.visit) && index.counts(call) && !isMadeAgain(call.outcome))
@@ -108,6 +110,11 @@ export class Replay {
   isSame({ call, ...recorded }: RecordedCall, { tool, input, asked }: MadeCall): boolean {
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
     return callFacts({ call, ...recorded }).tool === tool && (before === input || isSameValue(before, input));
+  }
+
+  /** Whether a recorded call needs an approval now: it is to be made, and may have been approved where that does not count here. */
+  needsApproval({ outcome }: RecordedCall): boolean {
+    return this.#asksAgain && !isOver(outcome);
   }
 
   /** Whether the node has asked for a call again. */

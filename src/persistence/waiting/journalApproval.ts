@@ -22,8 +22,9 @@ export async function journalApproval(
 ): Promise<unknown> {
   const { call } = event.approval;
   const reply = recorder.replies?.of(event);
+  const recorded = recordedCall(recorder, call);
   // It was approved, or needed no approval. One that is recorded otherwise is not asked about in vain.
-  if (recordedCall(recorder, call)) return approved;
+  if (recorded && !recorder.recording?.needsApproval(recorded)) return approved;
   if (reply) return accept(recorder, event, reply);
   const request = await requestFor(recorder, event);
   if (!request) return approved;

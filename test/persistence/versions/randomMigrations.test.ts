@@ -35,7 +35,7 @@ const plans: fc.Arbitrary<Plan> = fc.oneof(
 /** An agent that is forked, edited, moved, pruned and migrated while it waits, and what a person does with it. */
 class Life {
   readonly done: string[] = [];
-  /** How often each step was approved, less what a move back has dropped. */
+  /** How often each step was approved, less what a move back or a fork has dropped. */
   readonly approvals = new Map<string, number>();
   /** How often the input of each step was edited. */
   readonly edits = new Map<string, number>();
@@ -73,7 +73,7 @@ class Life {
     const forkId = `f${++this.#forks}`;
     await this.#outside.fork(forkId, checkpointId === undefined ? {} : { checkpointId });
     this.#agentId = forkId;
-    this.#since.clear();
+    this.#drop([...this.#unused]);
   }
 
   migrate(): void {
@@ -145,7 +145,7 @@ class Life {
     return (await this.#outside.getCheckpoints()).at(-1) as AgentCheckpointData;
   }
 
-  /** What was approved after the checkpoint that lines go back to is asked again. */
+  /** What was approved after the checkpoint that lines go back to is asked again, and in a fork all that was not used. */
   #drop(dropped: Iterable<string>): void {
     for (const step of dropped)
       if (this.#unused.delete(step)) this.approvals.set(step, (this.approvals.get(step) ?? 0) - 1);
