@@ -70,6 +70,7 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .argument("<file>")
     .option("--as <agent>", "another id, which makes it a fork")
     .option("--receipt <file>", "write the receipt for move finish")
+    .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
     .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
   const move = program.command("move").description("end a move that export --move began");
   writing(move.command("finish"))

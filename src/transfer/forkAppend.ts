@@ -38,12 +38,14 @@ export interface ForkPlace {
   /** Where the blobs of the copied lines are, and the agent that has them there. */
   readonly log: RecordLog;
   readonly blobsOf: string;
+  /** Whether it asks for open approvals anew. Default: it has the same questions. */
+  readonly asksAgain?: boolean;
 }
 
 /** The records of the append after the copied lines. @throws UnreadableValueError */
 export async function recordsOfFork(
   source: ForkedLog,
-  { forkId, at, sha256, log, blobsOf }: ForkPlace,
+  { forkId, at, sha256, log, blobsOf, asksAgain }: ForkPlace,
 ): Promise<readonly AgentRecord[]> {
   const { index, target, agentId, end, names } = source;
   const values = await valuesOf(log, blobsOf, source);
@@ -55,6 +57,7 @@ export async function recordsOfFork(
     newRunId: randomId(),
     names,
     at,
+    asksAgain,
     usage: index.run && index.usageOf(index.run.run),
     sha256,
     reader: (state) => values.reader(state),

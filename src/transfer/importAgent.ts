@@ -8,6 +8,9 @@ import { systemClock } from "../internal/Clock.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
+import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
+import { statusAfter } from "../checkpoint/state/StatusState.ts";
+import { statusWithoutApprovals } from "./statusWithoutApprovals.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { customSchema } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
@@ -44,13 +47,19 @@ export interface ImportOptions {
    * the agent that was exported.
    */
   readonly agentId?: string | undefined;
+  /**
+   * True for an archive that came from a storage of yours on a way that nobody else can write to: its approvals count. Default
+   * false: the agent asks for each approval again, since whoever can change an archive can add one. A fork and a copy that
+   * begins at a checkpoint ask for those again that were given, in any case.
+   */
+  readonly trustApprovals?: boolean | undefined;
 }
 
 const streamSchema = customSchema<AsyncIterable<Uint8Array>>(
   "an async iterable of bytes, such as a Readable",
   (value) => typeof (value as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === "function",
 );
-const optionsSchema = strictOptions({ agentId: z.unknown().optional() });
+const optionsSchema = strictOptions({ agentId: z.unknown().optional(), trustApprovals: z.boolean().optional() });
 
 /**
  * Makes an agent of an archive that `exportAgent` gave. It needs none of the agent's code, and reads the archive while it
@@ -76,7 +85,7 @@ export async function importAgent(
   const target = logOf(storage, "receive", "importAgent()");
   const bytes = stream[Symbol.asyncIterator]();
   try {
-    return await importFrom(target, bytes, options.agentId);
+    return await importFrom(target, bytes, options);
   } finally {
     await bytes.return?.();
   }
@@ -85,7 +94,7 @@ export async function importAgent(
 async function importFrom(
   target: TransferStorage<"receive">,
   bytes: AsyncIterator<Uint8Array>,
-  givenId: string | undefined,
+  { agentId: givenId, trustApprovals = false }: ImportOptions,
 ): Promise<ImportReport> {
   const sha256 = await target.sha256();
   const { header, reader } = await ArchiveReader.open(bytes, sha256);
@@ -99,9 +108,10 @@ async function importFrom(
   const last = async (at: Place): Promise<LogAppend> => {
     const found = await endOf(imported, header, at);
     ({ checkpoints } = found);
-    if (!isFork) return custodyAppend(found, header, at);
+    if (!isFork) return custodyAppend(found, header, { ...at, trustApprovals });
     const source = { agentId: header.agentId, ...found };
-    const place = { forkId: agentId, at: systemClock.now(), sha256, log: target.log, blobsOf: agentId };
+    const asksAgain = !trustApprovals;
+    const place = { forkId: agentId, at: systemClock.now(), sha256, log: target.log, blobsOf: agentId, asksAgain };
     return forkAppend(await recordsOfFork(source, place), source, agentId, at);
   };
   const lines = linesIn(reader.parts(), target, agentId, imported);
@@ -187,20 +197,25 @@ async function endOf(
 /** @throws InvalidArchiveError for a checkpoint in the middle of what was copied, where only a fork can begin. */
 function custodyAppend(
   { index, target }: Pick<ForkedLog, "index" | "target">,
-  { agentId, move }: ArchiveHeader,
-  { generation, position }: Place,
+  { agentId, move, checkpoint }: ArchiveHeader,
+  { generation, position, trustApprovals }: Place & Required<Pick<ImportOptions, "trustApprovals">>,
 ): LogAppend {
   if (target && target.position !== position)
     throw new InvalidArchiveError(
       "it was pruned after its checkpoint, so it can only be imported under another agentId",
     );
   const at = systemClock.now();
-  const custody =
-    move === undefined
-      ? ({ kind: "custody", state: "copied", at } as const)
-      : ({ kind: "custody", state: "here", at, move } as const);
-  const summary = agentSummary(agentId, { ...index.statusState, custody });
-  return { id: `${generation}-${position + 1}`, records: [custody], ...(summary && { summary }) };
+  // What was approved after the checkpoint may have been done by the original.
+  const asksAgain = !trustApprovals || checkpoint !== undefined;
+  const custody: CustodyRecord = {
+    kind: "custody",
+    ...(move === undefined ? { state: "copied", at } : { state: "here", at, move }),
+    ...(asksAgain && { asksAgain }),
+  };
+  const records = [custody, ...(asksAgain ? statusWithoutApprovals(index, at) : [])];
+  const status = records.reduce((state, record) => statusAfter(state, record, generation), index.statusState);
+  const summary = agentSummary(agentId, status);
+  return { id: `${generation}-${position + 1}`, records, ...(summary && { summary }) };
 }
 
 function movedUnderAnotherId(agentId: string): InvalidInputError {

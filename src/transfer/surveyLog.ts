@@ -57,8 +57,8 @@ function entryOf(line: Uint8Array, sha256: Sha256): Entry | undefined {
   return decoded.ok ? decoded.entry : undefined;
 }
 
-function isAboutMore({ kind }: { readonly kind: string }): boolean {
-  return kind !== "custody";
+function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
+  return record.kind !== "custody" || record.asksAgain === true;
 }
 
 function custodyIn(marked: readonly Entry[]): CustodyRecord | undefined {

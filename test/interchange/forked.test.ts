@@ -53,7 +53,7 @@ it("stored forks, names, edits and migrations are forked, and exported and impor
   for (const agentId of refundIds) {
     const target = new LogPersistenceStorageProvider(new MemoryRecordLog(), lowThresholds);
     const bytes = await bytesOf(exportAgent(source, agentId));
-    await importAgent(target, exportAgent(source, agentId));
+    await importAgent(target, exportAgent(source, agentId), { trustApprovals: true });
     expect(await bytesOf(exportAgent(target, agentId))).toEqual(bytes);
     const durable = refunds(1, directory).of(agentId);
     const fork = await durable.fork(`${agentId}-fork`);

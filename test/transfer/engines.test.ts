@@ -66,7 +66,7 @@ describe.each(tried)("an agent $name", (engine) => {
       code: "invalid_archive",
     });
     expect(await collect(place.log.list())).toEqual([]);
-    await importAgent(place, inPieces(bytes, 1000));
+    await importAgent(place, inPieces(bytes, 1000), { trustApprovals: true });
     await importAgent(place, inPieces(bytes, 1000), { agentId: "order-8" });
     expect(await bytesOf(exportAgent(place, "order-7"))).toEqual(bytes);
     const here = payer(place);

@@ -151,12 +151,20 @@ const shapes = {
   inverse: { call: text },
   reverted: { call: text, error },
   rollback_end: { target: count },
-  origin: { agentId: text, version: count, position: count, checksum: text, nextLane: count },
+  origin: {
+    agentId: text,
+    version: count,
+    position: count,
+    checksum: text,
+    nextLane: count,
+    asksAgain: optional(isTrue),
+  },
   custody: {
     state: oneOf("here", "moving", "moved", "copied"),
     at: time,
     move: optional(text),
     to: optional(like({ agentId: text, folder: optional(text) })),
+    asksAgain: optional(isTrue),
   },
   pruned: { upTo: count, restated: listOf(restated), nextNumber: count, blobs: listOf(text) },
   snapshot: {

@@ -35,13 +35,18 @@ export class LineRequests {
     return order < (this.#forgottenBefore.get(record.request) ?? -1);
   }
 
-  /** An approval lets a call begin once, where it was given. Another agent has to ask for its own. A refusal stays. */
-  #forgetApprovals(order: number): void {
+  /**
+   * An approval lets a call begin once, where it was given. Another agent has to ask for its own. A refusal stays.
+   *
+   * @param isOpenToo whether those that have no reply are asked for anew, too.
+   */
+  #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;
     for (const [id, { record, reply }] of this.#byId) {
-      if (!record.approval || !reply || isRefusal(reply)) continue;
+      if (!record.approval || (reply ? isRefusal(reply) : !isOpenToo)) continue;
       this.#forgottenBefore.set(id, order);
       this.#byId.delete(id);
+      this.#unanswered.delete(id);
     }
   }
 
@@ -52,7 +57,8 @@ export class LineRequests {
 
   /** @param order of the record among all of the log. */
   add(record: AgentRecord, order: number): void {
-    if (record.kind === "origin") this.#forgetApprovals(order);
+    if (record.kind === "origin") this.#forgetApprovals(order, record.asksAgain === true);
+    else if (record.kind === "custody" && record.asksAgain) this.#forgetApprovals(order, true);
     else if (record.kind === "request") this.#addRequest(record);
     else if (record.kind === "status") this.repliesToStatus = 0;
     else if (record.kind === "reply") this.#addReply(record);

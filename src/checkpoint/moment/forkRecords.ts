@@ -34,9 +34,16 @@ export function forkRecords(
   target: CheckpointPoint | undefined,
   options: ForkOptions,
 ): readonly AgentRecord[] {
-  const { from, end, nextLane } = options;
+  const { from, end, nextLane, asksAgain } = options;
   const version = (target ?? index.latest)?.version ?? 0;
-  const origin: OriginRecord = { kind: "origin", agentId: from, version, ...end, nextLane };
+  const origin: OriginRecord = {
+    kind: "origin",
+    agentId: from,
+    version,
+    ...end,
+    nextLane,
+    ...(asksAgain && { asksAgain }),
+  };
   const over: AgentRecord[] = index.rollback ? [{ kind: "rollback_end", target: index.rollback.target }] : [];
   return [origin, ...over, ...namesNow(index, options), ...linesOf(index, target, options)];
 }
@@ -93,18 +100,18 @@ function isEnded({ current }: StatusState): boolean {
 function statusOf(
   state: StatusState,
   { requests }: NewLines,
-  { from, at }: Pick<ForkOptions, "from" | "at">,
+  { from, at, asksAgain }: Pick<ForkOptions, "from" | "at" | "asksAgain">,
 ): readonly StatusRecord[] {
   const { status, record } = state.current ?? {};
   const listed = (record?.requests ?? []).flatMap((id) => requests.get(id) ?? []);
   const open = [...new Set([...listed, ...requests.values()])];
-  if (status === "waiting" && record)
+  if (status === "waiting" && record && !asksAgain)
     return [
       open.length > 0
         ? { ...record, at, requests: open }
         : { kind: "status", run: record.run, status: "in_progress", at },
     ];
-  if (status !== "in_progress" || !state.run) return [];
+  if ((status !== "in_progress" && status !== "waiting") || !state.run) return [];
   if (open.length === 0)
     return statusRecords(state, { status: "paused", at, reason: `forked from agent ${JSON.stringify(from)}` });
   // Some lines of the agent that it was forked from went on: they can go on here.

@@ -38,6 +38,8 @@ export interface NewLinesOptions {
   readonly nextVersion: number;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Whether open approvals are left out, so that the nodes ask for them anew. Default: false. */
+  readonly asksAgain?: boolean | undefined;
   /** The tokens of all model requests of the run so far. Absent: unknown. */
   readonly usage?: ModelUsage | undefined;
   readonly sha256: Sha256;
@@ -156,9 +158,9 @@ class Beginning implements NewLines {
   }
 
   #addSince(line: LineAt, begun: Omit<Begun, "isChanged" | "version">): void {
-    const { move, at } = this.#options;
+    const { move, at, asksAgain = false } = this.#options;
     const isTriedAgain = (call: string) => this.#isTriedAgain(call);
-    const since = recordsSince(this.#index, line, { ...begun, isFork: move === "fork", at, isTriedAgain });
+    const since = recordsSince(this.#index, line, { ...begun, isFork: move === "fork", at, asksAgain, isTriedAgain });
     this.records.push(...since.records);
     for (const [before, now] of since.requests) this.requests.set(before, now);
   }

@@ -26,6 +26,8 @@ interface NewLane {
   readonly isFork: boolean;
   /** When the lane begins, in milliseconds since 1970. */
   readonly at: number;
+  /** Whether open approvals are left out: the node asks for them anew. */
+  readonly asksAgain: boolean;
   readonly isTriedAgain: (call: string) => boolean;
 }
 
@@ -110,7 +112,9 @@ class Restating implements Since {
   #askedAgain(request: RecordedRequest): RecordedRequest | undefined {
     const { record, reply } = request;
     const { approval, expiresAt = Infinity } = record;
-    if (!this.#to.isFork || !approval || !reply || isRefusal(reply)) return request;
+    if (!this.#to.isFork || !approval || (reply && isRefusal(reply))) return request;
+    if (this.#to.asksAgain) return undefined;
+    if (!reply) return request;
     const call = this.#to.state.calls.get(approval.call);
     const isMade = isOver(call?.outcome) && !this.#to.isTriedAgain(approval.call);
     // The node asks itself where the time of the question has passed.

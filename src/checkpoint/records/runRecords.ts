@@ -89,6 +89,8 @@ export interface OriginRecord {
   readonly checksum: string;
   /** The first lane that the fork may begin. An earlier fork under the same id, which was deleted, began with another. */
   readonly nextLane: number;
+  /** It was imported, and asks for all approvals anew: those of the archive are not trusted. */
+  readonly asksAgain?: true;
 }
 
 /** Whether the agent may run here. The newest one counts; without one it may. */
@@ -105,6 +107,8 @@ export interface CustodyRecord {
   readonly move?: string;
   /** Moved: where it runs now. */
   readonly to?: MovedTo;
+  /** It was imported, and asks for all approvals anew that come before this record: those of the archive are not trusted. */
+  readonly asksAgain?: true;
 }
 
 /** Where an agent was moved to. */

@@ -13,12 +13,13 @@ import { withProgress } from "../terminal/withProgress.ts";
 export interface ImportCommandOptions extends WritingOptions {
   readonly as?: string | undefined;
   readonly receipt?: string | undefined;
+  readonly trustApprovals?: boolean | undefined;
 }
 
 /** `import <file>`: makes an agent of a file that `export` wrote. */
 export async function importCommand(
   session: Session,
-  { as: agentId, receipt: receiptFile }: ImportCommandOptions,
+  { as: agentId, receipt: receiptFile, trustApprovals = false }: ImportCommandOptions,
   given: string,
 ): Promise<void> {
   const { output, io } = session;
@@ -30,7 +31,7 @@ export async function importCommand(
   await session.confirm([
     `The agent in ${file} will be imported into ${name}`,
     ...(agentId === undefined ? [] : [" as ", painted("bold", agentId)]),
-    ".",
+    trustApprovals ? ", with its approvals." : ". It asks for its approvals again.",
   ]);
   let bytes = 0;
   const report = await withProgress(output, `Importing ${file}`, (tell) => {
@@ -41,7 +42,7 @@ export async function importCommand(
         yield part;
       }
     };
-    return importAgent(storage, counted(), agentId === undefined ? {} : { agentId });
+    return importAgent(storage, counted(), { agentId, trustApprovals });
   });
   if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
   if (output.json) return output.document(report);

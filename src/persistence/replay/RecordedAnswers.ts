@@ -57,7 +57,8 @@ export class RecordedAnswers {
       const reply = replyOf(request, reader, savedAt);
       const shown = record.approval && shownIn(record, reader);
       if (reply && "expiredAt" in reply && !keepExpired && !shown) continue;
-      const place = placeOf(visit, { id, within, question, ordinal });
+      const isApproval = record.approval !== undefined;
+      const place = placeOf(visit, { id, within, question, ordinal }, isApproval);
       this.#byPlace.set(place, withoutUndefined({ visit, id, within, problems, at, shown, reply }));
     }
   }
@@ -102,7 +103,7 @@ export class RecordedAnswers {
 
   #askedBefore(event: InputRequestEvent): AskedBefore | undefined {
     const { base, ordinal } = event.visit;
-    return this.#byPlace.get(placeOf([base, ordinal], requestPlace(event)));
+    return this.#byPlace.get(placeOf([base, ordinal], requestPlace(event), event.approval !== undefined));
   }
 }
 
@@ -114,8 +115,10 @@ export function requestPlace({ request: { id }, question, ordinal, context }: In
   return { id, question, ordinal, within: id === undefined ? within : undefined };
 }
 
-function placeOf(visit: Visit, { id, question, ordinal, within }: Place): string {
-  return JSON.stringify([...visit, ...(id === undefined ? [within ?? "", question, ordinal] : [{ id }, question])]);
+/** @param isApproval an answer to a request for input approves no call. */
+function placeOf(visit: Visit, { id, question, ordinal, within }: Place, isApproval: boolean): string {
+  const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
+  return JSON.stringify([...visit, ...own, isApproval]);
 }
 
 function isAgain(visit: Visit, from: Visit): boolean {

@@ -16,7 +16,7 @@ const soak = process.env["SOAK"] !== undefined;
 const counts: Readonly<Record<string, number>> = soak ? { memory: 200, file: 20 } : { memory: 8, file: 1 };
 
 /** What happens to an agent that waits. */
-const acts = ["fork", "migrate", "resume", "answer", "prune", "move"] as const;
+const acts = ["fork", "migrate", "resume", "answer", "prune", "move", "moveTrusted"] as const;
 /** These begin the lines at the newest checkpoint. Between checkpoints nothing is done here that they would undo. */
 const moves = ["forkCheckpoint", "resumeCheckpoint", "edit"] as const;
 type Act = (typeof acts)[number] | (typeof moves)[number];
@@ -35,7 +35,7 @@ const plans: fc.Arbitrary<Plan> = fc.oneof(
 /** An agent that is forked, edited, moved, pruned and migrated while it waits, and what a person does with it. */
 class Life {
   readonly done: string[] = [];
-  /** How often each step was approved, less what a move back or a fork has dropped. */
+  /** How often each step was approved, less what a move back, a fork or an import has dropped. */
   readonly approvals = new Map<string, number>();
   /** How often the input of each step was edited. */
   readonly edits = new Map<string, number>();
@@ -104,10 +104,15 @@ class Life {
     for (const { error } of failed) throw error;
   }
 
-  async move(): Promise<void> {
+  async move(trustApprovals = false): Promise<void> {
     const target = await this.#storage.open();
-    await importAgent(target(), exportAgent(this.#opened(), this.#agentId, { move: true }));
+    await importAgent(target(), exportAgent(this.#opened(), this.#agentId, { move: true }), { trustApprovals });
     this.#opened = target;
+    if (!trustApprovals) this.#drop([...this.#unused]);
+  }
+
+  async moveTrusted(): Promise<void> {
+    await this.move(true);
   }
 
   async forkCheckpoint(): Promise<void> {
@@ -135,7 +140,7 @@ class Life {
 
   /** Approves all that is asked, until the agent has ended. */
   async finish(): Promise<void> {
-    for (let tries = 0; tries < steps.length && this.output === undefined; tries++) {
+    for (let tries = 0; tries <= steps.length && this.output === undefined; tries++) {
       for (let open = (await this.#outside.getRequests()).length; open > 0; open--) await this.answer();
       await this.resume();
     }
@@ -145,7 +150,7 @@ class Life {
     return (await this.#outside.getCheckpoints()).at(-1) as AgentCheckpointData;
   }
 
-  /** What was approved after the checkpoint that lines go back to is asked again, and in a fork all that was not used. */
+  /** What was approved after the checkpoint that lines go back to is asked again, and in a fork or an import all that was not used. */
   #drop(dropped: Iterable<string>): void {
     for (const step of dropped)
       if (this.#unused.delete(step)) this.approvals.set(step, (this.approvals.get(step) ?? 0) - 1);

@@ -1,0 +1,20 @@
+import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
+import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
+
+/**
+ * The status of an agent that no longer waits for approvals, because its nodes ask for them again; none if it waits for none.
+ * A resume runs these nodes.
+ */
+export function statusWithoutApprovals(
+  { statusState: { current }, requests }: LogProjection,
+  at: number,
+): readonly StatusRecord[] {
+  const { record } = current ?? {};
+  const listed = record?.requests ?? [];
+  const left = listed.filter((id) => !requests.get(id)?.record.approval);
+  if (!record || left.length === listed.length) return [];
+  const { run } = record;
+  if (left.length === 0) return [{ kind: "status", run, status: "in_progress", at }];
+  if (record.status !== "waiting") return [{ kind: "status", run, status: record.status, at, requests: left }];
+  return [{ kind: "status", run, status: "waiting", at, requests: left, answered: true }];
+}
