@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
-import { findCheckpoint, findRollbackTarget } from "../journal/findCheckpoint.ts";
+import { findCheckpoint, findRollbackGoal } from "../journal/findCheckpoint.ts";
 import { PackedContents } from "../journal/PackedContents.ts";
 import { checkpointContent, type ContentOptions } from "./show/checkpointContent.ts";
 import { checkpointDifference } from "./show/checkpointDifference.ts";
@@ -257,7 +257,7 @@ export class AgentInspector {
   }
 
   /**
-   * What a rollback to a checkpoint would do, as far as the log tells. Which tools have an inverse is taken from when their calls
+   * What a rollback from outside a run to a checkpoint would do, as far as the log tells. Which tools have an inverse is taken from when their calls
    * were made.
    *
    * @throws InvalidAgentIdError, InvalidInputError, CheckpointNotFoundError; NotAnAncestorError for a checkpoint that the agent
@@ -266,8 +266,8 @@ export class AgentInspector {
   async previewRollback(agentId: string, checkpointId: string): Promise<RollbackPreview> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
     const source = await this.#open(agentId);
-    const target = findRollbackTarget({ agentId, index: source.index.log }, checkpointId);
-    return withValues(source, (shown) => rollbackPreview(shown, target));
+    const goal = findRollbackGoal({ agentId, index: source.index.log }, checkpointId);
+    return withValues(source, (shown) => rollbackPreview(shown, goal));
   }
 
   /**

@@ -13,15 +13,23 @@ export interface ParticipantRequest {
   readonly agentId: string;
   /** The target of the rollback. */
   readonly checkpointId: string;
-  /** Its notes below that checkpoint that are not reverted yet, abandoned lanes included; newest first. */
+  /**
+   * Its notes below that checkpoint that are not reverted yet, abandoned lanes included; newest first. If the checkpoint is on a branch
+   * that was left, its notes below the common ancestor that do not lead to the checkpoint.
+   */
   readonly notes: readonly Note[];
+  /**
+   * Only if the checkpoint is on a branch that was left: the notes on the way to it from the common ancestor that an earlier rollback
+   * reverted, oldest first.
+   */
+  readonly redone?: readonly Note[];
   /** Reads a noted or planned content by its SHA-256 in hex; `undefined` when the log does not have it. */
   readonly content: (hash: string) => Promise<Uint8Array | undefined>;
   readonly abortSignal: AbortSignal;
 }
 
 /** What a participant gets when it applies a step. */
-export interface StepRequest extends Omit<ParticipantRequest, "notes"> {
+export interface StepRequest extends Omit<ParticipantRequest, "notes" | "redone"> {
   /**
    * `stop`: if the step cannot be applied, `apply` throws. `leave`: `apply` leaves what it cannot do, and says so in its
    * outcome.
@@ -85,7 +93,7 @@ export interface ParticipantContext {
   /** The folder that the storage keeps its files in, as an absolute path: leave it alone. Absent: there is none. */
   readonly storageFolder?: string;
   /**
-   * What a rollback to a checkpoint would give to `plan`. Owns and writes nothing.
+   * What a rollback from outside a run to a checkpoint would give to `plan` or `planRedo`. Owns and writes nothing.
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
@@ -114,6 +122,11 @@ export interface RollbackParticipant {
   onInstall?(host: ParticipantContext): void;
   /** Plans its part of a rollback and changes nothing. If it throws, the rollback is refused and nothing has changed. */
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
+  /**
+   * Like `plan`, for a redo: a rollback to a checkpoint on a branch that was left. It plans to revert `notes`, newest first, and then to
+   * make the changes of `redone` again, oldest first. Absent: these changes stay reverted, and the report says so.
+   */
+  planRedo?(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
    * Applies one step. It must be repeatable: if a crash comes before its end is stored, the step is applied again. If it
    * throws, the rollback stops, and the next run or rollback continues with this step. What it resolves with is stored, and

@@ -7,9 +7,10 @@ import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesOnWay } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
-import { NotAnAncestorError } from "../errors/checkpoint/NotAnAncestorError.ts";
+import { NotAnAncestorError, type RedoObstacle } from "../errors/checkpoint/NotAnAncestorError.ts";
 import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
+import type { RollbackGoal } from "./planRollback.ts";
 
 /** What is needed of a log to find a checkpoint in it. */
 type IndexedLog = Pick<AgentLog, "agentId" | "index">;
@@ -31,6 +32,61 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
+  const { target, isAncestor } = findTarget(log, checkpointId, lane);
+  if (isAncestor(target)) return target;
+  throw refusal(log, target, isAncestor, "outside");
+}
+
+/**
+ * Where a rollback from outside a run goes: to an ancestor of the head, as {@link findRollbackTarget}, or to a checkpoint of the main
+ * line on a branch that was left, which is a redo.
+ *
+ * @throws NotAnAncestorError, CheckpointNotFoundError
+ */
+export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefined): RollbackGoal {
+  const { index } = log;
+  const { target, isAncestor } = findTarget(log, checkpointId, undefined);
+  const known = baseOfRedo(index, target);
+  if (known) return { target, base: known };
+  if (isAncestor(target)) return { target };
+  if (index.lines.nestedLine(target.record.lane)) throw refusal(log, target, isAncestor, "nested");
+  if (index.rollback) throw refusal(log, target, isAncestor, "open");
+  const base = baseOf(index, target, isAncestor);
+  if (!base) throw refusal(log, target, isAncestor, "unrelated");
+  return { target, base };
+}
+
+/** The common ancestor of a redo that has begun, or that ended last and may be tried again. */
+function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
+  const { target, base } = index.rollback ?? index.lastRollback ?? {};
+  return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;
+}
+
+/** The newest ancestor of a checkpoint that is an ancestor of the head. */
+function baseOf(
+  { checkpoints }: LogProjection,
+  target: CheckpointPoint,
+  isAncestor: (point: CheckpointPoint) => boolean,
+): CheckpointPoint | undefined {
+  const seen = new Set<number>();
+  let at = parentOf(checkpoints, target);
+  // A checkpoint follows an earlier one, unless the log is forged.
+  while (at && !isAncestor(at) && !seen.has(at.version)) {
+    seen.add(at.version);
+    at = parentOf(checkpoints, at);
+  }
+  return at && isAncestor(at) ? at : undefined;
+}
+
+function parentOf(checkpoints: LogProjection["checkpoints"], { parent }: CheckpointPoint): CheckpointPoint | undefined {
+  return parent === undefined ? undefined : checkpoints.get(parent);
+}
+
+function findTarget(
+  log: IndexedLog,
+  checkpointId: string | undefined,
+  lane: number | undefined,
+): { readonly target: CheckpointPoint; readonly isAncestor: (point: CheckpointPoint) => boolean } {
   const { index } = log;
   const heads = headsOf(index, lane);
   const [head] = heads;
@@ -40,10 +96,25 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));
   const isAncestor = ({ record, order }: CheckpointPoint) =>
     !record.ended && ways.some((isOnWay) => isOnWay(record.lane, order));
-  if (isAncestor(target)) return target;
-  const ancestors = [...index.checkpoints.values()].filter(isAncestor);
-  const ids = ancestors.map(({ id }) => id);
-  throw new NotAnAncestorError(log.agentId, target.id, ids, joinedBranch(index, target.record.lane));
+  return { target, isAncestor };
+}
+
+function refusal(
+  { agentId, index }: IndexedLog,
+  target: CheckpointPoint,
+  isAncestor: (point: CheckpointPoint) => boolean,
+  obstacle: RedoObstacle,
+): NotAnAncestorError {
+  const ids = [...index.checkpoints.values()].filter(isAncestor).map(({ id }) => id);
+  const { lane } = target.record;
+  const isNested = index.lines.nestedLine(lane) !== undefined;
+  const openTo = index.checkpoints.get(index.rollback?.target ?? -1)?.id;
+  const why = isNested ? "nested" : obstacle;
+  return new NotAnAncestorError(agentId, target.id, ids, {
+    obstacle: why,
+    joinedBranch: joinedBranch(index, lane),
+    openTo,
+  });
 }
 
 /** The path of the branch that a lane is of, if it has been joined. */

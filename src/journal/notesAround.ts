@@ -1,10 +1,11 @@
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
-import { placesBelow, placesUpTo } from "../checkpoint/lines/lineage.ts";
+import { placesLeft, placesRejoined, placesUpTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
+import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
 
 /** The notes of a key on the way to a checkpoint that are not reverted, oldest first. */
@@ -12,9 +13,18 @@ export function notesBefore(index: LogProjection, target: CheckpointPoint, key: 
   return notesWhere(index, key, placesUpTo(index, target));
 }
 
-/** The notes of a key that a rollback to a checkpoint reverts, newest first, those on abandoned lanes included. */
-export function notesBelow(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
-  return notesWhere(index, key, placesBelow(index, target)).reverse();
+/** The notes of a key that a rollback reverts, newest first, those on abandoned lanes included. */
+export function notesLeft(index: LogProjection, { target, base }: RollbackGoal, key: string): readonly NoteRecord[] {
+  return notesWhere(index, key, placesLeft(index, target, base)).reverse();
+}
+
+/** The notes of a key that an earlier rollback reverted and that lead to the target of a redo, oldest first. */
+export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal, key: string): readonly NoteRecord[] {
+  const isRejoined = base ? placesRejoined(index, target, base) : () => false;
+  const found = index.notes.filter(
+    (note) => note.record.key === key && index.isRedoable(note) && isRejoined(note.record.lane, note.order),
+  );
+  return found.map(({ record }) => record);
 }
 
 /** The notes of a key in the run of a checkpoint that are not reverted, those on abandoned lanes included, oldest first. */

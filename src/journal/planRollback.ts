@@ -1,11 +1,21 @@
 import { visitAt } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { placesBelow, placesOnWay } from "../checkpoint/lines/lineage.ts";
+import { placesLeft, placesOnWay, placesRejoined } from "../checkpoint/lines/lineage.ts";
 import { isOver, type OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { LoggedCall } from "./loggedCalls.ts";
 
 const noTool = (): boolean => false;
+
+/** Where a rollback goes. */
+export interface RollbackGoal {
+  readonly target: CheckpointPoint;
+  /**
+   * The common ancestor of the head and the target. `undefined` if the target is an ancestor of the head. Otherwise the target is on
+   * a branch that was left, and the rollback is a redo.
+   */
+  readonly base?: CheckpointPoint | undefined;
+}
 
 /** What a rollback does with each call below its target. Each list is sorted by the end of the calls, newest first. */
 export interface RollbackPlan {
@@ -22,12 +32,15 @@ export interface RollbackPlan {
   readonly inDoubt: readonly LoggedCall[];
   /** Calls that moved the run themselves, calls that wait for an answer, and those of the agent that this one is a fork of. */
   readonly skipped: readonly LoggedCall[];
+  /** Calls on the way back to the target of a redo that an earlier rollback reverted. They are not made again. */
+  readonly stayedReverted: readonly LoggedCall[];
   /** Ids of all calls below the target that are not reverted yet, those without effect included. */
   readonly closed: readonly string[];
 }
 
 /**
- * Plans a rollback: decides about every call below the target that is not reverted yet, those on abandoned lanes included.
+ * Plans a rollback: decides about every call below the target that is not reverted yet, those on abandoned lanes included. A redo
+ * decides about the calls below the common ancestor that do not lead to the target.
  *
  * @param hasInverse whether the tool of a call has an inverse; its calls are reverted whatever effect the tool declares.
  * @param isReverted whether a participant reverts the calls of a tool, ended or not. Default: none does.
@@ -35,11 +48,11 @@ export interface RollbackPlan {
 export function planRollback(
   index: LogProjection,
   calls: readonly LoggedCall[],
-  target: CheckpointPoint,
+  { target, base }: RollbackGoal,
   hasInverse: (call: LoggedCall) => boolean,
   isReverted: (tool: string) => boolean = noTool,
 ): RollbackPlan {
-  const all = callsBelow(index, calls, target).toReversed();
+  const all = callsLeft(index, calls, { target, base }).toReversed();
   const below = all.filter(({ call }) => !index.reverted.has(call));
   const begun = new Set(index.rollback?.calls);
   const kind = new Map(below.map((call) => [call, judge(call, hasInverse, isReverted)]));
@@ -51,21 +64,33 @@ export function planRollback(
     inDoubt: of("in_doubt"),
     skipped: of("skipped"),
     closed: below.map(({ call }) => call),
+    stayedReverted: base ? revertedBetween(index, calls, target, base).toReversed() : [],
   };
 }
 
-/**
- * The calls below a checkpoint, and those of agents that begin afresh from there: an agent does whose call had not ended there, or
- * had failed in the visit that runs again. That failure may be what the run rejects with next: then the call is tried again, on
- * another lane.
- */
-function callsBelow(
+/** The calls on the way back to the target of a redo that were reverted. */
+function revertedBetween(
   index: LogProjection,
   calls: readonly LoggedCall[],
   target: CheckpointPoint,
+  base: CheckpointPoint,
+): LoggedCall[] {
+  const isRejoined = placesRejoined(index, target, base);
+  return calls.filter(({ call, lane, order }) => index.reverted.has(call) && isRejoined(lane, order));
+}
+
+/**
+ * The calls that a rollback leaves, and those of agents that begin afresh from there: an agent does whose call had not ended there, or
+ * had failed in the visit that runs again. That failure may be what the run rejects with next: then the call is tried again, on
+ * another lane.
+ */
+function callsLeft(
+  index: LogProjection,
+  calls: readonly LoggedCall[],
+  { target, base }: RollbackGoal,
 ): readonly LoggedCall[] {
-  const isBelow = placesBelow(index, target);
-  const below = new Set(calls.flatMap(({ call, lane, order }) => (isBelow(lane, order) ? [call] : [])));
+  const isLeft = placesLeft(index, target, base);
+  const below = new Set(calls.flatMap(({ call, lane, order }) => (isLeft(lane, order) ? [call] : [])));
   const before = withoutOutputBefore(index, calls, target);
   const beginsAfresh = (call: string): boolean => below.has(call) || before.has(call);
   const isOfAgent = (lane: number): boolean => {

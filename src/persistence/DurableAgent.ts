@@ -20,9 +20,9 @@ import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
 import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
 import { cancelRun } from "./run/cancelRun.ts";
-import { findCheckpoint, findRollbackTarget, messagesOf } from "../journal/findCheckpoint.ts";
+import { findCheckpoint, findRollbackGoal, messagesOf } from "../journal/findCheckpoint.ts";
 import { finishedReport } from "./rollback/finishedRollback.ts";
-import { finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
+import { finishOtherRedo, finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
 import { forkAgent } from "./move/forkAgent.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
@@ -80,6 +80,10 @@ export class DurableAgent {
 
   /**
    * Reverts the calls since a checkpoint; the next run or resume continues from it. An interrupted rollback is continued.
+   *
+   * The checkpoint may be on a branch that an earlier rollback or another move left: a redo. Then the calls since the common ancestor are
+   * reverted, and messages, state and files are those of the checkpoint again. Calls on the way there that were reverted stay reverted;
+   * the report lists them as `stayedReverted`.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError; nothing
    * has changed then.
@@ -405,13 +409,16 @@ export class DurableAgent {
     onlyHistory: boolean,
   ): Promise<RollbackReport> {
     await using journal = await this.#setup.openJournal(this.agentId);
-    const log = await journal.readAll();
-    if (onlyHistory) return await this.#restoreMessages(journal, log, checkpointId, onFailure);
-    const target = findRollbackTarget(log, checkpointId);
-    const finished = finishedReport(log, target);
+    const before = await journal.readAll();
+    if (onlyHistory) return await this.#restoreMessages(journal, before, checkpointId, onFailure);
+    const { version } = findRollbackGoal(before, checkpointId).target;
+    const log = await finishOtherRedo(this.#setup, journal, before, { version, onFailure });
+    const goal = findRollbackGoal(log, log.index.checkpoints.get(version)?.id);
+    const finished = finishedReport(log, goal);
     if (finished) return finished;
     const { lost: signal } = journal;
-    const rollback = { setup: this.#setup, journal, log, target, signal, leaves: pausedAt(target), onFailure };
+    const leaves = pausedAt(goal.target);
+    const rollback = { setup: this.#setup, journal, log, ...goal, signal, leaves, onFailure };
     const { report } = await rollBack(rollback);
     return report;
   }

@@ -152,9 +152,9 @@ async function headIn(
   return state && withParts(log, agentId, { index, state, end }, known);
 }
 
-/** Whether a message of a joined branch is not within what was read. */
+/** Whether a message of a joined branch, or what a redo left, is not within what was read. */
 function needsWhole(index: LogProjection): boolean {
-  return index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
+  return index.needsWhole || index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
 }
 
 async function withParts(

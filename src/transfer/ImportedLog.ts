@@ -97,9 +97,11 @@ export class ImportedLog {
   }
 
   #assertTarget({ rollback }: LogProjection): void {
-    if (!rollback || this.#checkpoints.has(rollback.target)) return;
+    const { target, base = target } = rollback ?? {};
+    const missing = [target, base].find((version) => version !== undefined && !this.#checkpoints.has(version));
+    if (missing === undefined) return;
     throw new InvalidArchiveError(
-      `the checkpoint with version ${rollback.target}, to which it is being rolled back, is not in it`,
+      `the checkpoint with version ${missing}, which the rollback to version ${target} needs, is not in it`,
     );
   }
 

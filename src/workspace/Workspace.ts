@@ -194,7 +194,7 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * What a rollback to a checkpoint would do to the current files. Calls no handler and changes nothing.
+   * What a rollback from outside a run to a checkpoint would do to the current files. Calls no handler and changes nothing.
    *
    * @param options.agentId default: the agent that was last run or accessed through the definition in which this workspace
    *   is a participant, or that definition's own id.
@@ -263,6 +263,10 @@ export class Workspace implements RollbackParticipant {
   }
 
   plan(request: ParticipantRequest): Promise<ParticipantPlan> {
+    return this.#restore.plan(request);
+  }
+
+  planRedo(request: ParticipantRequest): Promise<ParticipantPlan> {
     return this.#restore.plan(request);
   }
 

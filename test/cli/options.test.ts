@@ -71,6 +71,18 @@ describe("options of commands that change something", () => {
     expect((await desk.command(["show", "order-1"])).out).not.toContain("is not over");
   });
 
+  it("rollback goes to a checkpoint that a rollback left, and says which calls stay taken back", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
+    const preview = await desk.command(["rollback", "order-1", "1-3", "--preview"]);
+    expect(preview.out).toMatch(/A redo: it goes back to 1-2[^]*Stays taken back: it is not done again[^]*book/);
+    const redone = await desk.command(["rollback", "order-1", "1-3", ...withDesk]);
+    expect(redone).toMatchObject({ code: 0 });
+    expect(redone.out).toMatch(/^Redone to 1-3: 0 calls taken back[^]*Calls that stay taken back[^]*book /);
+    expect((await desk.command(["show", "order-1", "--json"])).out).not.toContain("openRollback");
+  });
+
   it("--take-over runs a copy, which else does not run", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");

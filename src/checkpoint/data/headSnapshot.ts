@@ -57,7 +57,7 @@ function earlierOf(index: LogProjection, open: readonly number[]): Pick<Snapshot
 
 function isSteady(index: LogProjection): boolean {
   const { status, record } = index.statusState.current ?? {};
-  if (index.rollback || status !== "in_progress" || record?.failedCalls) return false;
+  if (index.rollback || index.needsWhole || status !== "in_progress" || record?.failedCalls) return false;
   return index.lines.openLanes.every((lane) => {
     const latest = index.latestOf(lane);
     return latest !== undefined && joinedBranches(index, latest) === undefined;

@@ -143,6 +143,7 @@ const shapes = {
   ended: { run: text, version: count, status: oneOf("completed", "cancelled"), usage, digest: optional(text), ...lane },
   rollback: {
     target: count,
+    base: optional(count),
     calls: listOf(text),
     closed: listOf(text),
     participants: optional(listOf(like({ key: text, packs }))),
@@ -150,7 +151,7 @@ const shapes = {
   rollback_step: { key: text, step: count, error },
   inverse: { call: text },
   reverted: { call: text, error },
-  rollback_end: { target: count },
+  rollback_end: { target: count, base: optional(count) },
   origin: {
     agentId: text,
     version: count,

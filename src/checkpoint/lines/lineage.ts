@@ -10,7 +10,7 @@ interface PlacedCheckpoint {
 }
 
 /** The lanes in a log: each begins from a checkpoint of another or is nested in it, or both. */
-interface LaneTree {
+export interface LaneTree {
   readonly lanes: ReadonlyMap<number, { readonly record: Pick<LaneRecord, "from" | "place"> }>;
   readonly checkpoints: ReadonlyMap<number, PlacedCheckpoint>;
   readonly lines: Pick<Lines, "nestedLine">;
@@ -47,6 +47,26 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
     if (!after.has(lane)) follow(lane);
     return order > (after.get(lane) ?? Infinity);
   };
+}
+
+/**
+ * The places that a rollback to a checkpoint leaves: those below it.
+ *
+ * @param base the common ancestor of the target and the head, if the target is on a branch that was left: then the places below
+ *   the base are left, except those that lead to the target.
+ */
+export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
+  if (!base) return placesBelow(tree, target);
+  const isBelow = placesBelow(tree, base);
+  const isOnWay = placesUpTo(tree, target);
+  return (lane, order) => isBelow(lane, order) && !isOnWay(lane, order);
+}
+
+/** The places between a common ancestor and a target on a branch that was left. A rollback to the target goes back there. */
+export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
+  const isBelow = placesBelow(tree, base);
+  const isOnWay = placesUpTo(tree, target);
+  return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
 /** The places on the way to a checkpoint, itself included: in its own lanes, and in those of the lines around it. */

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointNames } from "../lines/CheckpointNames.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { NameRecord } from "../records/NameRecord.ts";
@@ -44,8 +45,14 @@ export function forkRecords(
     nextLane,
     ...(asksAgain && { asksAgain }),
   };
-  const over: AgentRecord[] = index.rollback ? [{ kind: "rollback_end", target: index.rollback.target }] : [];
-  return [origin, ...over, ...namesNow(index, options), ...linesOf(index, target, options)];
+  return [origin, ...endOfRollback(index), ...namesNow(index, options), ...linesOf(index, target, options)];
+}
+
+/** An open rollback counts as done. */
+function endOfRollback({ rollback }: LogProjection): readonly AgentRecord[] {
+  if (!rollback) return [];
+  const { target, base } = rollback;
+  return [withoutUndefined({ kind: "rollback_end", target, base })];
 }
 
 /** A name is what people find a checkpoint by: what was named, renamed or removed after the moment counts in the fork, too. */

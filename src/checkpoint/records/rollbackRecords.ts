@@ -5,6 +5,11 @@ import type { StoredValue } from "../values/valueCodec.ts";
 export interface RollbackRecord {
   readonly kind: "rollback";
   readonly target: number;
+  /**
+   * The version of the common ancestor of the head and the target. Absent: the target is an ancestor of the head. Otherwise it is on
+   * a branch that was left, and the rollback is a redo.
+   */
+  readonly base?: number;
   readonly calls: readonly string[];
   readonly closed: readonly string[];
   /** The participants with notes below the target, and their steps. Absent: there are none. */
@@ -16,6 +21,11 @@ export interface PlannedSteps {
   readonly key: string;
   /** A list, in the order in which the steps are applied. */
   readonly steps: StoredValue;
+  /**
+   * Only in a redo, for a participant with notes on the way to the target that an earlier rollback reverted: whether the steps make
+   * these changes again.
+   */
+  readonly redone?: boolean;
   /** Contents that the steps name by hash and that the log did not have before. Absent: none. */
   readonly packs?: readonly Pack[];
 }
@@ -51,6 +61,8 @@ export interface RevertedRecord {
 export interface RollbackEndRecord {
   readonly kind: "rollback_end";
   readonly target: number;
+  /** As in the `rollback`. */
+  readonly base?: number;
   /** What the rollback did, for whoever asks for the same one again. Absent: an earlier version wrote the record. */
   readonly report?: StoredValue;
 }

@@ -7,6 +7,7 @@ import { packsIn } from "../records/blobReferences.ts";
 import type { NotePoint } from "../records/NoteRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
 import type { RevertedRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
+import type { FinishedRun } from "../lines/FinishedRun.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
 
 /** Where a content is in the blob that packs it. */
@@ -52,6 +53,8 @@ export class LogFacts {
   readonly notes: NotePoint[] = [];
   /** The notes that a participant has reverted in a finished rollback, and those of the agent that this one is a fork of. */
   readonly revertedNotes = new Set<NotePoint>();
+  /** The notes of the agent that this one is a fork of: nothing makes their changes again. */
+  readonly #notesOfOthers = new Set<NotePoint>();
   /** The contents of notes and steps, by their SHA-256 in hex. */
   readonly contents = new Map<string, ContentPlace>();
   /** The blobs that contain values of records, by reference. */
@@ -74,7 +77,7 @@ export class LogFacts {
   /** What comes before is another agent's. */
   protected addOrigin(record: OriginRecord, position: number, lanes: Iterable<readonly Recorded[]>): void {
     this.origins.push({ record, position });
-    for (const note of this.notes) this.revertedNotes.add(note);
+    for (const note of this.notes) this.#addOfOther(note);
     for (const records of lanes)
       for (const { record: each } of records)
         if ((each.kind === "intent" || each.kind === "outcome") && !this.owners.has(each.call))
@@ -84,7 +87,7 @@ export class LogFacts {
   protected addNote(note: NotePoint, position: number): void {
     this.notes.push(note);
     // The notes of the append that begins a fork are restated.
-    if (this.origins.at(-1)?.position === position) this.revertedNotes.add(note);
+    if (this.origins.at(-1)?.position === position) this.#addOfOther(note);
     this.addContents(note.record);
   }
 
@@ -124,6 +127,28 @@ export class LogFacts {
         offset += bytes;
       }
     }
+  }
+
+  /** Whether an earlier rollback has reverted a note of this agent, so that a redo may make its changes again. */
+  isRedoable(note: NotePoint | undefined): boolean {
+    return note !== undefined && this.revertedNotes.has(note) && !this.#notesOfOthers.has(note);
+  }
+
+  /** The changes of a note were made again. */
+  protected redoNote(note: NotePoint): void {
+    if (this.isRedoable(note)) this.revertedNotes.delete(note);
+  }
+
+  #addOfOther(note: NotePoint): void {
+    this.#notesOfOthers.add(note);
+    this.revertedNotes.add(note);
+  }
+
+  /** A run that a rollback had made unfinished has ended after all. */
+  protected endAgain({ run, place, isCancelled }: FinishedRun): void {
+    this.runs.set(run, place);
+    if (isCancelled) this.cancelled.add(run);
+    else this.cancelled.delete(run);
   }
 
   /** A run that had ended continues. */

@@ -10,10 +10,10 @@ import { isOfRollback } from "../records/isOfRollback.ts";
 import { LineRequests } from "../lines/LineRequests.ts";
 import { baseOfSnapshot, type ProjectionBase } from "./ProjectionBase.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import { notesAfter, runsLeft, runsRejoined } from "../lines/afterRollback.ts";
 import { Lines } from "../lines/Lines.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { LogFacts } from "./LogFacts.ts";
-import { placesBelow } from "../lines/lineage.ts";
 import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
@@ -48,6 +48,10 @@ export class LogProjection extends LogFacts {
   lastRollback: RollbackEndRecord | undefined;
   /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
+  /** The common ancestors of redos: without them, nobody can tell what was left. */
+  readonly redoneFrom = new Set<number>();
+  /** Whether a redo left what comes before reading began: then only the whole log tells which runs have ended. */
+  needsWhole = false;
   /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
   /** By lane, those that led to it before reading began and that ids of calls may be bound to, the newest first. */
@@ -70,7 +74,7 @@ export class LogProjection extends LogFacts {
   /** The versions of the checkpoints that were asked for. */
   readonly #askedFor = new Set<number>();
   /** The ends of runs whose checkpoint was pruned, by its version. */
-  readonly #ends = new Map<number, { readonly record: EndedRecord; readonly order: number }>();
+  readonly ends = new Map<number, OrderedRecord & { readonly record: EndedRecord }>();
   #order = 0;
   #usage: ModelUsage | undefined;
 
@@ -144,17 +148,6 @@ export class LogProjection extends LogFacts {
     return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
-  /** The runs that ended below a checkpoint: a rollback to it makes them unfinished again. */
-  runsBelow(version: number): readonly string[] {
-    const target = this.checkpoints.get(version);
-    if (!target) return [];
-    const isBelow = placesBelow(this, target);
-    return [...this.runs].flatMap(([run, [end]]) => {
-      const point = this.checkpoints.get(end) ?? this.#ends.get(end);
-      return point && isBelow(point.record.lane, point.order) ? [run] : [];
-    });
-  }
-
   /** The tokens of all model requests of a run; `undefined`: unknown. Of an earlier run those up to its last checkpoint. */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
@@ -223,7 +216,7 @@ export class LogProjection extends LogFacts {
   }
 
   #addEnd(record: EndedRecord, { position }: Entry, order: number): void {
-    this.#ends.set(record.version, { record, order });
+    this.ends.set(record.version, { record, position, order });
     this.nextVersion = record.version + 1;
     this.#endRun(record, record.run, position);
   }
@@ -241,7 +234,7 @@ export class LogProjection extends LogFacts {
     else {
       this.prunedAt = position;
       this.nextNumber = Math.max(this.nextNumber, record.nextNumber);
-      this.pruned = [this.nextVersion - 1, this.checkpoints.size + this.#ends.size];
+      this.pruned = [this.nextVersion - 1, this.checkpoints.size + this.ends.size];
     }
   }
 
@@ -251,11 +244,7 @@ export class LogProjection extends LogFacts {
       case "rollback":
         return this.#beginRollback(record);
       case "rollback_end":
-        this.#revertNotes(record.target);
-        this.rollback = undefined;
-        this.lastRollback = record;
-        for (const run of this.runsBelow(record.target)) this.reopen(run);
-        return;
+        return this.#endRollback(record);
       default:
         return this.addToCalls(record);
     }
@@ -263,20 +252,25 @@ export class LogProjection extends LogFacts {
 
   /** A rollback that begins again after a crash keeps the steps that were planned first. */
   #beginRollback(record: RollbackRecord): void {
-    const open = this.rollback?.target === record.target ? this.rollback.participants : undefined;
+    const isSame = this.rollback?.target === record.target && this.rollback.base === record.base;
+    const open = isSame ? this.rollback?.participants : undefined;
     if (!open) this.stepsTaken.clear();
     this.rollback = open ? { ...record, participants: open } : record;
     for (const call of record.closed) this.closed.add(call);
     this.addContents(record);
   }
 
-  #revertNotes(version: number): void {
-    const target = this.checkpoints.get(version);
-    const keys = new Set(this.rollback?.participants?.map(({ key }) => key));
-    if (!target || keys.size === 0) return;
-    const isBelow = placesBelow(this, target);
-    for (const note of this.notes)
-      if (keys.has(note.record.key) && isBelow(note.record.lane, note.order)) this.revertedNotes.add(note);
+  #endRollback(record: RollbackEndRecord): void {
+    const { reverted, redone } = notesAfter(this, record);
+    for (const note of reverted) this.revertedNotes.add(note);
+    for (const note of redone) this.redoNote(note);
+    this.rollback = undefined;
+    this.lastRollback = record;
+    for (const run of runsLeft(this, record)) this.reopen(run);
+    for (const finished of runsRejoined(this, record)) this.endAgain(finished);
+    if (record.base === undefined) return;
+    this.redoneFrom.add(record.base);
+    this.needsWhole ||= !this.checkpoints.has(record.base);
   }
 
   #addLane(start: LaneStart, order: number): void {
@@ -306,11 +300,11 @@ export class LogProjection extends LogFacts {
     this.#addPoint({ id, generation, version, position, runId, parent, record, order });
     if (given !== undefined) this.named.set(given, [version, position]);
     this.#endRun(record, runId, position);
-    this.#endRollback(version, parent);
+    this.#closeCalls(version, parent);
   }
 
   /** While a rollback is open, other lines go on: the checkpoint that it ends with follows its target. */
-  #endRollback(version: number, parent = 0): void {
+  #closeCalls(version: number, parent = 0): void {
     if (this.rollback?.target !== parent) return;
     const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));
     this.closedBy.set(version, reverted);

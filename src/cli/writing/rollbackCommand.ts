@@ -40,7 +40,7 @@ export async function rollback(
   await session.confirm([
     "The agent ",
     painted("bold", agentId),
-    ` will go back to checkpoint ${checkpointId}, and be paused there.`,
+    ` will go ${back(preview)}to checkpoint ${checkpointId}, and be paused there.`,
   ]);
   const onFailure = options.leave ? "leave" : "stop";
   const report = await loaded.feature.agent(agentId).rollbackToCheckpoint(checkpointId, { onFailure });
@@ -49,21 +49,30 @@ export async function rollback(
   return report.failed.length > 0 ? "failed" : undefined;
 }
 
+function back({ commonAncestorId }: RollbackPreview): string {
+  return commonAncestorId === undefined ? "back " : "";
+}
+
 const lists = [
   ["revert", "Taken back, in this order", "green"],
   ["reverted", "Taken back already", "dim"],
   ["irreversible", "Stays: it has no inverse", "red"],
   ["inDoubt", "In doubt: settle it first", "magenta"],
   ["skipped", "Passed over", "dim"],
+  ["stayedReverted", "Stays taken back: it is not done again", "yellow"],
 ] as const satisfies readonly (readonly [keyof RollbackPreview, string, Paint])[];
 
 async function showPreview(output: Output, preview: RollbackPreview): Promise<void> {
-  const { target, leaves, reopens, openRollbackTo } = preview;
+  const { target, commonAncestorId, leaves, reopens, openRollbackTo } = preview;
   await output.line(
     "Rollback to ",
     painted("cyan", target.checkpointId),
     `, node ${target.node}, ${output.ago(target.at)}`,
   );
+  if (commonAncestorId !== undefined)
+    await output.line(
+      `A redo: it goes back to ${commonAncestorId}, and from there to messages, state and files as they were.`,
+    );
   if (openRollbackTo !== undefined)
     await output.line(painted("yellow", `An open rollback to ${openRollbackTo} is finished first.`));
   for (const [name, title, paint] of lists) {
@@ -84,14 +93,17 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
 
 async function showReport(
   output: Output,
-  { checkpointId, reverted, failed, irreversible }: RollbackReport,
+  { checkpointId, commonAncestorId, reverted, failed, irreversible, stayedReverted }: RollbackReport,
   { revert, inDoubt }: RollbackPreview,
 ): Promise<void> {
   const open = new Set([...revert, ...inDoubt].map(({ toolCallId }) => toolCallId));
   const now = reverted.filter(({ toolCallId }) => open.has(toolCallId)).length;
   const already = reverted.length === now ? "" : `${reverted.length - now} before, `;
   const counts = `${counted(now, "call")} taken back, ${already}${irreversible.length} stay, ${failed.length} failed.`;
-  await output.line("Rolled back to ", painted("cyan", checkpointId), `: ${counts}`);
+  const title = commonAncestorId === undefined ? "Rolled back to " : "Redone to ";
+  await output.line(title, painted("cyan", checkpointId), `: ${counts}`);
   for (const { toolName, toolCallId, error } of failed)
     await output.line(painted("red", `${toolName} ${toolCallId}: ${shortValue((error as Error).message, 500)}`));
+  if (stayedReverted.length > 0) await output.line("Calls that stay taken back, and were not done again:");
+  for (const { toolName, toolCallId } of stayedReverted) await output.line(`${toolName} ${toolCallId}`);
 }

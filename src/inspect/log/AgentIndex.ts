@@ -190,7 +190,7 @@ export class AgentIndex {
     } else if (placed.record.kind === "rollback") {
       // One that begins again after a crash, or that keeps contents, is the same.
       const open = this.#openRollback;
-      if (open?.record.target === placed.record.target) return;
+      if (open?.record.target === placed.record.target && open.record.base === placed.record.base) return;
       this.#openRollback = placed as PlacedRecord<"rollback">;
       this.rollbacks.push(this.#openRollback);
     } else if (placed.record.kind === "checkpoint" && placed.record.move === "rollback" && this.#openRollback) {

@@ -5,8 +5,9 @@ import {
   isSameFile,
   mergeFileChanges,
 } from "../../checkpoint/data/FileChange.ts";
-import { placesBelow, placesUpTo } from "../../checkpoint/lines/lineage.ts";
+import { placesLeft, placesRejoined, placesUpTo } from "../../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
+import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { firstAfter } from "../place/laneRecords.ts";
 import type { FileChangeView, NotedFileChange } from "../view/FileChangeView.ts";
@@ -41,16 +42,29 @@ export function filesBetween(shown: Shown, from: CheckpointPoint, to: Checkpoint
   return viewsOf(paths.map((path) => changeOf(path, stateIn(path, before, after), stateIn(path, after, before))));
 }
 
-/** How a rollback to a checkpoint changes the files that the agent changed since. */
-export function filesReverted(shown: Shown, target: CheckpointPoint): readonly FileChangeView[] {
+/** How a rollback changes the files that the agent changed since. A redo also makes changes of the agent again. */
+export function filesChangedBy(shown: Shown, { target, base }: RollbackGoal): readonly FileChangeView[] {
   const { index } = shown;
   const { log } = index;
-  const reverted = new Set([...log.revertedNotes].map(({ order }) => order));
-  const isBelow = placesBelow(log, target);
-  const below = fileNotes(index, (lane, order) => isBelow(lane, order) && !reverted.has(order));
-  const changes = [...changesOf(shown, below).values()];
-  const sorted = changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  return viewsOf(sorted.map(({ path, before, after }) => changeOf(path, after, before)));
+  const reverted = new Map([...log.revertedNotes].map((note) => [note.order, note]));
+  const isLeft = placesLeft(log, target, base);
+  const isRejoined = base ? placesRejoined(log, target, base) : () => false;
+  const isRedoable = (order: number) => log.isRedoable(reverted.get(order));
+  const undone = changesOf(
+    shown,
+    fileNotes(index, (lane, order) => isLeft(lane, order) && !reverted.has(order)),
+  );
+  const redone = changesOf(
+    shown,
+    fileNotes(index, (lane, order) => isRejoined(lane, order) && isRedoable(order)),
+  );
+  const paths = [...new Set([...undone.keys(), ...redone.keys()])].toSorted();
+  return viewsOf(
+    paths.map((path) => {
+      const [left, again] = [undone.get(path), redone.get(path)];
+      return changeOf(path, left ? left.after : again?.before, again ? again.after : left?.before);
+    }),
+  );
 }
 
 type Changes = ReadonlyMap<string, FileChange>;

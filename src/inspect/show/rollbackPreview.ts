@@ -1,18 +1,19 @@
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { placesBelow } from "../../checkpoint/lines/lineage.ts";
+import { runsLeft } from "../../checkpoint/lines/afterRollback.ts";
+import { placesLeft } from "../../checkpoint/lines/lineage.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
-import { planRollback } from "../../journal/planRollback.ts";
+import { planRollback, type RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { RollbackPreview } from "../view/RollbackPreview.ts";
 import { callViews, isTakenBackWithFiles } from "./callView.ts";
 import { checkpointShower, lineShower } from "./checkpointView.ts";
-import { filesReverted } from "./fileChanges.ts";
+import { filesChangedBy } from "./fileChanges.ts";
 import type { Shown } from "./Source.ts";
 
 /** What a rollback to a checkpoint would do, as far as the log tells. */
-export function rollbackPreview(shown: Shown, target: CheckpointPoint): RollbackPreview {
+export function rollbackPreview(shown: Shown, goal: RollbackGoal): RollbackPreview {
+  const { target, base } = goal;
   const { index } = shown;
   const { log } = index;
   const logged = loggedCalls(log, new Map());
@@ -20,24 +21,26 @@ export function rollbackPreview(shown: Shown, target: CheckpointPoint): Rollback
   const plan = planRollback(
     log,
     logged,
-    target,
+    goal,
     () => false,
     (tool) => withFiles.has(tool),
   );
   const of = (calls: readonly LoggedCall[]) => viewsOf(shown, calls);
-  const isBelow = placesBelow(log, target);
-  const left = [...log.checkpoints.values()].filter(({ record, order }) => isBelow(record.lane, order));
+  const isLeft = placesLeft(log, target, base);
+  const left = [...log.checkpoints.values()].filter(({ record, order }) => isLeft(record.lane, order));
   const open = log.rollback?.target;
   return withoutUndefined({
     target: checkpointShower(log)(target),
+    commonAncestorId: base?.id,
     revert: of(plan.revert),
     reverted: of(plan.reverted),
     irreversible: of(plan.irreversible),
     inDoubt: of(plan.inDoubt),
     skipped: of(plan.skipped),
-    files: filesReverted(shown, target),
+    stayedReverted: of(plan.stayedReverted),
+    files: filesChangedBy(shown, goal),
     leaves: left.map(({ id }) => id),
-    reopens: log.runsBelow(target.version),
+    reopens: runsLeft(log, { target: target.version, ...(base && { base: base.version }) }),
     openRollbackTo: open === undefined || open === target.version ? undefined : log.checkpoints.get(open)?.id,
   });
 }

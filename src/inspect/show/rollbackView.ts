@@ -9,12 +9,13 @@ import { headBefore } from "../place/headBefore.ts";
 export function rollbackView(source: Source, rollback: PlacedRecord<"rollback">): RollbackView {
   const { index } = source;
   const { log, rollbackEnds, stepsDone } = index;
-  const { target, calls, closed } = rollback.record;
+  const { target, base, calls, closed } = rollback.record;
   const end = rollbackEnds.get(rollback);
   const isOpen = end === undefined && log.rollback?.target === target;
   return withoutUndefined({
     targetId: log.checkpoints.get(target)?.id,
     fromId: headBefore(index, rollback.order)?.id,
+    commonAncestorId: base === undefined ? undefined : log.checkpoints.get(base)?.id,
     state: isOpen ? ("open" as const) : ("done" as const),
     checkpointId: end === undefined ? undefined : log.checkpoints.get(end)?.id,
     calls: calls.map((call) => ({ toolCallId: call, tool: toolOf(index, call), ...undone(index, call, isOpen) })),

@@ -4,6 +4,8 @@ export interface RollbackView {
   readonly targetId?: string;
   /** The checkpoint that it left. Absent: unknown. */
   readonly fromId?: string;
+  /** Only of a redo: the common ancestor of the checkpoint that it left and the one that it goes to. */
+  readonly commonAncestorId?: string;
   readonly state: "open" | "done";
   /** The checkpoint that it ended with. Absent: it has not ended. */
   readonly checkpointId?: string;

@@ -34,7 +34,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   // The agent's first checkpoint is kept anyway, and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.push(start);
   const heads = headsOf(index).map(({ version }) => version);
-  const wanted = [...named, ...beginnings];
+  const wanted = [...named, ...beginnings, ...index.redoneFrom];
   if (heads.length > 1) return neededCheckpoints(index, [...wanted, ...heads]);
   const exempt = new Set(neededCheckpoints(index, [...wanted, ...heads]));
   for (const head of heads) if (!wanted.includes(head)) exempt.delete(head);

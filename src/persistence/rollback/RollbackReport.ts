@@ -1,19 +1,18 @@
 import type { RunMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
-import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
+import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
 /** A rollback to carry out. */
-export interface Rollback {
+export interface Rollback extends RollbackGoal {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
   /** The whole log, read after everything in flight has ended. */
   readonly log: AgentLog;
-  readonly target: CheckpointPoint;
   readonly signal: AbortSignal;
   /** What to do about a call or step that cannot be reverted. Default `stop`. */
   readonly onFailure?: OnRevertFailure | undefined;
@@ -29,6 +28,11 @@ export type OnRevertFailure = "stop" | "leave";
 export interface RollbackReport extends RunMoved {
   /** The checkpoint that the agent was rolled back to. */
   readonly checkpointId: string;
+  /**
+   * Only of a redo, which is a rollback to a checkpoint on a branch that was left: the common ancestor of that checkpoint and the one
+   * that the agent was at. Messages, state and files are those of the target again.
+   */
+  readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
   /** Calls whose inverse failed or is in doubt, and calls that began and whose outcome is unknown. Their effects may remain. */
@@ -40,7 +44,12 @@ export interface RollbackReport extends RunMoved {
    * fork of, with its id as `owner`; all, if only messages were rolled back.
    */
   readonly skipped: readonly RevertibleCall[];
-  /** What participants reverted, such as files. A participant without anything to revert is not listed. */
+  /**
+   * Of a redo: calls on the way from the common ancestor to the target that an earlier rollback reverted. Their effects are gone, although
+   * the messages show their results. They are not made again. Empty for every other rollback.
+   */
+  readonly stayedReverted: readonly RevertibleCall[];
+  /** What participants reverted or, in a redo, restored, such as files. A participant without anything to do is not listed. */
   readonly participants: readonly ParticipantReport[];
 }
 

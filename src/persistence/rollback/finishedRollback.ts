@@ -2,6 +2,7 @@ import { runMoved } from "../../agent/context/RunMoved.ts";
 import type { RevertibleCall } from "../../agent/feature/RunResult.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { loggedCalls, read } from "../../journal/loggedCalls.ts";
+import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { type ParticipantReport, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
@@ -12,16 +13,20 @@ interface StoredReport {
   readonly failed?: readonly string[];
   readonly irreversible: readonly string[];
   readonly skipped: readonly string[];
+  /** Absent: none. */
+  readonly stayedReverted?: readonly string[];
   readonly participants: readonly ParticipantReport[];
 }
 
 /** A report as the log keeps it. */
-export function storedReport({ reverted, failed, irreversible, skipped, participants }: RollbackReport): StoredReport {
+export function storedReport(report: RollbackReport): StoredReport {
+  const { reverted, failed, irreversible, skipped, stayedReverted, participants } = report;
   return {
     reverted: idsOf(reverted),
     ...(failed.length > 0 && { failed: idsOf(failed) }),
     irreversible: idsOf(irreversible),
     skipped: idsOf(skipped),
+    ...(stayedReverted.length > 0 && { stayedReverted: idsOf(stayedReverted) }),
     participants,
   };
 }
@@ -34,16 +39,18 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
  * The report of the last rollback, if it was to this checkpoint, nothing has happened since and no call failed; `undefined`:
  * it is to be carried out. A process may have been killed before its caller had the report.
  */
-export function finishedReport(log: AgentLog, target: CheckpointPoint): RollbackReport | undefined {
+export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): RollbackReport | undefined {
   const stored = lastReport(log, target);
   if (!stored || hasFailed(stored) || log.index.rollback) return undefined;
   const shown = callsByIds(log);
   return runMoved({
     checkpointId: target.id,
+    ...(base && { commonAncestorId: base.id }),
     reverted: shown(stored.reverted),
     failed: [],
     irreversible: shown(stored.irreversible),
     skipped: shown(stored.skipped),
+    stayedReverted: shown(stored.stayedReverted ?? []),
     participants: stored.participants,
   });
 }

@@ -45,7 +45,7 @@ export function historyOnly(
   checkpointId: string | undefined,
 ): { readonly messages: readonly Message[]; readonly report: RollbackReport } {
   const target = findCheckpoint(log, checkpointId);
-  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), target, () => false);
+  const plan = planRollback(log.index, loggedCalls(log.index, log.blobs), { target }, () => false);
   const remaining = [...plan.revert, ...plan.irreversible, ...plan.inDoubt, ...plan.skipped];
   const report = runMoved({
     checkpointId: target.id,
@@ -53,6 +53,7 @@ export function historyOnly(
     failed: [],
     irreversible: [],
     skipped: remaining.map(revertibleCall),
+    stayedReverted: [],
     participants: [],
   });
   return { messages: messagesOf(log, stateAt(log, target)), report };

@@ -1,5 +1,6 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PlannedSteps, RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
+import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
@@ -7,14 +8,15 @@ import { read } from "../../journal/loggedCalls.ts";
 import type {
   DescribedStep,
   ParticipantContext,
+  ParticipantPlan,
   ParticipantRequest,
   RollbackParticipant,
   StepRequest,
 } from "../../journal/RollbackParticipant.ts";
-import { noteOf, notesBefore, notesBelow } from "../../journal/notesAround.ts";
+import { noteOf, notesBefore, notesLeft, notesToRedo } from "../../journal/notesAround.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { findRollbackTarget } from "../../journal/findCheckpoint.ts";
+import { findRollbackGoal, findRollbackTarget } from "../../journal/findCheckpoint.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 
@@ -29,15 +31,15 @@ export interface PlannedParticipant {
 }
 
 /**
- * Plans the steps of each participant with notes below the target. A rollback that a crash interrupted continues with the
+ * Plans the steps of each participant with notes below the target or, in a redo, on the way back to it. A rollback that a crash interrupted continues with the
  * steps that were planned before it.
  *
  * @throws ParticipantMissingError when such a rollback needs a participant that this definition does not have.
  */
 export async function planParticipants(rollback: Rollback): Promise<readonly PlannedParticipant[]> {
-  const { setup, log, target } = rollback;
+  const { setup, log, target, base } = rollback;
   const open = log.index.rollback;
-  if (open?.target === target.version && open.participants)
+  if (open?.target === target.version && open.base === base?.version && open.participants)
     return open.participants.map((record) => storedPlan(record, rollback));
   const planned: PlannedParticipant[] = [];
   for (const participant of setup.participants) {
@@ -64,11 +66,23 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   const { sha256, writer } = rollback.journal;
   const { key } = participant;
   const request = participantRequest(rollback, key, sha256);
-  if (request.notes.length === 0) return undefined;
-  const { steps, contents } = await participant.plan(request);
+  if (request.notes.length === 0 && !request.redone?.length) return undefined;
+  const { steps, contents, redone } = await stepsOf(participant, request);
   const packs = contents && writer.packs(contents);
   const slot = writer.value(steps, `the plan of participant "${key}"`);
-  return { participant, steps, record: { key, steps: slot, ...(packs?.length && { packs }) } };
+  const record = { key, steps: slot, ...(packs?.length && { packs }), ...(redone !== undefined && { redone }) };
+  return { participant, steps, record };
+}
+
+/** `redone`: whether the steps make the changes of a redo again; absent if there are none. */
+async function stepsOf(
+  participant: RollbackParticipant,
+  request: ParticipantRequest,
+): Promise<ParticipantPlan & { readonly redone?: boolean }> {
+  if (!request.redone?.length) return participant.plan(request);
+  if (participant.planRedo) return { ...(await participant.planRedo(request)), redone: true };
+  const plan = request.notes.length > 0 ? await participant.plan(request) : { steps: [] };
+  return { ...plan, redone: false };
 }
 
 /**
@@ -114,6 +128,8 @@ async function applySteps(
     if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
     described.push(...describeStep(participant, value, { outcome, left }));
   }
+  if (record.redone === false)
+    described.push({ subject: key, change: "not restored: the participant has no planRedo" });
   return { key, steps: described };
 }
 
@@ -182,24 +198,22 @@ function stepRequest(rollback: Rollback): Omit<StepRequest, "keep"> {
 function commonRequest(
   { setup, log, target, signal }: RequestSource,
   sha256: Sha256,
-): Omit<ParticipantRequest, "notes"> {
+): Omit<ParticipantRequest, "notes" | "redone"> {
   const { agentId, index } = log;
   const contents = new PackedContents({ blobs: setup.log.blobs, agentId, index, sha256 });
   return { agentId, checkpointId: target.id, content: (hash) => contents.read(hash), abortSignal: signal };
 }
 
 function participantRequest(source: RequestSource, key: string, sha256: Sha256): ParticipantRequest {
-  const { log, target } = source;
-  const notes = notesBelow(log.index, target, key).map((record) => noteOf(record, log));
-  return { ...commonRequest(source, sha256), notes };
+  const { log, base } = source;
+  const read = (records: readonly NoteRecord[]) => records.map((record) => noteOf(record, log));
+  const notes = read(notesLeft(log.index, source, key));
+  const redone = base && { redone: read(notesToRedo(log.index, source, key)) };
+  return { ...commonRequest(source, sha256), notes, ...redone };
 }
 
 /** What the participants of a definition may ask about its agents. */
 export function participantContext(setup: PersistenceSetup): ParticipantContext {
-  const read = async (agentId: string, checkpointId: string) => {
-    const log = await AgentLog.read(setup.log, agentId);
-    return { log, target: findRollbackTarget(log, checkpointId) };
-  };
   const { folder } = setup.log.capabilities;
   return {
     get agentId() {
@@ -208,11 +222,13 @@ export function participantContext(setup: PersistenceSetup): ParticipantContext 
     ...(folder !== undefined && { storageFolder: folder }),
     async request(agentId, checkpointId, key) {
       const { signal } = new AbortController();
-      const source = { setup, signal, ...(await read(agentId, checkpointId)) };
+      const log = await AgentLog.read(setup.log, agentId);
+      const source = { setup, signal, log, ...findRollbackGoal(log, checkpointId) };
       return participantRequest(source, key, await setup.storage.sha256());
     },
     async notesBefore(agentId, checkpointId, key) {
-      const { log, target } = await read(agentId, checkpointId);
+      const log = await AgentLog.read(setup.log, agentId);
+      const target = findRollbackTarget(log, checkpointId);
       return notesBefore(log.index, target, key).map((record) => noteOf(record, log));
     },
     async content(agentId, hash) {

@@ -12,7 +12,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { firstOfRun } from "../../journal/findCheckpoint.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { rollBack } from "./rollBack.ts";
+import { finishRollback, rollBack } from "./rollBack.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
 
 /** How a task is restarted. */
@@ -45,7 +45,9 @@ async function rollBackToStart(
 ): Promise<RollbackReport | undefined> {
   await using journal = await setup.openJournal(agentId);
   assertRestartable(agentId, journal.statusState);
-  const log = await journal.readAll();
+  const before = await journal.readAll();
+  const isRedo = before.index.rollback?.base !== undefined;
+  const log = isRedo ? (await finishRollback(setup, journal)).log : before;
   const target = firstOfRun(log.index);
   if (!target) {
     await journal.store(statusRecords(journal.statusState, { status: "queued", at: journal.clock.now() }));

@@ -11,6 +11,7 @@ import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
 import { attempt } from "../inverse/InverseRetry.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
+import { goalRecord } from "./goalRecord.ts";
 import { callOptions, repeatCall, storedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
@@ -67,14 +68,14 @@ async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: R
 
 /** The plan is durable before anything is undone. A resumed rollback keeps the calls that it has reverted before. */
 async function begin(
-  { journal, log, target }: Rollback,
+  { journal, log, target, base }: Rollback,
   plan: RollbackPlan,
   participants: readonly PlannedSteps[],
 ): Promise<void> {
   const calls = new Set([...(log.index.rollback?.calls ?? []), ...plan.revert.map(({ call }) => call)]);
   const planned = participants.length > 0 && { participants };
   await journal.store([
-    { kind: "rollback", target: target.version, calls: [...calls], closed: plan.closed, ...planned },
+    { kind: "rollback", ...goalRecord({ target, base }), calls: [...calls], closed: plan.closed, ...planned },
   ]);
 }
 

@@ -7,12 +7,14 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import type { RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { runsLeft, runsRejoined } from "../../checkpoint/lines/afterRollback.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
-import { planRollback, type RollbackPlan } from "../../journal/planRollback.ts";
+import { planRollback, type RollbackGoal, type RollbackPlan } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
@@ -24,6 +26,7 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../start/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
+import { goalRecord } from "./goalRecord.ts";
 import { revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
@@ -40,7 +43,7 @@ export interface RollBackOptions extends Rollback {
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
-  const { setup, journal, target, leaves, from, changes = new Map() } = options;
+  const { setup, journal, target, base, leaves, from, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
   const rollback: Rollback = { ...options, log };
   const state = stateAt(log, target);
@@ -50,21 +53,24 @@ export async function rollBack(
   const participants = await applyParticipants(planned, rollback);
   const { run, reopens } = runAt(target, log.index);
   const { lane, head, records } = branchFrom(target, "rollback", { index: log.index, run, reopens, journal });
-  reopenRuns(journal, log.index, target);
+  changeRuns(journal, log.index, options);
   // The checkpoint is the last record of a lane's beginning, and includes those before it.
   const code = leaves ? movedCode(setup, log, state, { lane, journal }) : [];
   const begun = records.toSpliced(-1, 0, ...code, ...storageRecords(changes, lane, journal.writer));
   const before = doneBefore(log, target);
   const report = runMoved({
     checkpointId: target.id,
+    ...(base && { commonAncestorId: base.id }),
     reverted: [...before.reverted, ...reverted],
     failed,
     irreversible: plan.irreversible.map(revertibleCall),
     skipped,
+    stayedReverted: plan.stayedReverted.map(revertibleCall),
     participants: [...before.participants, ...participants],
   });
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
-  journal.append([...begun, { kind: "rollback_end", target: target.version, report: kept }]);
+  const goal = goalRecord(options);
+  journal.append([...begun, { kind: "rollback_end", ...goal, report: kept }]);
   // In the same turn of the event loop, so in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
@@ -103,12 +109,12 @@ async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog
   return { log: settledLog, plan: planOf(rollback, settledLog) };
 }
 
-function planOf({ setup, target }: Rollback, { index, blobs }: AgentLog): RollbackPlan {
+function planOf({ setup, target, base }: Rollback, { index, blobs }: AgentLog): RollbackPlan {
   const { participantTools } = setup;
   return planRollback(
     index,
     loggedCalls(index, blobs).map((call) => setup.nowNamed(call)),
-    target,
+    { target, base },
     ({ tool, agentPath }) => setup.at(agentPath)?.registry.has(tool) === true,
     (tool) => participantTools.has(tool),
   );
@@ -147,12 +153,42 @@ function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: Persistenc
   return now === "none" || now === "idempotent";
 }
 
-/** Runs that ended below the target are open again. */
-function reopenRuns(journal: Journal, index: LogProjection, target: Rollback["target"]): void {
-  for (const run of [target.runId, ...index.runsBelow(target.version)]) {
-    journal.runs.delete(run);
-    journal.cancelled.delete(run);
+/** Runs that ended below the target are open again. In a redo, those that ended on the way to the target are finished again. */
+function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
+  const { runs, cancelled } = journal;
+  for (const run of [goal.target.runId, ...runsLeft(index, goalRecord(goal))]) {
+    runs.delete(run);
+    cancelled.delete(run);
   }
+  for (const { run, place, isCancelled } of runsRejoined(index, goalRecord(goal))) {
+    runs.set(run, place);
+    if (isCancelled) cancelled.add(run);
+  }
+}
+
+/** @throws UnreadableValueError */
+function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): RollbackGoal {
+  const target = checkpoints.get(open.target);
+  const base = open.base === undefined ? undefined : checkpoints.get(open.base);
+  if (target && (base || open.base === undefined)) return { target, base };
+  throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
+}
+
+/**
+ * Finishes a redo that was interrupted, unless it goes to the same checkpoint: a rollback to another one begins where it ends.
+ *
+ * @param goal the version of the checkpoint that is gone to.
+ * @returns the whole log afterwards.
+ */
+export async function finishOtherRedo(
+  setup: PersistenceSetup,
+  journal: Journal,
+  log: AgentLog,
+  goal: { readonly version: number; readonly onFailure?: OnRevertFailure | undefined },
+): Promise<AgentLog> {
+  const open = log.index.rollback;
+  if (open?.base === undefined || open.target === goal.version) return log;
+  return (await finishRollback(setup, journal, goal.onFailure)).log;
 }
 
 /**
@@ -169,12 +205,11 @@ export async function finishRollback(
 ): Promise<{ readonly log: AgentLog; readonly left: RollbackReport["failed"] }> {
   const log = await journal.readAll();
   if (!log.index.rollback) return { log, left: [] };
-  const target = log.index.checkpoints.get(log.index.rollback.target);
-  if (!target) throw new UnreadableValueError("the checkpoint of an unfinished rollback is not in the log");
+  const { target, base } = openGoal(log.index, log.index.rollback);
   // A run in progress continues: its rollback may have come from within it.
   const isRunning = journal.statusState.current?.status === "in_progress";
   const leaves = isRunning ? undefined : pausedAt(target);
-  const rollback = { setup, journal, log, target, signal: journal.lost, onFailure, ...(leaves && { leaves }) };
+  const rollback = { setup, journal, log, target, base, signal: journal.lost, onFailure, ...(leaves && { leaves }) };
   const finish = async () => (await rollBack(rollback)).report;
   const { failed: left } = await (setup.telemetry ? setup.telemetry.rollback(journal.agentId, finish) : finish());
   return { log: await journal.readAll(), left };

@@ -13,7 +13,7 @@ export function branchEffects(
   hasInverse: (call: LoggedCall) => boolean,
 ): BranchEffects {
   const calls = loggedCalls(log.index, log.blobs);
-  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, target, hasInverse);
+  const { revert, irreversible, inDoubt } = planRollback(log.index, calls, { target }, hasInverse);
   const line = foldTo(log.index, target)?.calls;
   const missing = calls.filter(
     ({ call, owner }) => owner === undefined && line?.has(call) && log.index.reverted.has(call),

@@ -207,12 +207,13 @@ export interface TimelineRun extends Item {
   readonly input: string;
 }
 
-/** A rollback: `target` is the step that it went back to. */
+/** A rollback: `target` is the step that it went back to. A redo goes to a step that was left. */
 export interface TimelineRollback extends Item {
   readonly kind: "rollback";
   readonly target?: string;
   /** The step at which it began. */
   readonly from?: string;
+  readonly redo?: true;
   readonly finished: boolean;
   readonly calls: readonly RevertedCall[];
   readonly records: readonly string[];

@@ -83,12 +83,13 @@ function rollbackItem(
   texts: ShownTexts,
   records: readonly string[],
 ): TimelineItem {
-  const { targetId, fromId, state, calls, staying } = rollback;
+  const { targetId, fromId, commonAncestorId, state, calls, staying } = rollback;
   return withoutUndefined({
     ...base,
     kind: "rollback" as const,
     target: targetId === undefined ? undefined : keyOfCheckpoint(targetId),
     from: fromId === undefined ? undefined : keyOfCheckpoint(fromId),
+    redo: commonAncestorId === undefined ? undefined : (true as const),
     finished: state === "done",
     calls: [
       ...calls.map(({ toolCallId, tool, state: result, error }): RevertedCall =>

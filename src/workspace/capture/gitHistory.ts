@@ -13,6 +13,10 @@ export interface GitHistory {
   readonly index: ReadonlyMap<string, EntryHistory>;
   /** The commit that the index belonged to at the checkpoint. Omitted for none. */
   readonly base?: string;
+  /** HEAD after the last of the commands. Omitted if there was none. */
+  readonly end?: GitHead;
+  /** The commit that the index belonged to after the last command that changed it. Omitted for none. */
+  readonly endBase?: string;
   /** Some changed entries were not kept. */
   readonly isIndexUnknown: boolean;
   /** The states around each command that was interrupted. A missing `after` stands for the current state. */
@@ -56,9 +60,54 @@ export function gitHistory(notes: readonly Note[]): GitHistory {
     moved: movedBranches(spans),
     index: entryHistories(changed.flatMap(({ after }) => after.index ?? [])),
     base: changed[0]?.before.head.commit,
+    end: spans.at(-1)?.after.head,
+    endBase: changed.at(-1)?.after.head.commit,
     isIndexUnknown: changed.some(({ after }) => after.index === undefined),
     interrupted: interruptedIn(read),
   });
+}
+
+/**
+ * The history that a redo restores HEAD and the index by. They go to the state after the commands that count again. The current
+ * state follows from the commands that are reverted or, without such commands, from the restore of an earlier rollback.
+ *
+ * @param undone of the commands that are reverted.
+ * @param redone of the commands that count again.
+ */
+export function withRedoneGit(undone: GitHistory, redone: GitHistory): GitHistory {
+  const changesIndex = redone.index.size > 0 || redone.isIndexUnknown;
+  return withoutUndefined({
+    head: redoneHead(undone, redone),
+    moved: new Map([
+      ...undone.moved,
+      ...[...redone.moved].map(([branch, { from, to }]) => [branch, moveOf(to, from)] as const),
+    ]),
+    index: redoneEntries(undone.index, redone.index),
+    base: changesIndex ? redone.endBase : undone.base,
+    isIndexUnknown: undone.isIndexUnknown || redone.isIndexUnknown,
+    interrupted: [...undone.interrupted, ...redone.interrupted],
+  });
+}
+
+function redoneHead(undone: GitHistory, redone: GitHistory): HeadHistory | undefined {
+  if (!redone.head) return undone.head;
+  const byOthers = redone.head.byOthers || undone.head?.byOthers === true;
+  const target = redone.end ?? redone.head.left;
+  return { target, left: undone.head?.left ?? redone.head.target, byOthers };
+}
+
+function redoneEntries(undone: GitHistory["index"], redone: GitHistory["index"]): GitHistory["index"] {
+  const entries = new Map(undone);
+  for (const [path, { target, left, byOthers }] of redone) {
+    const known = undone.get(path);
+    const isByOthers = byOthers || known?.byOthers === true;
+    entries.set(path, withoutUndefined({ target: left, left: known ? known.left : target, byOthers: isByOthers }));
+  }
+  return entries;
+}
+
+function moveOf(from: string | undefined, to: string | undefined): MovedBranch {
+  return withoutUndefined({ from, to });
 }
 
 function spansOf(notes: readonly FileNote[]): readonly Span[] {

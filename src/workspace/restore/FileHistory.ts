@@ -63,3 +63,47 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
     : [...history.spans, span];
   return withoutUndefined({ path, target: history.target, first: history.first, spans, uncertain, interrupted });
 }
+
+/**
+ * The histories that a redo restores files by. A file goes to the state after the changes that are made again. What is there now follows
+ * from the changes that are reverted or, without such changes, from what an earlier rollback restored.
+ *
+ * @param undone of the changes that are reverted.
+ * @param redone of the changes that are made again.
+ */
+export function withRedoneFiles(
+  undone: readonly FileHistory[],
+  redone: readonly FileHistory[],
+): readonly FileHistory[] {
+  const again = new Map(redone.map((history) => [history.path, inverted(history)]));
+  const known = new Set(undone.map(({ path }) => path));
+  const both = undone.map((history) => {
+    const before = again.get(history.path);
+    return before ? joined(before, history) : history;
+  });
+  return [...both, ...[...again.values()].filter(({ path }) => !known.has(path))];
+}
+
+/** The same changes, made from the last to the first. */
+function inverted({ path, spans, uncertain, interrupted }: FileHistory): FileHistory {
+  // The change of a call that failed is not made again.
+  const target = uncertain ? uncertain.before : spans.at(-1)?.after;
+  const back = spans.toReversed().map(({ before, after }) => spanOf(after, before));
+  const turned = [spanOf(target, back[0]?.after), ...back.slice(1)];
+  return withoutUndefined({ path, target, first: turned[0]?.after, spans: turned, interrupted });
+}
+
+function joined(before: FileHistory, history: FileHistory): FileHistory {
+  const { path, target, first } = before;
+  const { uncertain } = history;
+  const [last, next] = [before.spans.at(-1), history.spans[0]];
+  const spans = isSameFile(last?.after, next?.before)
+    ? [...before.spans.slice(0, -1), spanOf(last?.before, next?.after), ...history.spans.slice(1)]
+    : [...before.spans, ...history.spans];
+  const interrupted = before.interrupted ?? history.interrupted;
+  return withoutUndefined({ path, target, first, spans, uncertain, interrupted });
+}
+
+function spanOf(before: FileState | undefined, after: FileState | undefined): FileSpan {
+  return withoutUndefined({ before, after });
+}

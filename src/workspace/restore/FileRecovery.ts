@@ -86,6 +86,8 @@ export class FileRecovery implements RecoveryParticipant {
     const { agentId, checkpointId, recoveryInfo } = checkpoint;
     const host = this.host();
     const request = await host.request(agentId, checkpointId, fileNoteKey);
+    // A run that continues from a branch that was left reverts nothing.
+    if (request.redone) return undefined;
     const since = fileHistories(request.notes.toReversed()).find((history) => history.path === path);
     const before = (await host.notesBefore(agentId, checkpointId, fileNoteKey)).map(({ value }) => fileNoteOf(value));
     const hash = recoveryInfo.fileHashes?.[mismatch.path] ?? undefined;

@@ -3,15 +3,22 @@ import { isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { type ConflictingFile, FileConflictError } from "../../errors/workspace/FileConflictError.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
+import type { Note, ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
+import { type GitHistory, gitHistory } from "../capture/gitHistory.ts";
 import type { Scan } from "../capture/Scan.ts";
 import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { carryOutRestore } from "./carryOutRestore.ts";
-import { contentsOfOthers, fileHistories, type FileHistory, withoutFileOfOthers } from "./FileHistory.ts";
-import { folderHistories, type FolderHistory } from "./FolderHistory.ts";
+import {
+  contentsOfOthers,
+  fileHistories,
+  type FileHistory,
+  withoutFileOfOthers,
+  withRedoneFiles,
+} from "./FileHistory.ts";
+import { folderHistories, type FolderHistory, withRedoneFolders } from "./FolderHistory.ts";
 import { withInterruptedCommands } from "./interruptedCommands.ts";
 import { conflictingFile } from "./lookAgain.ts";
 import type { GitRestore } from "./GitRestore.ts";
@@ -61,26 +68,31 @@ export class FileRestore {
     readonly git: GitRestore,
   ) {}
 
-  /** Looks at every file that the agent changed. Changes nothing. */
+  /** Looks at every file that the agent changed. In a redo, also at those whose changes are made again. Changes nothing. */
   async look(request: ParticipantRequest): Promise<LookedAt> {
-    const notes = await withInterruptedCommands(request, this.scan);
-    const noted = notes.map(({ value }) => fileNoteOf(value));
-    const isMovedOver = movedOver(noted);
-    const folders = folderHistories(noted, 0o777 & ~process.umask());
-    const before = new Set(folders.filter(({ target }) => target !== undefined).map(({ path }) => path));
-    const histories = fileHistories(notes)
-      .filter(({ path }) => !isMovedOver(path))
-      .map((history) => (history.target && before.has(history.path) ? withoutFileOfOthers(history) : history));
+    const undone = changesOf(await withInterruptedCommands(request, this.scan));
+    const { redone: again = [] } = request;
+    // What a command changed after its last scan is not known: what is there now does not tell it.
+    const scanned = { notes: again.toReversed(), content: request.content };
+    const redone = changesOf(await withInterruptedCommands(scanned, (before) => Promise.resolve(before)));
+    const histories = withRedoneFiles(undone.files, redone.files);
+    const folders = withRedoneFolders(undone.folders, redone.folders);
     const created = createdIn(folders);
     const modes = await this.#modesOf(folders.filter(({ byOthers }) => !byOthers));
-    const git = await this.git.look(notes);
+    const others = contentsOfOthers([...undone.files, ...redone.files]);
+    const planned = await this.#planFiles(histories, [...created, ...modes], others);
+    const lost = request.redone ? await lostIn(planned, request) : [];
+    const isLost = new Set(lost.map(({ path }) => path));
+    const git = await this.git.look(undone.git, redone.git);
     return {
-      files: await this.#planFiles(histories, [...created, ...modes]),
+      files: planned.filter(({ history }) => !isLost.has(history.path)),
       created,
       modes,
       git: git.plans,
       unknown: [
-        ...unknownIn(noted),
+        ...undone.unknown,
+        ...unknownIn(again.map(({ value }) => fileNoteOf(value))),
+        ...lost,
         ...folders.filter(({ byOthers }) => byOthers).map(changedByOthers),
         ...git.unknown,
       ],
@@ -90,9 +102,9 @@ export class FileRestore {
   async #planFiles(
     histories: readonly FileHistory[],
     folders: readonly (FolderPart | FolderModePart)[],
+    others: ReadonlySet<string>,
   ): Promise<readonly PlannedFile[]> {
     const opened = await openedFolders(this.files, folders);
-    const others = contentsOfOthers(histories);
     const plans = new Map<string, PlannedFile | undefined>();
     await forEachAtOnce(histories, filesAtOnce, async (history) => {
       plans.set(history.path, planRestore(history, asOpened(await this.files.look(history.path), opened), others));
@@ -203,6 +215,38 @@ export class FileRestore {
     await this.git.apply(git, restoring);
     return outcome.size > 0 ? Object.fromEntries(outcome) : undefined;
   }
+}
+
+/** What notes say, and what they leave open. */
+interface NotedFiles {
+  readonly files: readonly FileHistory[];
+  readonly folders: readonly FolderHistory[];
+  readonly git: GitHistory;
+  /** Changes that cannot be reverted. */
+  readonly unknown: readonly LeftOutFile[];
+}
+
+/** @param notes oldest first. */
+function changesOf(notes: readonly Note[]): NotedFiles {
+  const noted = notes.map(({ value }) => fileNoteOf(value));
+  const isMovedOver = movedOver(noted);
+  const folders = folderHistories(noted, 0o777 & ~process.umask());
+  const before = new Set(folders.filter(({ target }) => target !== undefined).map(({ path }) => path));
+  const files = fileHistories(notes)
+    .filter(({ path }) => !isMovedOver(path))
+    .map((history) => (history.target && before.has(history.path) ? withoutFileOfOthers(history) : history));
+  return { files, folders, git: gitHistory(notes), unknown: unknownIn(noted) };
+}
+
+/** The files of a redo whose contents were pruned. */
+async function lostIn(planned: readonly PlannedFile[], { content }: ParticipantRequest): Promise<LeftOutFile[]> {
+  const lost: LeftOutFile[] = [];
+  for (const { history } of planned) {
+    const { path, target } = history;
+    if (target?.kind === "file" && !(await content(target.hash)))
+      lost.push({ path, reason: "has content at the checkpoint that was pruned" });
+  }
+  return lost;
 }
 
 interface Answered {

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FileNote, FolderChange } from "../files/FileNote.ts";
 
 /** What the agent made of a folder since a checkpoint. */
@@ -36,4 +37,20 @@ function withMode(history: FolderHistory | undefined, { path, before, after }: F
     ...(after !== undefined && { last: after }),
     ...((byOthers === true || last !== before) && { byOthers: true }),
   };
+}
+
+/** The histories that a redo restores folders by: the same as for files. */
+export function withRedoneFolders(
+  undone: readonly FolderHistory[],
+  redone: readonly FolderHistory[],
+): readonly FolderHistory[] {
+  const again = new Map(redone.map((history) => [history.path, history]));
+  const known = new Map(undone.map((history) => [history.path, history]));
+  const paths = new Set([...known.keys(), ...again.keys()]);
+  return [...paths].flatMap((path) => {
+    const [left, made] = [known.get(path), again.get(path)];
+    if (!made) return left ?? [];
+    const byOthers = left?.byOthers ?? made.byOthers;
+    return withoutUndefined({ path, target: made.last, last: left ? left.last : made.target, byOthers });
+  });
 }

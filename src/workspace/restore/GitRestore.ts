@@ -1,7 +1,7 @@
 import { FileConflictError, type ConflictingFile } from "../../errors/workspace/FileConflictError.ts";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { Note, StepRequest } from "../../journal/RollbackParticipant.ts";
+import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import { headOf } from "../capture/GitView.ts";
 import { type GitState, gitStateOf, isSamePlace } from "../capture/GitState.ts";
 import type { LeftOutFile } from "../files/FileNote.ts";
@@ -12,7 +12,7 @@ import { indexEntries } from "../git/indexEntries.ts";
 import { IndexLock } from "../git/IndexLock.ts";
 import { assertNothingInProgress, operationInProgress } from "../git/operations.ts";
 import type { FileConflict } from "./FileConflict.ts";
-import { type GitHistory, gitHistory } from "../capture/gitHistory.ts";
+import { type GitHistory, withRedoneGit } from "../capture/gitHistory.ts";
 import { conflictingFile, type Restoring } from "./lookAgain.ts";
 import {
   type GitHeadPart,
@@ -51,9 +51,14 @@ export class GitRestore {
     readonly read: () => Promise<GitState | undefined>,
   ) {}
 
-  /** Looks at HEAD and the index. Changes nothing. @param notes oldest first. */
-  async look(notes: readonly Note[]): Promise<LookedAtGit> {
-    const history = gitHistory(notes);
+  /**
+   * Looks at HEAD and the index. Changes nothing.
+   *
+   * @param undone the changes that are reverted.
+   * @param redone the changes that a redo makes again.
+   */
+  async look(undone: GitHistory, redone: GitHistory): Promise<LookedAtGit> {
+    const history = withRedoneGit(undone, redone);
     const { head, moved, index, isIndexUnknown, interrupted } = history;
     if (!head && moved.size + index.size + interrupted.length === 0 && !isIndexUnknown)
       return { plans: [], unknown: [] };

@@ -1,6 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import type { ParticipantContext } from "../../journal/RollbackParticipant.ts";
-import { fileHistories } from "./FileHistory.ts";
+import { fileHistories, withRedoneFiles } from "./FileHistory.ts";
 import { notedChanges } from "./notedChanges.ts";
 
 /** A file as it was at a checkpoint. */
@@ -19,8 +19,9 @@ export async function fileAt(
   host: ParticipantContext,
   { agentId, checkpointId, key, path }: Readonly<Record<"agentId" | "checkpointId" | "key" | "path", string>>,
 ): Promise<FileAtCheckpoint | undefined> {
-  const { notes, content } = await host.request(agentId, checkpointId, key);
-  const since = fileHistories(notes.toReversed()).find((history) => history.path === path);
+  const { notes, redone = [], content } = await host.request(agentId, checkpointId, key);
+  const changed = withRedoneFiles(fileHistories(notes.toReversed()), fileHistories(redone));
+  const since = changed.find((history) => history.path === path);
   if (since) return contentOf(since.target, content);
   const before = notedChanges(await host.notesBefore(agentId, checkpointId, key));
   const last = before.findLast((change) => change.path === path);

@@ -30,7 +30,7 @@ function rollbackTo(index: LogProjection, version: number, hasInverse: (tool: st
   const { revert, irreversible, inDoubt, skipped } = planRollback(
     index,
     loggedCalls(index, new Map()),
-    target,
+    { target },
     ({ tool }) => hasInverse(tool),
   );
   return [revert, irreversible, inDoubt, skipped].map((calls) =>

@@ -137,7 +137,7 @@ function around(index: LogProjection, version: number, kept: ReadonlySet<number>
   const target = index.checkpoints.get(version);
   if (!target) throw new TypeError(`There is no checkpoint ${version}.`);
   const calls = loggedCalls(index, new Map());
-  const plan = planRollback(index, calls, target, ({ tool }) => hasInverse(tool));
+  const plan = planRollback(index, calls, { target }, ({ tool }) => hasInverse(tool));
   const tests = [placesBelow, placesOnWay, placesUpTo].map((places) => places(index, target));
   // A run that follows another does without the notes of that.
   const isOfRun = (lane: number) => index.lanes.get(lane)?.runId === target.runId;

@@ -102,6 +102,17 @@ describe.each(commands)("%s in a command", (_name, subjects, command) => {
     expect([head(repository), repository.git("ls-files", "--stage")]).toEqual(left);
   });
 
+  it("is done again by a redo with restoreGitState", async () => {
+    const repository = project();
+    const { shell } = await ran(repository, [() => command(repository)], on);
+    const { saved } = shell.build();
+    const after = stateOf(repository);
+    const { checkpointId = "" } = (await saved.getLatestCheckpoint()) ?? {};
+    await shell.rollBack(0);
+    await saved.rollbackToCheckpoint(checkpointId);
+    expect(stateOf(repository)).toEqual(after);
+  });
+
   it("is restored with restoreGitState, and the report says so", async () => {
     const repository = project();
     const before = stateOf(repository);

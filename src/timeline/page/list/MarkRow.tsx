@@ -31,7 +31,7 @@ export function titleOfMark(item: MarkItem): string {
     case "run":
       return "Run";
     case "rollback":
-      return item.finished ? "Rollback" : "Rollback, not finished";
+      return `${item.redo ? "Redo" : "Rollback"}${item.finished ? "" : ", not finished"}`;
     case "owner":
       return item.cut ? "Taken over after a crash" : "New owner";
     case "note":

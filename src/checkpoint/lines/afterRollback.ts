@@ -1,0 +1,88 @@
+import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
+import type { NotePoint } from "../records/NoteRecord.ts";
+import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
+import type { EndedRecord } from "../records/runRecords.ts";
+import type { Place } from "../records/SnapshotRecord.ts";
+import type { FinishedRun } from "./FinishedRun.ts";
+import { type LaneTree, placesLeft, placesRejoined } from "./lineage.ts";
+
+interface Point {
+  readonly version: number;
+  readonly order: number;
+  readonly position: number;
+  readonly runId: string;
+  readonly record: CheckpointRecord;
+}
+
+interface RunEnd {
+  readonly order: number;
+  readonly position: number;
+  readonly record: EndedRecord;
+}
+
+/** A log as it is when a rollback ends. */
+interface RolledBackLog extends LaneTree {
+  readonly checkpoints: ReadonlyMap<number, Point>;
+  /** The ends of runs whose checkpoint was pruned, by its version. */
+  readonly ends: ReadonlyMap<number, RunEnd>;
+  readonly runs: ReadonlyMap<string, Place>;
+  readonly notes: readonly NotePoint[];
+  readonly rollback: RollbackRecord | undefined;
+}
+
+type Goal = Pick<RollbackEndRecord, "target" | "base">;
+
+/** The finished runs whose ends a rollback leaves: it makes them unfinished again. */
+export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
+  const points = pointsOf(index, goal);
+  if (!points) return [];
+  const isLeft = placesLeft(index, points.target, points.base);
+  return [...index.runs].flatMap(([run, [end]]) => {
+    const point = index.checkpoints.get(end) ?? index.ends.get(end);
+    return point && isLeft(point.record.lane, point.order) ? [run] : [];
+  });
+}
+
+/** The runs that had ended on the way to the target of a redo: it makes them finished again, except for the run of the target. */
+export function runsRejoined(index: RolledBackLog, goal: Goal): readonly FinishedRun[] {
+  const { target, base } = pointsOf(index, goal) ?? {};
+  if (!target || !base) return [];
+  const isRejoined = placesRejoined(index, target, base);
+  const points = [...index.checkpoints.values()].filter(({ record }) => record.status !== undefined);
+  const ends = [...index.ends.values()].map((end) => ({ ...end, runId: end.record.run }));
+  return [...points, ...ends]
+    .filter(({ record, order, runId }) => runId !== target.runId && isRejoined(record.lane, order))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ runId, record, position }) => ({
+      run: runId,
+      place: [record.version, position],
+      isCancelled: record.status === "cancelled",
+    }));
+}
+
+/** The notes that a rollback leaves, which are reverted then, and those that a redo goes back to, which are valid again. */
+export function notesAfter(
+  index: RolledBackLog,
+  goal: Goal,
+): { readonly reverted: readonly NotePoint[]; readonly redone: readonly NotePoint[] } {
+  const { participants = [] } = index.rollback ?? {};
+  const { target, base } = pointsOf(index, goal) ?? {};
+  if (!target || participants.length === 0) return { reverted: [], redone: [] };
+  const keys = new Set(participants.map(({ key }) => key));
+  const again = new Set(participants.flatMap((steps) => (steps.redone ? steps.key : [])));
+  const isLeft = placesLeft(index, target, base);
+  const isRejoined = base ? placesRejoined(index, target, base) : () => false;
+  const where = (of: ReadonlySet<string>, isThere: (lane: number, order: number) => boolean) =>
+    index.notes.filter(({ record, order }) => of.has(record.key) && isThere(record.lane, order));
+  return { reverted: where(keys, isLeft), redone: where(again, isRejoined) };
+}
+
+/** `undefined` if one of them is not within what was read. */
+function pointsOf(
+  { checkpoints }: RolledBackLog,
+  { target, base }: Goal,
+): { readonly target: Point; readonly base: Point | undefined } | undefined {
+  const point = checkpoints.get(target);
+  const from = base === undefined ? undefined : checkpoints.get(base);
+  return point && (from || base === undefined) ? { target: point, base: from } : undefined;
+}
