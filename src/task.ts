@@ -19,7 +19,12 @@ export type {
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
 export { TaskWorker } from "./task/worker/TaskWorker.ts";
 export type { TaskWorkerOptions, TaskWorkerEvent, WorkOptions, TaskOutcome } from "./task/worker/TaskWorkerOptions.ts";
-export { type FileReservations, type HeldReservation, InProcessReservations } from "./task/worker/FileReservations.ts";
+export {
+  type FileReservations,
+  type HeldReservation,
+  InProcessReservations,
+  type InProcessReservationsOptions,
+} from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
 export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
 export type { PrunableAgents, PruningSchedule } from "./persistence/config/PersistenceConfig.ts";

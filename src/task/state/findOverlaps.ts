@@ -1,7 +1,9 @@
-import { normalize } from "node:path";
 import { z } from "zod";
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { canonicalPath } from "../../node/canonicalPath.ts";
 import { reservationsSchema } from "./Task.ts";
 
 /** Two tasks that cannot run at the same time, because one writes a file that the other reads or writes. */
@@ -12,6 +14,7 @@ export interface FileOverlap<Planned> {
 
 const planned = z.object({ reserves: reservationsSchema.optional() });
 const plannedSchema = z.array(planned.extend({ data: planned.optional() }));
+const optionsSchema = strictOptions({ root: nonEmptyString.optional() });
 
 /** What says which files it needs: a new task, or a queued task as `TaskManager.list` yields it. Other tasks reserve nothing. */
 interface PlannedTask {
@@ -23,22 +26,28 @@ interface PlannedTask {
 /**
  * Finds the planned tasks that need the same files, in the order of the tasks. It reserves nothing.
  *
+ * @param options.root the folder that relative paths begin at. Default: the working directory of the process.
  * @throws InvalidInputError
  */
-export function findOverlaps<Planned extends PlannedTask>(tasks: readonly Planned[]): readonly FileOverlap<Planned>[] {
+export function findOverlaps<Planned extends PlannedTask>(
+  tasks: readonly Planned[],
+  options: { readonly root?: string | undefined } = {},
+): readonly FileOverlap<Planned>[] {
   checkSchema(plannedSchema, tasks, "planned tasks");
-  return tasks.flatMap((first, index) =>
-    tasks
+  checkSchema(optionsSchema, options, "options of findOverlaps");
+  const { root = "." } = options;
+  const needed = tasks.map((task) => ({ task, files: reservesOf(task).map((file) => reservedFile(file, root)) }));
+  return needed.flatMap((first, index) =>
+    needed
       .slice(index + 1)
-      .flatMap((second) => sharedPaths(first, second).map((path) => ({ path, tasks: [first, second] as const }))),
+      .flatMap((second) =>
+        sharedPaths(first.files, second.files).map((path) => ({ path, tasks: [first.task, second.task] as const })),
+      ),
   );
 }
 
-function sharedPaths(some: PlannedTask, others: PlannedTask): readonly string[] {
-  const wanted = reservesOf(others);
-  const shared = reservesOf(some)
-    .filter((one) => wanted.some((other) => excludes(one, other)))
-    .map(({ path }) => path);
+function sharedPaths(some: readonly ReservedFile[], others: readonly ReservedFile[]): readonly string[] {
+  const shared = some.filter((one) => others.some((other) => excludes(one, other))).map(({ path }) => path);
   return [...new Set(shared)];
 }
 
@@ -46,12 +55,16 @@ function reservesOf({ reserves, data }: PlannedTask): readonly FileReservation[]
   return reserves ?? (data as PlannedTask | undefined)?.reserves ?? [];
 }
 
-/** Whether two reservations cannot be held at the same time. The spelling of a path, such as `./a` for `a`, does not matter. */
-export function excludes(one: FileReservation, other: FileReservation): boolean {
-  return (one.operation === "write" || other.operation === "write") && spelled(one.path) === spelled(other.path);
+/** A reservation with the one spelling of its path. */
+export interface ReservedFile extends FileReservation {
+  readonly file: string;
 }
 
-/** One spelling for each path. */
-function spelled(path: string): string {
-  return normalize(`${path}/`);
+export function reservedFile({ path, operation }: FileReservation, root: string): ReservedFile {
+  return { path, operation, file: canonicalPath(path, root) };
+}
+
+/** Whether two reservations cannot be held at the same time. */
+export function excludes(one: ReservedFile, other: ReservedFile): boolean {
+  return (one.operation === "write" || other.operation === "write") && one.file === other.file;
 }

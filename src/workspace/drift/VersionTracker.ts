@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { storageKey, type StorageKey } from "../../agent/context/StorageKey.ts";
+import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { DriftReport } from "./DriftReport.ts";
 
 /** A change that others made while a task was running, and how it was settled. */
@@ -59,15 +60,21 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
 /**
  * The tracker after a check: the current heads, and an event for each change since the last check.
  *
+ * @param about.earlierHead the upstream head that an earlier run of the agent knew. Counts only without a `known` tracker.
  * @param about.resolution how the current state of the upstream was settled. Absent: no one was asked.
  */
 export function trackVersions(
   known: VersionTracker | undefined,
   report: DriftReport,
-  about: { readonly taskId: string; readonly at: string; readonly resolution?: DriftResolution },
+  about: {
+    readonly taskId: string;
+    readonly at: string;
+    readonly earlierHead?: string | undefined;
+    readonly resolution?: DriftResolution;
+  },
 ): VersionTracker {
   const { head = "", upstreamHead = "" } = report;
-  const events = [...(known?.drift_events ?? []), ...newEvents(known, report, about.at)];
+  const events = [...(known?.drift_events ?? []), ...newEvents(known, report, about)];
   const { resolution } = about;
   return {
     task_id: about.taskId,
@@ -106,6 +113,15 @@ export function newestTracker(stored: unknown, noted: readonly unknown[]): Versi
   return settledSteps(last) > settledSteps(before) ? last : before;
 }
 
+/** The upstream head that the newest earlier run with a tracker knew. @param checkpoints oldest first. */
+export function earlierHeadOf(checkpoints: readonly AgentCheckpointData[], runId: string): string | undefined {
+  for (const { runId: earlier, storage } of checkpoints.toReversed()) {
+    const tracker = earlier === runId ? undefined : newestTracker(storage[versionTrackerKey.name], []);
+    if (tracker) return knownHeadOf(tracker);
+  }
+  return undefined;
+}
+
 /** Grows with each event and each resolution, which are never taken away. */
 function settledSteps(tracker: VersionTracker | undefined): number {
   const events = tracker?.drift_events ?? [];
@@ -126,16 +142,22 @@ function settled(event: DriftEvent, upstreamHead: string, resolution: DriftResol
   return event.details.new_head === upstreamHead && event.resolution === undefined ? { ...event, resolution } : event;
 }
 
-function newEvents(known: VersionTracker | undefined, report: DriftReport, at: string): readonly DriftEvent[] {
-  const changes = [...upstreamChange(known, report), ...localChange(known, report)];
+function newEvents(
+  known: VersionTracker | undefined,
+  report: DriftReport,
+  { at, earlierHead }: { readonly at: string; readonly earlierHead?: string | undefined },
+): readonly DriftEvent[] {
+  const changes = [...upstreamChange(known, report, earlierHead), ...localChange(known, report)];
   return changes.map((change) => ({ detected_at: at, ...change }));
 }
 
 function upstreamChange(
   known: VersionTracker | undefined,
   { upstreamHead = "", commitsBehind, conflictingFiles, rewritten }: DriftReport,
+  earlierHead: string | undefined,
 ): readonly Omit<DriftEvent, "detected_at">[] {
-  const heads = { ...(known && { old_head: known.upstream_head }), new_head: upstreamHead };
+  const oldHead = known ? known.upstream_head : earlierHead;
+  const heads = { ...(oldHead !== undefined && { old_head: oldHead }), new_head: upstreamHead };
   const last = lastAbout(known, upstreamHead);
   const isNew = known?.upstream_head !== upstreamHead || last?.resolution === "task_restarted";
   // Histories that have nothing in common stay so: one push is one event.

@@ -31,6 +31,7 @@ import {
   type RestartAdvice,
 } from "../drift/DriftReport.ts";
 import {
+  earlierHeadOf,
   isSettled,
   knownHeadOf,
   newestTracker,
@@ -169,19 +170,27 @@ export class DriftWatch {
     const noted = await saved.getNotes(versionTrackerKey.name);
     const stored = context.storage.get(versionTrackerKey);
     const known = newestTracker(stored, noted);
-    const left = leftFilesOf(await saved.getCheckpoints());
-    const report = await this.#look(known, context.signal, { left, unsaved: unsavedOf(context.runId) });
+    const checkpoints = await saved.getCheckpoints();
+    const earlierHead = stored ? undefined : earlierHeadOf(checkpoints, context.runId);
+    const report = await this.#look(known ? knownHeadOf(known) : earlierHead, context.signal, {
+      left: leftFilesOf(checkpoints),
+      unsaved: unsavedOf(context.runId),
+    });
     const response = driftResponse(report);
     const restartDecision = this.#restartDecision(context, report);
     const notice = { agentId: context.agentId, trigger, report, response, restartDecision };
     await this.#config.onDrift?.(notice);
     this.#told.set(context.runId, notice);
-    const about = { taskId: context.agentId, at: this.#now() };
+    const about = { taskId: context.agentId, at: this.#now(), earlierHead };
     const found = trackVersions(known, report, about);
     const asks = response.action !== "continue" && !isSettled(known, report);
     // What is noted comes with the question, which must not change when the node runs again to get its answer.
     const resolution = asks
-      ? await ask(context, { known, found }, questionOf(stored, report, response.advice, restartDecision))
+      ? await ask(
+          context,
+          { known, found },
+          questionOf(knownHeadOf(stored) ?? earlierHead, report, response.advice, restartDecision),
+        )
       : undefined;
     context.storage.set(versionTrackerKey, resolution ? trackVersions(found, report, { ...about, resolution }) : found);
     return report;
@@ -225,7 +234,7 @@ export class DriftWatch {
    */
   readonly prepareStorage = async (storage: AgentStorage, agentId: string): Promise<void> => {
     const known = storage.get(versionTrackerKey);
-    const report = await this.#look(known, new AbortController().signal);
+    const report = await this.#look(knownHeadOf(known), new AbortController().signal);
     // The task's own changes in the work tree are about to be reverted.
     const upstream = { ...report, localFiles: [] };
     const tracker = trackVersions(known, upstream, { taskId: agentId, at: this.#now() });
@@ -262,13 +271,13 @@ export class DriftWatch {
   }
 
   async #look(
-    known: VersionTracker | undefined,
+    knownUpstreamHead: string | undefined,
     signal: AbortSignal,
     own: Pick<DriftQuestion, "left" | "unsaved"> = {},
   ): Promise<DriftReport> {
     const { upstream, fetch } = this.#config;
     await fetch?.(signal);
-    return checkDrift({ files: this.#files, upstream, knownUpstreamHead: knownHeadOf(known), ...own, signal });
+    return checkDrift({ files: this.#files, upstream, knownUpstreamHead, ...own, signal });
   }
 
   #now(): string {
@@ -302,12 +311,11 @@ const recommendations: Readonly<Record<RestartAdvice, string>> = {
 
 /** What a person has to know while the run waits: which commits the upstream had and has, and whether to start again. */
 function questionOf(
-  known: VersionTracker | undefined,
+  before = "not known",
   { upstreamHead = "" }: DriftReport,
   advice: string,
   restartDecision: RestartAdvice,
 ): string {
-  const before = knownHeadOf(known) ?? "not known";
   return `${advice}\n${recommendations[restartDecision]}\nUpstream at the last check: ${before}; now: ${upstreamHead}.`;
 }
 

@@ -3,9 +3,16 @@ import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
 import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { abortSignalSchema, clockSchema, numberFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import {
+  abortSignalSchema,
+  clockSchema,
+  nonEmptyString,
+  numberFrom,
+  objectWithMethods,
+} from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { randomId } from "../../internal/randomId.ts";
+import { canonicalPath } from "../../node/canonicalPath.ts";
 import { Disk } from "../../node/Disk.ts";
 import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
@@ -14,12 +21,14 @@ import { relativePath } from "../files/relativePath.ts";
 import { LockFolder } from "./LockFolder.ts";
 import { LockExpiry, type LockState, type Reservation, type ReservedFile } from "./LockState.ts";
 import { PathLock } from "./PathLock.ts";
-import { join } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 
 /** Where reservations are kept, and by which clock they expire. */
 export interface ReservationsOptions {
   /** The folder that holds `locks/`: the same one for all processes that work on the same files. Default: `.agent-persistence`. */
   readonly directory?: string | undefined;
+  /** The folder that paths are relative to, such as that of the workspace. Default: the working directory of the process. */
+  readonly root?: string | undefined;
   /** Default: the clock of the machine. All processes of the machine must share its monotonic time. */
   readonly clock?: Clock | undefined;
   /** Default: this process. */
@@ -28,6 +37,7 @@ export interface ReservationsOptions {
 
 const optionsSchema = strictOptions({
   directory: z.string().optional(),
+  root: nonEmptyString.optional(),
   clock: clockSchema.optional(),
   identity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
 });
@@ -75,6 +85,7 @@ const pathSchema = z.object({ path: z.string() });
 export class Reservations {
   readonly #folder: LockFolder;
   readonly #expiry: LockExpiry;
+  readonly #root: string;
 
   /** @throws InvalidInputError */
   constructor(options: ReservationsOptions = {}) {
@@ -82,10 +93,12 @@ export class Reservations {
     const { clock = machineClock, identity = nodeProcessIdentity(), directory = ".agent-persistence" } = options;
     this.#folder = new LockFolder(new Disk(nodeFileSystem, clock), join(directory, "locks"));
     this.#expiry = new LockExpiry(clock, identity);
+    this.#root = resolve(options.root ?? ".");
   }
 
   /**
-   * Reserves files. A path that is named twice is reserved once, for writing if either entry is.
+   * Reserves files. A path is relative to the root, or absolute and below the root. Links of folders are resolved, so that two
+   * names of one file exclude each other. A file that is named twice is reserved once, for writing if either entry is.
    *
    * @throws FileReservedError when a file is not free in time; InvalidInputError, PathNotAllowedError. Then nothing is reserved.
    */
@@ -99,7 +112,7 @@ export class Reservations {
     const giveUpAt = this.#expiry.clock.monotonic() + timeoutMs;
     try {
       // One order for all callers, so that none wait for each other in a circle.
-      for (const file of eachOnce(files)) {
+      for (const file of eachOnce(files, this.#root)) {
         const acquired = await lock.acquire(file, giveUpAt, signal);
         if (typeof acquired !== "number") throw reserved(file, acquired);
         held.add(file, acquired);
@@ -115,16 +128,23 @@ export class Reservations {
   /** The current holders of a file; empty when it is free. @throws InvalidInputError, PathNotAllowedError */
   async holders(path: string): Promise<FileReservedError["holders"]> {
     checkSchema(pathSchema, { path }, "file to look up");
-    const relative = relativePath(path);
-    return holdersOf(this.#expiry.current((await this.#folder.read(relative)).state));
+    const file = fileNamed(path, this.#root);
+    return holdersOf(this.#expiry.current((await this.#folder.read(file)).state));
   }
 }
 
-function eachOnce(files: readonly ReservedFile[]): ReservedFile[] {
+/** The one spelling of a path. @throws PathNotAllowedError for a path outside the root. */
+function fileNamed(path: string, root: string): string {
+  const file = isAbsolute(path) ? canonicalPath(path, root) : canonicalPath(relativePath(path), root);
+  // A link of a folder may lead out of the root; a path may not.
+  return isAbsolute(path) || !isAbsolute(file) ? relativePath(file) : file;
+}
+
+function eachOnce(files: readonly ReservedFile[], root: string): ReservedFile[] {
   const operations = new Map<string, ReservedFile["operation"]>();
   for (const { path, operation } of files) {
-    const relative = relativePath(path);
-    operations.set(relative, operations.get(relative) === "write" ? "write" : operation);
+    const file = fileNamed(path, root);
+    operations.set(file, operations.get(file) === "write" ? "write" : operation);
   }
   return [...operations]
     .map(([path, operation]) => ({ path, operation }))

@@ -1,3 +1,5 @@
+import { mkdir, symlink } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence, strategy } from "agent-persistence";
 import {
   findOverlaps,
@@ -487,6 +489,21 @@ describe("overlaps of planned tasks", () => {
       "b-c: ./x//y",
     ]);
     expect(overlaps(task("a", "w x"), task("b", "w ../x"), task("c", "w /x"))).toEqual([]);
+  });
+
+  it("are found between a relative path, its absolute path and a path through a link", async () => {
+    const root = await testDirectory();
+    await mkdir(join(root, "folder"));
+    await symlink("folder", join(root, "link"));
+    const planned = [task("a", "w folder/x"), task("b", `r ${join(root, "folder/x")}`), task("c", "r link/x")];
+    const found = findOverlaps(planned, { root });
+    expect(found.map(({ tasks: [one, other] }) => `${one.name}-${other.name}`)).toEqual(["a-b", "a-c"]);
+    expect(overlaps(task("a", "w x"), task("b", `w ${resolve("x")}`))).toEqual(["a-b: x"]);
+    const reservations = new InProcessReservations({ root });
+    const held = await reservations.acquire(planned[0]!.reserves, { owner: "a" });
+    for (const { reserves } of planned.slice(1))
+      await expect(reservations.acquire(reserves, { owner: "b" })).rejects.toMatchObject({ code: "file_reserved" });
+    await held.release();
   });
 
   it("are found between queued tasks as the manager lists them", async () => {

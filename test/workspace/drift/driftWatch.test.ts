@@ -252,6 +252,32 @@ describe("Drift", () => {
     expect(next?.drift_events.map(({ type }) => type)).toEqual(["upstream_change"]);
   });
 
+  it("Drift finds a force push between two runs of an agent, with the head that the run before knew", async () => {
+    const { origin, ours } = pair();
+    const watched = new Watched();
+    const pushed = origin.commit({ "b.txt": "1" });
+    ours.git("fetch", "--quiet");
+    await watched.build(ours).agent.run("go");
+    origin.git("reset", "--quiet", "--hard", "HEAD~1");
+    origin.commit({ "b.txt": "2" });
+    ours.git("fetch", "--quiet");
+    const result = await watched.build(ours).agent.run("again");
+    expect(result).toMatchObject({
+      status: "waiting",
+      requests: [{ prompt: expect.stringContaining(`Upstream at the last check: ${pushed}`) as string }],
+    });
+    expect(await watched.build(ours).agent.resume()).toMatchObject({ status: "waiting" });
+    const details = { old_head: pushed, new_head: ours.git("rev-parse", "origin/main") };
+    const { agent, saved } = watched.build(ours);
+    const [request] = result.status === "waiting" ? result.requests : [];
+    await saved.answer(request?.requestId ?? "", "user_handled");
+    expect(await agent.resume()).toMatchObject({ status: "completed" });
+    expect((await agent.feature(Drift).versions(saved))?.drift_events).toMatchObject([
+      { type: "force_push", details, resolution: "user_handled" },
+    ]);
+    expect(await watched.build(ours).agent.run("once more")).toMatchObject({ status: "completed" });
+  });
+
   it("Drift asks once about histories that have nothing in common", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SimulatedClock } from "agent-persistence/testing";
@@ -255,6 +255,37 @@ describe("reservations", () => {
     await untilWaiting();
     damage("a");
     await expect(inTime(refused)).rejects.toThrow(FileReservedError);
+  });
+
+  it("excludes two names of one file: its absolute path, another spelling, and a path through a link", async () => {
+    const root = join(directory, "project");
+    mkdirSync(join(root, "folder"), { recursive: true });
+    symlinkSync("folder", join(root, "link"));
+    symlinkSync(root, join(directory, "linked"));
+    mkdirSync(join(directory, "outside"));
+    for (const name of ["one", "two"]) symlinkSync(join(directory, "outside"), join(root, name));
+    ours = new Reservations({ directory, clock, root });
+    theirs = new Reservations({ directory, clock, root: join(directory, "linked") });
+    await using held = await ours.acquire([write("folder/a"), write("new/b"), write("one/c")], { owner: "Ann" });
+    expect(
+      held.files
+        .map(({ path }) => path)
+        .toSorted()
+        .slice(1),
+    ).toEqual(["folder/a", "new/b"]);
+    const names = ["folder/a", "./folder//a", "link/a", "link/./a", "new/b", "one/c", "two/c"];
+    for (const name of [
+      ...names,
+      ...names.slice(0, 5).map((path) => join(root, path)),
+      join(directory, "linked/new/b"),
+    ]) {
+      await expect(theirs.acquire([write(name)], { owner: "Ben" })).rejects.toThrow(FileReservedError);
+      expect(await theirs.holders(name)).toMatchObject([{ owner: "Ann" }]);
+    }
+    await using free = await theirs.acquire([write("link/b"), write("folder/c")], { owner: "Ben" });
+    expect(free.held).toBe(true);
+    for (const path of [root, join(directory, "a"), join(root, ".git/a"), join(root, "link/../../a")])
+      await expect(ours.acquire([write(path)], { owner: "Ann" })).rejects.toThrow(PathNotAllowedError);
   });
 
   it("a reservation refuses paths that lead out of the workspace, and reserves nothing", async () => {
