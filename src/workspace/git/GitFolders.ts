@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
-import { open, realpath, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { open, readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
+import { foldersAbove } from "../files/relativePath.ts";
 
 /** Where a repository keeps its things. */
 export interface GitFolders {
@@ -82,4 +83,79 @@ async function assertFile(file: string): Promise<void> {
 
 function notAFile(file: string): GitError {
   return new GitError("rev-parse", `${JSON.stringify(file)} is not a file that git would write`);
+}
+
+/** What git writes into besides the object folders. */
+const written = ["refs", "logs", "reftable", "HEAD", "logs/HEAD"];
+
+/**
+ * Refuses a repository that is not that of its work tree, or whose folders lead elsewhere: the work tree may not be trusted,
+ * and git would write there. A linked work tree and a submodule are named by their repository, too.
+ *
+ * @throws GitError
+ */
+export async function assertOwnFolders(folders: GitFolders): Promise<void> {
+  const [top, git, common] = await Promise.all([real(folders.top), real(folders.git), real(folders.common)]);
+  const isInside = isWithin(top, git) && isWithin(top, common);
+  if (!isInside && !(await isNamedBack({ top, git, common })))
+    throw notWritten(
+      `${JSON.stringify(join(top, ".git"))} leads to ${JSON.stringify(common)}, which does not name this work tree. ` +
+        "If the work tree was moved, call `git worktree repair` there; if the repository is elsewhere on purpose, set its core.worktree",
+    );
+  for (const name of written) for (const folder of [git, common]) await assertInside(folder, name, [git, common]);
+  await assertInside(common, "objects", [common]);
+  const names = await readdir(join(common, "objects"), { withFileTypes: true }).catch(() => []);
+  for (const entry of names.filter((each) => each.isSymbolicLink()))
+    await assertInside(common, join("objects", entry.name), [common]);
+}
+
+/** Refuses a ref that is kept elsewhere. @param ref such as `refs/heads/main`. @throws GitError */
+export async function assertOwnRef({ common }: GitFolders, ref: string): Promise<void> {
+  const base = await real(common);
+  for (const name of [ref, `logs/${ref}`])
+    for (const each of [...foldersAbove(name), name]) await assertInside(base, each, [base]);
+}
+
+/** Whether a repository outside of the work tree says that the work tree is its own. */
+async function isNamedBack({ top, git, common }: Pick<GitFolders, "top" | "git" | "common">): Promise<boolean> {
+  if (git !== common) {
+    const isListed = dirname(git) === join(common, "worktrees") && basename(git) !== "";
+    const back = (await textOf(join(git, "gitdir")))?.trim() ?? "";
+    return isListed && back !== "" && (await real(resolve(git, dirname(back)))) === top;
+  }
+  for (const file of ["config", "config.worktree"]) {
+    const workTree = workTreeIn((await textOf(join(git, file))) ?? "");
+    if (workTree !== undefined && (await real(resolve(git, workTree))) === top) return true;
+  }
+  return false;
+}
+
+/** The `core.worktree` of a configuration. */
+function workTreeIn(config: string): string | undefined {
+  let section = "";
+  for (const line of config.split("\n")) {
+    section = /^\s*\[(.*?)\]/.exec(line)?.[1]?.trim().toLowerCase() ?? section;
+    const value = section === "core" ? /^\s*worktree\s*=\s*(.+?)\s*$/i.exec(line)?.[1] : undefined;
+    if (value !== undefined) return /^".*"$/.test(value) ? value.slice(1, -1).replace(/\\(.)/g, "$1") : value;
+  }
+  return undefined;
+}
+
+async function assertInside(folder: string, name: string, allowed: readonly string[]): Promise<void> {
+  const path = join(folder, name);
+  const found = await realpath(path).catch(() => undefined);
+  if (found === undefined || allowed.some((base) => isWithin(base, found))) return;
+  throw notWritten(`${JSON.stringify(path)} is a link that leads to ${JSON.stringify(found)}, out of the repository`);
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}
+
+function real(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
+}
+
+function notWritten(reason: string): GitError {
+  return new GitError("", `the library does not write into this repository: ${reason}`);
 }

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type GitFolders, gitFoldersOf } from "./GitFolders.ts";
+import { assertOwnFolders, assertOwnRef, type GitFolders, gitFoldersOf } from "./GitFolders.ts";
 import { type GitProgram, gitProgram } from "./gitProgram.ts";
 import { checkedId } from "./refName.ts";
 import { type GitAnswer, type GitCall, runGit } from "./runGit.ts";
@@ -33,6 +33,7 @@ export class GitRepository {
   readonly #own: string;
   readonly #signal: AbortSignal | undefined;
   #idLength = 40;
+  #writable: Promise<void> | undefined;
 
   private constructor(folders: GitFolders, own: string, signal: AbortSignal | undefined) {
     this.#folders = folders;
@@ -83,6 +84,12 @@ export class GitRepository {
     return join(this.#folders.git, name);
   }
 
+  /** Refuses to write where the repository is not that of the work tree. @param ref default: no ref is written. @throws GitError */
+  async assertWritable(ref?: string): Promise<void> {
+    await (this.#writable ??= assertOwnFolders(this.#folders));
+    if (ref !== undefined) await assertOwnRef(this.#folders, ref);
+  }
+
   /** A copy of the index of the work tree, for one use. Absent files stay absent. */
   async copyOfIndex(): Promise<string> {
     const folder = await mkdtemp(join(this.scratch, "index-"));
@@ -126,10 +133,11 @@ export class GitRepository {
   }
 
   /** Works on objects, in the temporary git folder. @throws GitError */
-  objects(
+  async objects(
     args: readonly string[],
     { expected, input, environment, keep, settings }: ObjectOptions = {},
   ): Promise<GitAnswer> {
+    if (keep) await this.assertWritable();
     const store = keep ? { GIT_OBJECT_DIRECTORY: join(this.#folders.common, "objects") } : {};
     const call = this.#call(args, { GIT_DIR: this.#own, ...store, ...environment });
     return runGit({ ...call, ...(input !== undefined && { input }), ...(settings && { settings }) }, expected);

@@ -17,8 +17,9 @@ export class IndexLock implements AsyncDisposable {
     this.#file = file;
   }
 
-  /** @throws GitError when another git command holds it. */
+  /** @throws GitError when another git command holds it, or the repository is not that of the work tree. */
   static async take(repository: GitRepository): Promise<IndexLock> {
+    await repository.assertWritable();
     const file = repository.gitPath("index.lock");
     try {
       await (await open(file, "wx", 0o644)).close();

@@ -98,6 +98,7 @@ interface RefMove {
 
 /** Moves a branch if it is still at `from`. @param branch empty for a detached HEAD. */
 export async function moveRef(repository: GitRepository, branch: string, { from, to, why }: RefMove): Promise<void> {
+  await repository.assertWritable(branch === "" ? undefined : branch);
   const args = branch === "" ? ["--no-deref", "-m", why, "HEAD"] : ["-m", why, branch];
   await repository.names(["update-ref", ...args, to, from === "" ? repository.nullId : from]);
 }
@@ -108,6 +109,7 @@ async function commitPaths(
   paths: readonly string[],
   { message, author }: GitCommitRequest,
 ): Promise<GitCommitResult> {
+  await repository.assertWritable(await currentBranch(repository));
   await assertNothingInProgress(repository, "commit");
   const parent = (await commitOf(repository, "HEAD")) ?? "";
   const indexFile = join(repository.scratch, "index");
