@@ -4,6 +4,7 @@ import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { callOf, nodeInputOf, runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
+import { lanesOfLine } from "../checkpoint/lines/lanesOfLine.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpoint/CheckpointNotPossibleError.ts";
 import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
@@ -195,9 +196,9 @@ export class BoundPersistence implements RunPersistence {
   }
 
   /** The line that a lane belongs to: the one of a context, or one that it is nested in. */
-  #lineOf(own: Place, { index: { lines } }: AgentLog, lane: number): Place {
+  #lineOf(own: Place, { index }: AgentLog, lane: number): Place {
     let at: Place = own;
-    while (at.run.parent && lines.nestedLine(at.recorder.lane) !== lines.nestedLine(lane))
+    while (at.run.parent && !lanesOfLine(index, at.recorder.lane).has(lane))
       at = { run: at.run.parent, recorder: this.#recorders.of(at.run.parent) };
     return at;
   }

@@ -1,3 +1,4 @@
+import { openLaneOf } from "../lines/openLaneOf.ts";
 import type { LineRequest } from "../lines/LineRequests.ts";
 import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
@@ -37,10 +38,11 @@ export function openRequests(index: LogProjection, state: AgentState): readonly 
 }
 
 /** Whether a rollback that has not ended abandons the line of a lane, and with it what the line asks. */
-function isGoingBack({ rollback, checkpoints, lines }: LogProjection, lane: number): boolean {
+function isGoingBack(index: LogProjection, lane: number): boolean {
+  const { rollback, checkpoints, lines } = index;
   if (!rollback) return false;
-  const target = checkpoints.get(rollback.target);
-  const line = target && lines.nestedLine(target.record.lane);
+  const target = checkpoints.get(rollback.target)?.record.lane;
+  const line = target === undefined ? undefined : lines.nestedLine(openLaneOf(index, target) ?? target);
   if (!line) return true;
   for (let at = lines.nestedLine(lane); at; at = lines.nestedLine(at.place.parent)) if (at === line) return true;
   return false;

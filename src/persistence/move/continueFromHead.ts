@@ -1,3 +1,4 @@
+import { openLaneOf } from "../../checkpoint/lines/openLaneOf.ts";
 import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -114,7 +115,7 @@ export function branchFrom(
   move: "rollback" | "branch",
   { index, run, reopens, journal }: Continuation,
 ): Branch {
-  const place = index.lanes.get(target.record.lane)?.record.place;
+  const place = index.lanes.get(openLaneOf(index, target.record.lane) ?? target.record.lane)?.record.place;
   const lane = journal.nextLane++;
   const { node, input, inputType, unresolved, iteration, progress, summary, joined } = target.record;
   const visit = visitAt(target);
