@@ -20,13 +20,14 @@ function judgePayments(deeds: readonly Deed[]): readonly string[] {
 }
 
 /** An output counts on effects that stand. What another agent did for it before a fork may be undone since. */
-function judgeEnd(deeds: readonly Deed[], { agentId, status, output = [] }: AgentEnd): readonly string[] {
+function judgeEnd(deeds: readonly Deed[], { agentId, status, output = [], reverted = [] }: AgentEnd): readonly string[] {
   if (status === "wedged") return [`wedged: ${agentId}`];
   const own = deeds.filter((deed) => deed.agentId === agentId && deed.what !== "approve");
   const missing = output.filter((id) => {
     const elsewhere = deeds.some((deed) => deed.id === id && deed.agentId !== agentId);
     return !elsewhere && own.findLast((deed) => deed.id === id)?.what === undefined;
   });
-  const undone = output.filter((id) => own.findLast((deed) => deed.id === id)?.what === "undo");
+  const isUndone = (id: string) => own.findLast((deed) => deed.id === id)?.what === "undo" && !reverted.includes(id);
+  const undone = output.filter(isUndone);
   return [...missing.map((id) => `lost: ${id} of ${agentId}`), ...undone.map((id) => `undone: ${id} of ${agentId}`)];
 }

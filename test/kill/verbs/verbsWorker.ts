@@ -36,7 +36,11 @@ async function end(scene: Scene): Promise<AgentEnd> {
   for (let tries = 0; tries < 40; tries++) {
     try {
       const result = await agentOf(scene).resume({ agentId: scene.agentId });
-      if (result.status === "completed") return { agentId: scene.agentId, status: "completed", output: result.output };
+      if (result.status === "completed") {
+        const checkpoints = await storage.getCheckpoints(scene.agentId);
+        const reverted = checkpoints.flatMap(({ revertedToolCallIds = [] }) => revertedToolCallIds);
+        return { agentId: scene.agentId, status: "completed", output: result.output, reverted };
+      }
       if (result.status === "waiting") for (const request of result.requests) await approve(scene, request);
     } catch (error) {
       const code = codeOf(error) ?? String(error);
