@@ -20,7 +20,10 @@ function judgePayments(deeds: readonly Deed[]): readonly string[] {
 }
 
 /** An output counts on effects that stand. What another agent did for it before a fork may be undone since. */
-function judgeEnd(deeds: readonly Deed[], { agentId, status, output = [], reverted = [] }: AgentEnd): readonly string[] {
+function judgeEnd(
+  deeds: readonly Deed[],
+  { agentId, status, output = [], reverted = [] }: AgentEnd,
+): readonly string[] {
   if (status === "wedged") return [`wedged: ${agentId}`];
   const own = deeds.filter((deed) => deed.agentId === agentId && deed.what !== "approve");
   const missing = output.filter((id) => {
