@@ -5,6 +5,7 @@ import {
   importAgent,
   persistence,
   RollbackToolRegistry,
+  storageKey,
   strategy,
   type AgentContext,
   type AIAgent,
@@ -13,6 +14,7 @@ import {
 import { inspect } from "agent-persistence/inspect";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";
+import { z } from "zod";
 import { durableAgent } from "../support/durableAgent.ts";
 import { NotebookParticipant } from "../support/NotebookParticipant.ts";
 import { logStorages } from "../support/storages.ts";
@@ -211,6 +213,48 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     expect(world.undone).toHaveLength(new Set(world.undone).size);
   });
 });
+
+it.each(logStorages)(
+  "a redo is read as a whole if its common ancestor is before the newest snapshot, $name",
+  async ({ open }) => {
+    const opened = await open();
+    let times = 0;
+    const graph = strategy<string, string>("s", (g) => {
+      const one = g.node("one", async (input: string, context: AgentContext) => {
+        for (let key = 0; input === "big" && key < 15; key++)
+          context.storage.set(storageKey(`large ${key}`, z.string()), "x".repeat(9_900));
+        return input;
+      });
+      const two = g.node("two", async (input: string) => `${input} ${++times}`);
+      g.edge(g.start, one);
+      g.edge(one, two);
+      g.edge(two, g.finish);
+    });
+    const agent = () => durableAgent(graph, opened());
+    const run = (input: string, runId: string) => agent().run(input, { runId });
+    await run("first", "r1");
+    await run("big", "r2");
+    await run("third", "r3");
+    const saved = persistence(agent()).agent();
+    const checkpoints = await saved.getCheckpoints();
+    const target = checkpoints.filter(({ runId }) => runId === "r3").at(-2)?.checkpointId ?? "";
+    await saved.rollbackToCheckpoint(checkpoints[1]?.checkpointId ?? "");
+    await agent().resume();
+    await run("fourth", "r4");
+    await saved.rollbackToCheckpoint(target);
+    const kinds: string[] = [];
+    for await (const { records } of opened().log.read("a", { sinceSnapshot: true }))
+      kinds.push(...records.map(({ kind }) => kind));
+    expect(kinds.filter((kind) => ["snapshot", "rollback_end"].includes(kind))).toEqual([
+      "snapshot",
+      "rollback_end",
+      "rollback_end",
+    ]);
+    await expect(run("fourth", "r4")).rejects.toMatchObject({ code: "unfinished_run", runId: "r3" });
+    await expect(run("first", "r1")).resolves.toMatchObject({ output: "first 1" });
+    await expect(run("big", "r2")).resolves.toMatchObject({ output: "big 2" });
+  },
+);
 
 describe("an interrupted redo", () => {
   /** At the end of a second way from its second checkpoint; the first way leads to `end`. */
