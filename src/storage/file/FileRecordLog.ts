@@ -45,7 +45,7 @@ import type { FileBackend } from "./owner/FileBackend.ts";
 import { DiskReserve } from "./owner/DiskReserve.ts";
 import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
 import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
-import { AgentFolder, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
+import { AgentFolder, assertNoLinks, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
 import { takeOwnership } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
 import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
@@ -259,7 +259,9 @@ export class FileRecordLog implements RecordLog {
   }
 
   async #judge(folder: AgentFolder): Promise<(Judgement & { readonly generation: number }) | undefined> {
-    const [generation] = segmentGenerations((await this.#backend.disk.readdir(folder.checkpoints)) ?? []);
+    const { disk } = this.#backend;
+    await assertNoLinks(disk, [folder.tasks, folder.path]);
+    const [generation] = segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
     const judgement = generation === undefined ? undefined : await this.#backend.judge.judge(folder, generation);
     return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };
   }
@@ -267,8 +269,10 @@ export class FileRecordLog implements RecordLog {
   /** @throws StorageError when the directory is a file, which has no agents either. */
   async #assertFolder(): Promise<void> {
     const path = dirname(this.#backend.tasks);
-    const found = await this.#backend.disk.stat(path);
-    if (found === undefined || found.folder) return;
+    const { disk } = this.#backend;
+    const found = await disk.stat(path);
+    // It may be a link to a folder.
+    if (found === undefined || found.folder || (await disk.stat(`${path}/.`))?.folder === true) return;
     const cause = Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
     throw new StorageError("unavailable", "readdir", path, { cause });
   }

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, lstat, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { appendFile, lstat, readdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentBusyError } from "../../../src/errors/storage/AgentBusyError.ts";
@@ -172,6 +172,43 @@ describe("a log in files", () => {
     await symlink(outside, agentPath(directory, "a"));
     await expect(testLog(directory).open("a", nextOwner())).rejects.toMatchObject({ code: "storage_failed" });
     expect(await readdir(outside)).toEqual([]);
+  });
+});
+
+describe("a folder `tasks` that is a link", () => {
+  it("is not followed by opening, reading, listing or salvaging", async () => {
+    const directory = await testDirectory();
+    const outside = await testDirectory();
+    await (await testLog(directory).open("a", nextOwner())).release();
+    await rename(join(directory, "tasks"), join(outside, "tasks"));
+    await symlink(join(outside, "tasks"), join(directory, "tasks"));
+    const before = await readdir(outside, { recursive: true });
+    const log = testLog(directory);
+    const to = testLog(await testDirectory());
+    const uses = {
+      open: () => log.open("a", nextOwner()),
+      "open another": () => log.open("b", nextOwner()),
+      read: () => collect(log.read("a")),
+      owner: () => log.owner("a"),
+      list: () => collect(log.list()),
+      "list some": () => collect(log.list({ status: "queued" })),
+      salvage: () => log.salvage("a", to),
+    };
+    for (const [name, use] of Object.entries(uses)) {
+      const refused = { code: "storage_failed", reason: "permission", path: join(directory, "tasks") };
+      expect([name, await use().then(String, (error: unknown) => error)]).toMatchObject([name, refused]);
+    }
+    expect(await readdir(outside, { recursive: true })).toEqual(before);
+  });
+
+  it("is no matter of the directory itself, which may be a link", async () => {
+    const directory = await testDirectory();
+    const link = join(await testDirectory(), "linked");
+    await symlink(directory, link);
+    const owned = await testLog(link).open("a", nextOwner());
+    await append(owned, "x", { summary: summaryOf("a", "queued") });
+    await owned.release();
+    expect(await collect(testLog(link).list())).toMatchObject([{ agentId: "a" }]);
   });
 });
 

@@ -23,7 +23,7 @@ export class AgentFolder {
 
   /** @param tasks the folder that holds the folders of all agents. */
   constructor(
-    tasks: string,
+    readonly tasks: string,
     readonly agentId: string,
     sha256: Sha256,
   ) {
@@ -80,9 +80,8 @@ export function segmentGenerations(names: readonly string[]): number[] {
  * finds no segment yet, or a folder gone: another process may have made a folder a moment ago and not have synced it.
  */
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
-  const tasks = dirname(folder.path);
-  await ensureDirectory(disk, dirname(tasks));
-  await ensureFolder(disk, tasks);
+  await ensureDirectory(disk, dirname(folder.tasks));
+  await ensureFolder(disk, folder.tasks);
   await ensureFolder(disk, folder.path);
   for (const path of [folder.owners, folder.blobs, folder.temporary, folder.checkpoints]) await disk.mkdir(path);
   await disk.fsyncDir(folder.path);
@@ -107,8 +106,8 @@ async function ensureFolder(disk: Disk, path: string): Promise<void> {
 }
 
 /**
- * Refuses folders of an agent that were replaced by something else, since a link may lead out of the directory. Looks once
- * when the agent is opened or read. Resolves to the folders that are missing.
+ * Refuses folders of an agent, and the folder of all agents, that were replaced by something else, since a link may lead out
+ * of the directory. Looks once when agents are opened, read or listed. Resolves to the folders that are missing.
  */
 export async function assertNoLinks(disk: Disk, folders: readonly string[]): Promise<readonly string[]> {
   const missing: string[] = [];

@@ -262,7 +262,7 @@ export async function listSegments(
   folder: AgentFolder,
 ): Promise<ListedSegments> {
   const { disk } = backend;
-  await assertNoLinks(disk, [folder.path, folder.checkpoints]);
+  await assertNoLinks(disk, [folder.tasks, folder.path, folder.checkpoints]);
   const list = async () => segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
   const listed = await list();
   const [last = 0] = listed;

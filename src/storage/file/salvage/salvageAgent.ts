@@ -85,7 +85,7 @@ async function findLines({
   backend: { disk, sha256 },
   folder,
 }: SalvageSide): Promise<{ readonly lines: readonly FoundLine[]; readonly highest: number }> {
-  await assertNoLinks(disk, [folder.path, folder.checkpoints]);
+  await assertNoLinks(disk, [folder.tasks, folder.path, folder.checkpoints]);
   const scan = new SegmentScan(folder.agentId, sha256);
   const generations = segmentGenerations((await disk.readdir(folder.checkpoints)) ?? []);
   if (generations.length === 0) throw new InvalidInputError("salvage", [unknownAgent(folder.agentId)]);

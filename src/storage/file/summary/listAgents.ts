@@ -3,6 +3,7 @@ import type { AgentSummary, ListOptions } from "../../RecordLog.ts";
 import { compareText, selectSummaries } from "../../selectSummaries.ts";
 import { unreadable } from "../../unreadableSummary.ts";
 import { dueFolder, dueKey, sortKey, statusFolder } from "../index/Mark.ts";
+import { assertNoLinks } from "../layout/AgentFolder.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { inGroups } from "./inGroups.ts";
 import { markAgents } from "./markAgents.ts";
@@ -27,7 +28,7 @@ export async function* listAgents(
   isPage: boolean,
 ): AsyncGenerator<AgentSummary> {
   const asked = typeof selection.status === "string" ? [selection.status] : selection.status;
-  if (asked?.length === 0 || (await backend.disk.stat(backend.tasks)) === undefined) return;
+  if (asked?.length === 0 || (await assertNoLinks(backend.disk, [backend.tasks])).length > 0) return;
   const isPart = asked === undefined ? isPage || selection.dueBefore !== undefined : !asked.every(isUnreadable);
   if (isPart && (await makeIndex(backend))) yield* listMarked(backend, selection, asked);
   else yield* selectSummaries(await listAll(backend), selection);
