@@ -9,6 +9,7 @@ import {
   RollbackToolRegistry,
   strategy,
   tool,
+  ToolFailedError,
   ToolRejectedError,
 } from "agent-persistence";
 import { z } from "zod";
@@ -60,10 +61,10 @@ export function attackedAgent(storage: PersistenceStorageProvider, ledger: Ledge
     book: async (context) => [await context.tools.call(book, { thing: "room" })],
     pay: async (context) => {
       const paid = context.tools.call(pay, { thing: "bill" });
-      return paid.then((id) => [id], noneIfRejected);
+      return paid.then((id) => [id], noneIfRefused);
     },
     ask: async (context) => {
-      const again = await context.requestInput({ prompt: "Again?", schema: z.boolean() }).catch(noneIfRejected);
+      const again = await context.requestInput({ prompt: "Again?", schema: z.boolean() }).catch(noneIfRefused);
       return again === true ? act.book(context) : [];
     },
     model: async (context) => {
@@ -114,7 +115,9 @@ export function attackedAgent(storage: PersistenceStorageProvider, ledger: Ledge
   }).install(Persistence, { storage, rollbackToolRegistry: registry });
 }
 
-function noneIfRejected(error: unknown): readonly string[] {
-  if (error instanceof RequestRejectedError || error instanceof ToolRejectedError) return [];
+/** A person said no, or the ledger said that the call did not happen. */
+function noneIfRefused(error: unknown): readonly string[] {
+  const refusals = [RequestRejectedError, ToolRejectedError, ToolFailedError];
+  if (refusals.some((refusal) => error instanceof refusal)) return [];
   throw error;
 }

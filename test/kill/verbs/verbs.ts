@@ -44,12 +44,11 @@ export async function approve(scene: Scene, request: PendingRequest): Promise<vo
 /** Settles what is in doubt by the ledger. */
 export async function settleAll(scene: Scene): Promise<void> {
   const durable = durableOf(scene);
-  for (const { toolCallId, reverts } of await durable.getToolCallsInDoubt()) {
+  for (const { toolCallId, toolName, reverts } of await durable.getToolCallsInDoubt()) {
     const stands = scene.ledger.stands(reverts ?? toolCallId);
     const isDone = reverts === undefined ? stands : !stands;
-    const isOwn = reverts === undefined;
-    if (isDone) await durable.settleToolCall(toolCallId, { output: isOwn ? toolCallId : undefined });
-    else await durable.settleToolCall(toolCallId, isOwn ? { error: "It did not happen." } : "retry");
+    if (isDone) await durable.settleToolCall(toolCallId, { output: reverts === undefined ? toolCallId : undefined });
+    else await durable.settleToolCall(toolCallId, toolName === "pay" ? { error: "It did not happen." } : "retry");
   }
 }
 
