@@ -71,6 +71,7 @@ function dataCommands(program: Command, lazily: Lazily): void {
     .option("--as <agent>", "another id, which makes it a fork")
     .option("--receipt <file>", "write the receipt for move finish")
     .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
+    .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
     .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
   const move = program.command("move").description("end a move that export --move began");
   writing(move.command("finish"))

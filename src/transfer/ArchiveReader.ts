@@ -9,7 +9,7 @@ import {
   ArchiveHash,
   type ArchiveHeader,
   type ArchivePart,
-  largestPartBytes,
+  defaultMaxPartBytes,
   longestHeadBytes,
 } from "./archiveFormat.ts";
 import { gunzipped } from "./gzipStream.ts";
@@ -34,9 +34,11 @@ const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string(
 export class ArchiveReader {
   readonly #hash: ArchiveHash;
   readonly #bytes: ByteReader;
+  readonly #maxPartBytes: number;
 
-  private constructor(bytes: ByteReader, sha256: Sha256) {
+  private constructor(bytes: ByteReader, sha256: Sha256, maxPartBytes: number) {
     this.#bytes = bytes;
+    this.#maxPartBytes = maxPartBytes;
     this.#hash = new ArchiveHash(sha256);
   }
 
@@ -44,10 +46,15 @@ export class ArchiveReader {
   static async open(
     stream: AsyncIterator<Uint8Array>,
     sha256: Sha256,
+    maxPartBytes = defaultMaxPartBytes,
   ): Promise<{ readonly header: ArchiveHeader; readonly reader: ArchiveReader }> {
     const plain = new ByteReader(stream);
     const isCompressed = isSame(await plain.peek(gzipMark.length), gzipMark);
-    const reader = new ArchiveReader(isCompressed ? new ByteReader(gunzipped(plain.rest())) : plain, sha256);
+    const reader = new ArchiveReader(
+      isCompressed ? new ByteReader(gunzipped(plain.rest())) : plain,
+      sha256,
+      maxPartBytes,
+    );
     return { header: await reader.#header(), reader };
   }
 
@@ -58,13 +65,19 @@ export class ArchiveReader {
       const head = await this.#bytes.text();
       const [, lineBytes, blobBytes, reference] = partHead.exec(head) ?? [];
       if (lineBytes === undefined && blobBytes === undefined) return this.#assertEnd(head, found);
-      const bytes = await this.#bytes.bytes(Number(lineBytes ?? blobBytes));
+      const bytes = await this.#part(Number(lineBytes ?? blobBytes));
       const part: ArchivePart = reference === undefined ? { kind: "line", bytes } : { kind: "blob", bytes, reference };
       if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not end where it says");
       this.#hash.add(part);
       found[part.kind === "line" ? "lines" : "blobs"]++;
       yield part;
     }
+  }
+
+  async #part(length: number): Promise<Uint8Array> {
+    const most = this.#maxPartBytes;
+    if (length <= most) return this.#bytes.bytes(length);
+    throw new InvalidArchiveError(`a part says that it has ${length} bytes, and maxPartBytes allows ${most}`);
   }
 
   async #header(): Promise<ArchiveHeader> {
@@ -132,7 +145,6 @@ class ByteReader {
   }
 
   async bytes(length: number): Promise<Uint8Array> {
-    if (length > largestPartBytes) throw new InvalidArchiveError(`a part says that it has ${length} bytes`);
     while (this.#length < length) if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
     return this.#take(length);
   }

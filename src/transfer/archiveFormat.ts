@@ -31,8 +31,8 @@ export type ArchivePart =
   | { readonly kind: "line"; readonly bytes: Uint8Array }
   | { readonly kind: "blob"; readonly bytes: Uint8Array; readonly reference: string };
 
-/** No archive has a larger part, in bytes. */
-export const largestPartBytes = 1024 * 1024 * 1024;
+/** The largest part that an import takes, in bytes, unless its caller says otherwise. */
+export const defaultMaxPartBytes = 16 * 1024 * 1024;
 /** No line of text between the parts is longer. */
 export const longestHeadBytes = 16 * 1024;
 

@@ -12,7 +12,7 @@ import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";
 import { statusWithoutApprovals } from "./statusWithoutApprovals.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
-import { customSchema } from "../internal/options/optionSchemas.ts";
+import { customSchema, numberFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { Pace } from "../internal/Pace.ts";
@@ -53,13 +53,22 @@ export interface ImportOptions {
    * begins at a checkpoint ask for those again that were given, in any case.
    */
   readonly trustApprovals?: boolean | undefined;
+  /**
+   * The largest line or value of the archive, in bytes: an import holds one of them at a time. `Infinity` for no limit.
+   * Default: 16 MiB.
+   */
+  readonly maxPartBytes?: number | undefined;
 }
 
 const streamSchema = customSchema<AsyncIterable<Uint8Array>>(
   "an async iterable of bytes, such as a Readable",
   (value) => typeof (value as AsyncIterable<Uint8Array> | undefined)?.[Symbol.asyncIterator] === "function",
 );
-const optionsSchema = strictOptions({ agentId: z.unknown().optional(), trustApprovals: z.boolean().optional() });
+const optionsSchema = strictOptions({
+  agentId: z.unknown().optional(),
+  trustApprovals: z.boolean().optional(),
+  maxPartBytes: numberFrom(1).optional(),
+});
 
 /**
  * Makes an agent of an archive that `exportAgent` gave. It needs none of the agent's code, and reads the archive while it
@@ -94,10 +103,10 @@ export async function importAgent(
 async function importFrom(
   target: TransferStorage<"receive">,
   bytes: AsyncIterator<Uint8Array>,
-  { agentId: givenId, trustApprovals = false }: ImportOptions,
+  { agentId: givenId, trustApprovals = false, maxPartBytes }: ImportOptions,
 ): Promise<ImportReport> {
   const sha256 = await target.sha256();
-  const { header, reader } = await ArchiveReader.open(bytes, sha256);
+  const { header, reader } = await ArchiveReader.open(bytes, sha256, maxPartBytes);
   assertIdOf(header);
   const { generation } = header;
   const agentId = givenId ?? header.agentId;

@@ -53,11 +53,41 @@ describe("an archive", () => {
     ["has a generation that no log has", `${header({ generation: 2 ** 45 })}{"lines":0,"blobs":0,"sha256":""}\n`],
     ["has no lines", `${header({})}{"lines":0,"blobs":0,"sha256":""}\n`],
     ["says that a line has more bytes than it may", `${header({})}line 9999999999\n`],
-    ["says that a line has more bytes than it has", `${header({})}line 1000000000\nx`],
+    ["says that a line has more bytes than are allowed", `${header({})}line ${16 * 1024 * 1024 + 1}\nx`],
+    ["says that a line has more bytes than it has", `${header({})}line 16000000\nx`],
     ["has a part that is none", `${header({})}file 3 ../x\nabc\n`],
     ["has a blob that is another", `${header({})}blob 3 blob://${"0".repeat(64)}-1\nabc\n\n`],
     ["is a bomb", gzipSync(Buffer.alloc(50_000_000))],
   ];
+  it("that has a large line is refused before the line is read, unless its caller takes it", async () => {
+    const target = await storages["memory"]!();
+    let read = 0;
+    async function* huge() {
+      yield Buffer.from(`${header({})}line 1073741824\n`);
+      for (; read < 64; read++) yield Buffer.alloc(1024 * 1024, "x");
+    }
+    await expect(importAgent(target, huge())).rejects.toMatchObject({
+      code: "invalid_archive",
+      message: expect.stringContaining("maxPartBytes allows 16777216"),
+    });
+    expect(read).toBe(0);
+    await expect(importAgent(target, huge(), { maxPartBytes: Number.POSITIVE_INFINITY })).rejects.toMatchObject({
+      code: "invalid_archive",
+    });
+    expect(read).toBe(64);
+  });
+
+  it("that has a part as large as is allowed is imported", async () => {
+    const bytes = await archive();
+    const sizes = [...bytes.toString("latin1").matchAll(/^(?:line|blob) (\d+)/gm)].map(([, size]) => Number(size));
+    const largest = Math.max(...sizes);
+    const target = await storages["memory"]!();
+    const refused = importAgent(target, inPieces(bytes, 1000), { maxPartBytes: largest - 1 });
+    await expect(refused).rejects.toMatchObject({ code: "invalid_archive" });
+    await importAgent(target, inPieces(bytes, 1000), { maxPartBytes: largest });
+    expect(await collect(target.log.list())).toHaveLength(1);
+  });
+
   it.each(hostile)("that %s is refused", async (_what, content) => {
     const target = await storages["memory"]!();
     const bytes = typeof content === "string" ? Buffer.from(content) : content;

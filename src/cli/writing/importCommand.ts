@@ -14,12 +14,13 @@ export interface ImportCommandOptions extends WritingOptions {
   readonly as?: string | undefined;
   readonly receipt?: string | undefined;
   readonly trustApprovals?: boolean | undefined;
+  readonly maxPartBytes?: number | undefined;
 }
 
 /** `import <file>`: makes an agent of a file that `export` wrote. */
 export async function importCommand(
   session: Session,
-  { as: agentId, receipt: receiptFile, trustApprovals = false }: ImportCommandOptions,
+  { as: agentId, receipt: receiptFile, trustApprovals = false, maxPartBytes }: ImportCommandOptions,
   given: string,
 ): Promise<void> {
   const { output, io } = session;
@@ -42,7 +43,7 @@ export async function importCommand(
         yield part;
       }
     };
-    return importAgent(storage, counted(), { agentId, trustApprovals });
+    return importAgent(storage, counted(), { agentId, trustApprovals, maxPartBytes });
   });
   if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
   if (output.json) return output.document(report);
