@@ -9,6 +9,8 @@ import { Ledger } from "./Ledger.ts";
 import { type AgentEnd, type Life, nodeKinds, verbNames } from "./Program.ts";
 
 const kills = Number(process.env["ATTACK_KILLS"] ?? (process.env["SOAK"] === undefined ? 4 : 100));
+/** Even a busy machine needs less for so many kills. */
+const mostMs = 900_000 + kills * 10_000;
 const mostLives = 6;
 const mostCalls = 5;
 /** The calls to the storage of a life, about: a later kill leaves the life whole. */
@@ -52,4 +54,5 @@ it.each(["file", "sqlite"] as const)(
     console.log(`Killed ${killed} times on ${storage}.`);
     expect(killed).toBeGreaterThanOrEqual(kills);
   },
+  mostMs,
 );
