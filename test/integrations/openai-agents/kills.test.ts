@@ -70,6 +70,9 @@ const adding = ["adding 16", "added 16"];
 const asking = questions.map((question) => `asking ${question}`);
 const inTools = rooms.flatMap((room) => [`before ${room}`, `after ${room}`]);
 
+/** Each session is killed at every second moment, so that both together are killed at all. */
+const shared = [...failing, ...asking, ...inTools, ...inNestedStream];
+
 const cases = soak
   ? ["whole", "stream"].flatMap((how) =>
       ["own", "foreign"].map((session) => ({
@@ -77,10 +80,7 @@ const cases = soak
         session,
         models: session === "own" ? "responses" : "chat",
         places: [
-          ...failing,
-          ...asking,
-          ...inTools,
-          ...inNestedStream,
+          ...shared.filter((_, at) => at % 2 === (session === "own" ? 0 : 1)),
           ...(how === "stream" ? [...inStream, ...answered] : []),
           ...(session === "foreign" ? adding : []),
         ],

@@ -9,7 +9,7 @@ import { logStorages } from "../support/storages.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
 const soak = process.env["SOAK"] !== undefined;
-const counts = soak ? { memory: 60, file: 10 } : { memory: 6, file: 1 };
+const counts = soak ? { memory: 30, file: 5 } : { memory: 6, file: 1 };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
@@ -38,7 +38,7 @@ it("files that lose power: any run with branches and called agents ends as if no
         return { world: await liveLines(lines, device), opened: device.opened };
       });
     }),
-    { numRuns: soak ? 20 : 3, timeout: 600_000 },
+    { numRuns: soak ? 10 : 3, timeout: 600_000 },
   );
 });
 

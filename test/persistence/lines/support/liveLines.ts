@@ -2,6 +2,7 @@ import {
   AgentBusyError,
   persistence,
   type AIAgent,
+  type CheckpointTreeNode,
   type Clock,
   type PendingRequest,
   type PersistenceEvent,
@@ -217,7 +218,11 @@ class Lives {
 
   async #goBack(to: number): Promise<void> {
     const outside = persistence(this.#agent(this.#device.opened())).agent(this.agentId);
-    const checkpoints = await outside.getCheckpoints();
+    const reached = reachedIn(await outside.checkpointTree());
+    // To go to another one would be a redo, which makes no call again: the run would not end as if nothing had happened.
+    const checkpoints = (await outside.getCheckpoints()).filter(
+      ({ checkpointId, branch, agentPath }) => branch || agentPath.length > 0 || reached.has(checkpointId),
+    );
     const target = checkpoints[to % Math.max(1, checkpoints.length)]?.checkpointId ?? "none";
     this.#withResume.clear();
     await outside.rollbackToCheckpoint(target).catch(async (error: unknown) => {
@@ -226,6 +231,18 @@ class Lives {
       if (other !== undefined) await outside.rollbackToCheckpoint(other);
     });
   }
+}
+
+/** The checkpoints that lead to a head of the agent. */
+function reachedIn(tree: readonly CheckpointTreeNode[]): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const leads = ({ checkpointId, isHead, children }: CheckpointTreeNode): boolean => {
+    const doesLead = children.map(leads).includes(true) || isHead;
+    if (doesLead) reached.add(checkpointId);
+    return doesLead;
+  };
+  tree.forEach(leads);
+  return reached;
 }
 
 const replyTo = (prompt: string, kind: PendingRequest["kind"]): unknown =>
