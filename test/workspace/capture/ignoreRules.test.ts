@@ -81,7 +81,7 @@ it("scans the tracked files and those that git does not ignore, in each folder o
           { prefix: "a/", exclude: undefined, excludesFile: undefined, tracked: ["a/out/f"] },
         ],
       ],
-      numRuns: process.env["SOAK"] === undefined ? 20 : 300,
+      numRuns: process.env["SOAK"] === undefined ? 20 : 60,
     },
   );
 });
