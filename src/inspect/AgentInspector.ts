@@ -257,8 +257,8 @@ export class AgentInspector {
   }
 
   /**
-   * What a rollback from outside a run to a checkpoint would do, as far as the log tells. Which tools have an inverse is taken from when their calls
-   * were made.
+   * What a rollback from outside a run to a checkpoint would do, as far as the log tells. Whether a tool has an inverse was
+   * recorded with each of its calls.
    *
    * @throws InvalidAgentIdError, InvalidInputError, CheckpointNotFoundError; NotAnAncestorError for a checkpoint that the agent
    * cannot be rolled back to.

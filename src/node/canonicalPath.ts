@@ -1,5 +1,5 @@
-import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { realFolder } from "./realFolder.ts";
 
 /**
  * One spelling for each file, so that two names of a file can be compared. Links in the folders on the way are resolved as
@@ -17,14 +17,4 @@ export function canonicalPath(path: string, root: string): string {
 
 function isOutside(path: string): boolean {
   return path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
-}
-
-/** The folder without links. What does not exist, or cannot be looked at, stays as it is written. */
-function realFolder(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    const parent = dirname(folder);
-    return parent === folder ? folder : join(realFolder(parent), basename(folder));
-  }
 }

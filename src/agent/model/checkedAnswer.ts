@@ -5,7 +5,7 @@ import { assertMessage } from "./assertMessage.ts";
 import type { PromptAnswer } from "./PromptExecutor.ts";
 
 /** Whose answer is checked. */
-export interface AskedModel {
+interface AskedModel {
   readonly model: string;
   readonly provider?: string | undefined;
   readonly maxToolCallsPerAnswer: number;

@@ -7,7 +7,7 @@ import { customSchema, functionSchema, objectWithMethods } from "../../internal/
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, answerOf } from "./answerOf.ts";
-import { assertShape } from "../../agent/model/assertShape.ts";
+import { assertAnswerShape } from "../../agent/model/assertAnswerShape.ts";
 import { generationSchema } from "./generationSchema.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
 import { streamedGeneration } from "./streamedGeneration.ts";
@@ -59,7 +59,7 @@ export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions
     request.abortSignal.throwIfAborted();
     const model = await modelNamed(models, request.model);
     const generation = await generated(model, request, generate);
-    assertShape(generationSchema, generation, model.modelId, model.provider);
+    assertAnswerShape(generationSchema, generation, model.modelId, model.provider);
     for (const warning of generation.warnings ?? []) options.onWarning?.(warning, request.model);
     return answerOf(model, generation);
   };

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { problemsOf } from "./problemsOf.ts";
 
 /**
  * What the schema makes of a value; without a schema, the value itself.
@@ -23,11 +24,4 @@ export async function checkSchemaAsync(
   const result = await schema.safeParseAsync(value);
   if (!result.success) throw new InvalidInputError(subject, problemsOf(result.error));
   return result.data;
-}
-
-function problemsOf(error: z.ZodError): readonly InputProblem[] {
-  return error.issues.map(({ path, message }) => ({
-    path: path.map(String).join("."),
-    expected: message.replace(/^Invalid input: /, "").replace("nonoptional, received undefined", "a value"),
-  }));
 }

@@ -31,8 +31,8 @@ export interface PlannedParticipant {
 }
 
 /**
- * Plans the steps of each participant with notes below the target or, in a redo, on the way back to it. A rollback that a crash interrupted continues with the
- * steps that were planned before it.
+ * Plans the steps of each participant with notes below the target or, in a redo, on the way back to it. A rollback that a
+ * crash interrupted continues with the steps that were planned before the crash.
  *
  * @throws ParticipantMissingError when such a rollback needs a participant that this definition does not have.
  */

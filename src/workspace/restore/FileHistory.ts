@@ -65,8 +65,8 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
 }
 
 /**
- * The histories that a redo restores files by. A file goes to the state after the changes that are made again. What is there now follows
- * from the changes that are reverted or, without such changes, from what an earlier rollback restored.
+ * The histories that a redo restores files by. A file goes to the state after the changes that are made again. Its current
+ * state follows from the changes that are reverted or, without such changes, from what an earlier rollback restored.
  *
  * @param undone of the changes that are reverted.
  * @param redone of the changes that are made again.

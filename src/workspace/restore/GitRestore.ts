@@ -32,7 +32,7 @@ const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
 /** What a restore would do to HEAD and the index, with conflicts open. */
-export interface LookedAtGit {
+interface LookedAtGit {
   readonly plans: readonly PlannedGit[];
   /** Changes that are not reverted. */
   readonly unknown: readonly LeftOutFile[];

@@ -17,7 +17,7 @@ import { type FileConflict, type FileResolution, fileResolutions } from "./FileC
 import type { GitHistory } from "../capture/gitHistory.ts";
 
 /** How reports name HEAD and the index. No file of a workspace has such a path. */
-export const gitPaths = { head: ".git/HEAD", index: ".git/index" } as const;
+const gitPaths = { head: ".git/HEAD", index: ".git/index" } as const;
 
 /** HEAD goes to `after`, if it is still at `before`. */
 export interface GitHeadPart {
@@ -41,7 +41,7 @@ export interface GitIndexPart {
 }
 
 /** HEAD or the index stays, by choice. */
-export interface GitKeptPart {
+interface GitKeptPart {
   readonly kind: "git_kept";
   readonly path: string;
   readonly settled: FileResolution;

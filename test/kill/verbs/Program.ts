@@ -3,7 +3,7 @@ export const nodeKinds = ["book", "pay", "ask", "model", "branches"] as const;
 export type NodeKind = (typeof nodeKinds)[number];
 
 /** A call of the public API. Numbers say which of several agents, checkpoints or requests it takes. */
-export interface VerbCall {
+interface VerbCall {
   readonly verb: VerbName;
   readonly agent: number;
   readonly at: number;

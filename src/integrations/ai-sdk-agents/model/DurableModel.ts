@@ -3,7 +3,7 @@ import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/model/UnusableModelAnswerError.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/generationSchema.ts";
-import { assertShape } from "../../../agent/model/assertShape.ts";
+import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";
 import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
 import { answerOf, generationOf, identified, isOwnCall } from "./providerAnswer.ts";
 import { withCallId } from "./providerCallId.ts";
@@ -44,7 +44,7 @@ export class DurableModel implements ProviderModel {
     let asked: ProviderGeneration | undefined;
     const given = await this.#answer(async (place) => {
       const generation = await this.#model.doGenerate(this.#callIn(call, place));
-      assertShape(generationSchema, generation, this.modelId, this.provider);
+      assertAnswerShape(generationSchema, generation, this.modelId, this.provider);
       asked = identified(generation, this.modelId);
       return answerOf(asked);
     });
@@ -57,7 +57,7 @@ export class DurableModel implements ProviderModel {
     return new Promise((resolve, reject) => {
       const recorded: Promise<void> = this.#answer(async (place) => {
         const streaming = await this.#model.doStream(this.#callIn(call, place));
-        assertShape(streamSchema, streaming, this.modelId, this.provider);
+        assertAnswerShape(streamSchema, streaming, this.modelId, this.provider);
         const { stream, ...rest } = streaming;
         const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
         const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);

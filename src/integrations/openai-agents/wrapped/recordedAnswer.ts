@@ -1,6 +1,6 @@
 import { type ModelRequest, type ModelResponse, Usage } from "@openai/agents-core";
 import { z } from "zod";
-import { assertShape } from "../../../agent/model/assertShape.ts";
+import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../../checkpoint/status/ModelUsage.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
@@ -46,8 +46,12 @@ const responseSchema = z.looseObject({
  *
  * @throws UnusableModelAnswerError if the adapter of the model gave something else than an answer.
  */
-export function recordedAnswer(response: ModelResponse, { tools }: ModelRequest, model = "of the agent"): HostedAnswer {
-  assertShape(responseSchema, response, model);
+export function recordedAnswer(
+  response: ModelResponse,
+  { tools }: ModelRequest,
+  model = "without a name",
+): HostedAnswer {
+  assertAnswerShape(responseSchema, response, model);
   const content: ContentPart[] = [];
   const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
   const output = response.output.map((item) => {
