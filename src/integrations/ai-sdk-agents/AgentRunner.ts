@@ -12,7 +12,7 @@ import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
 import { type CallInput, messagesOf, runLegs } from "./runLegs.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
 
-/** An agent of the AI SDK, of any version. */
+/** Any agent of the AI SDK, regardless of its version. */
 export interface AnyAgent {
   readonly version: string;
   readonly id: string | undefined;
@@ -21,7 +21,9 @@ export interface AnyAgent {
   stream(options: never): PromiseLike<unknown>;
 }
 
-/** The options of a call, as far as they matter here. What is not stored is passed on to the agent in this process alone. */
+/**
+ * The options of a call. Options other than {@link CallInput} are not stored and reach the agent in this process only.
+ */
 export interface CallOptions extends CallInput {
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -33,13 +35,13 @@ interface GenerateResult {
 
 type Rest = Readonly<Record<string, unknown>>;
 
-/** Runs the loop of an agent of the AI SDK in runs of ours. */
+/** Runs the loop of an AI SDK agent inside durable runs. */
 export class AgentRunner {
   readonly #hosted: HostedAgents;
   readonly #define: (durable: Durable) => AnyAgent;
-  /** The streams of the runs that this process carries out, by agent. */
+  /** The streams of the runs that this process executes, by agent. */
   readonly #streams = new Map<string, StreamLegs>();
-  /** Ends when the last run that this process was asked for has begun, or will not begin. By agent, until then. */
+  /** Pending starts by agent. Each promise resolves once the run has started or has failed to start. */
   readonly #beginnings = new Map<string, Promise<void>>();
 
   constructor(hosted: HostedAgents, define: (durable: Durable) => AnyAgent) {
@@ -58,7 +60,7 @@ export class AgentRunner {
         : this.#hosted.run(input, { agentId, signal, ...options }, begun),
     );
     if (result.status === "completed") return result.value;
-    // A run that was joined has shown its passes to others.
+    // If another caller started the run, `passes` is empty.
     return "last" in passes
       ? passes.last
       : this.#replayedWait(agentId, passes, this.#generating(passes, {}, undefined));
@@ -72,7 +74,7 @@ export class AgentRunner {
     return "last" in passes ? passes.last : this.#replayedWait(agentId, passes, body);
   }
 
-  /** A run that still waits does not begin anew: what it has asked for is replayed. */
+  /** Returns the last result of a waiting run by replaying its records. */
   async #replayedWait(agentId: string, passes: { last?: unknown }, body: HostedBody<unknown>): Promise<unknown> {
     const records = await this.#hosted.records(agentId);
     const waits = new Error("the run waits");
@@ -103,12 +105,12 @@ export class AgentRunner {
   async attach(agentId: string, signal: AbortSignal | undefined): Promise<StreamResult | undefined> {
     for (let isFirst = true; ; isFirst = false) {
       const records = await this.#hosted.records(agentId);
-      // A run that was unfinished a moment ago may have ended meanwhile.
+      // The run may have finished between the two reads.
       const shown = await this.#shown(records, signal, !isFirst);
       if (shown) return shown;
       const beginning = this.#beginnings.get(agentId);
       if (!beginning && !(await isAbandoned(this.#hosted, records))) return undefined;
-      // The client may leave: the run continues.
+      // No signal, because the run continues when the client disconnects.
       const resumed = beginning
         ? await beginning
         : await unlessBusy(() => this.resumeStream(agentId, undefined), signal);
@@ -116,7 +118,7 @@ export class AgentRunner {
     }
   }
 
-  /** The stream of the run in progress, or else of a new one. */
+  /** Returns the stream of the run in progress, or starts a run and returns its stream. */
   async #joinedStream(agentId: string, call: CallOptions, options: BoundAgentOptions): Promise<StreamResult> {
     const { abortSignal: signal } = call;
     for (;;) {
@@ -130,9 +132,9 @@ export class AgentRunner {
   }
 
   /**
-   * The stream of a run that is in progress or waits; `undefined` if the last run does neither.
+   * Returns the stream of a run that is in progress or waits, otherwise `undefined`.
    *
-   * @param showsEnd whether a completed run is shown, too.
+   * @param showsEnd whether to return the stream of a completed run as well
    */
   async #shown(
     records: RunRecords,
@@ -151,11 +153,11 @@ export class AgentRunner {
   }
 
   /**
-   * Answers the requests that a client answers with its messages.
+   * Answers open requests with the approvals in a client's messages.
    *
-   * @returns them, also when the last run has their answers: a client that sends its messages again gets what came after them.
-   * `undefined`: the messages answer none.
-   * @throws RequestNotOpenError when neither a request is open nor the last run has the answer.
+   * @returns the approvals, even if the last run already has them, so that a client may send its messages again.
+   * `undefined` if the messages contain no approvals.
+   * @throws RequestNotOpenError if an approval matches neither an open request nor an approval of the last run
    */
   async #answered(agentId: string, input: CallInput): Promise<readonly GivenApproval[] | undefined> {
     const given = approvalsGiven(messagesOf(input));
@@ -176,13 +178,16 @@ export class AgentRunner {
     throw new RequestNotOpenError("request_not_found", agentId, unknown.toolCallId, undefined, ids);
   }
 
-  /** The first approval that the last run has no answer for. */
+  /** Returns the first approval that the last run has not recorded. */
   async #unanswered(agentId: string, given: readonly GivenApproval[]): Promise<GivenApproval | undefined> {
     const records = await this.#hosted.records(agentId);
     return given.find(({ toolCallId }) => !records.exists || !records.approval([toolCallId]));
   }
 
-  /** @param ours the input of the run that was asked for; another one is only finished first. Absent: any is. */
+  /**
+   * @param ours the requested input. A run with another input is finished, but its results are not returned.
+   * `undefined` accepts any input.
+   */
   #generating(passes: { last?: unknown }, rest: Rest, ours: CallInput | undefined): HostedBody<unknown> {
     return async (loop, stored) => {
       const { agent, tools, input } = this.#begun(loop, stored);
@@ -196,7 +201,7 @@ export class AgentRunner {
     };
   }
 
-  /** Begins a run, and returns its stream once there is one. The run goes on whether or not it is read. */
+  /** Starts a run and resolves with its stream. The run continues even if the stream is not read. */
   async #streaming(
     agentId: string,
     {
@@ -228,14 +233,14 @@ export class AgentRunner {
           if (isOurs && isShowing) resolve(own.add(result));
           return { result, messages: consumed(result, loop.signal) };
         });
-        // The stream of ours ends once the run is over, so that the next call finds the agent free.
+        // Streams that the caller gets complete only after the run, so that the next call finds the agent free.
         return isOurs ? run : run.finally(() => own.complete());
       };
       const carriedOut = isFollowing ? run(body) : this.#run(agentId, body, run);
       carriedOut
         .then(
           async (result) => {
-            // It waited before, and still does.
+            // The run was waiting before the call and still is.
             if (!legs?.result && result.status === "waiting") resolve(await this.#stillWaiting(agentId));
           },
           (error: unknown) => reject(error as Error),
@@ -254,7 +259,7 @@ export class AgentRunner {
     return attached;
   }
 
-  /** Carries a run out. Who attaches meanwhile waits until it has begun. */
+  /** Executes a run. `attach` waits on `#beginnings` until the run has started. */
   #run(
     agentId: string,
     body: HostedBody<unknown>,
@@ -274,13 +279,12 @@ export class AgentRunner {
   #begun(loop: HostedLoop, stored: unknown) {
     const durable = new DurableDefinition(loop);
     const agent = this.#define(durable.handle);
-    // It was stored when the run began.
     const input = stored as CallInput;
     return { agent, input, tools: (): readonly HostedTool[] => durable.hostedTools };
   }
 }
 
-/** What is stored of a call, and the rest: callbacks, limits of time and the like. */
+/** Splits the options of a call into the stored input and the rest, such as callbacks and timeouts. */
 function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOptions) {
   const input: CallInput = {
     ...(prompt !== undefined && { prompt }),
@@ -290,7 +294,12 @@ function partsOf({ prompt, messages, options, abortSignal, ...rest }: CallOption
   return { input, rest: rest as Rest, abortSignal };
 }
 
-/** Reads a stream to its end, whoever else reads it. @returns the messages that it has added. @throws what it reports */
+/**
+ * Reads a stream to its end.
+ *
+ * @returns the messages that the stream added
+ * @throws the error that the stream reports
+ */
 async function consumed(result: StreamResult, signal: AbortSignal): Promise<readonly ProviderMessage[]> {
   let failure: { readonly error: unknown } | undefined;
   for await (const part of result.fullStream as unknown as AsyncIterable<ProviderPart>) {

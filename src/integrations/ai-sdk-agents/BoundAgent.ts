@@ -6,32 +6,31 @@ import type { StreamResult } from "./StreamLegs.ts";
 /** An agent of the AI SDK, bound to one durable agent. */
 export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" | "tools" | "generate" | "stream"> & {
   /**
-   * Continues the unfinished run. A run that has finished is replayed: the same result, and nothing is called.
+   * Continues the unfinished run. Replays a finished run: returns the same result without calling models or tools.
    *
-   * @throws RunNotOpenError when there is no run, or it was cancelled; ToolCallInDoubtError and others as `run` of an AIAgent.
+   * @throws RunNotOpenError if the agent has no run or its run was cancelled
+   * @throws ToolCallInDoubtError and the other errors of `AIAgent.run`
    */
   resume(options?: ResumeAgentOptions): ReturnType<Agent["generate"]>;
-  /**
-   * Like {@link resume}, as a stream: all of the run from its beginning, with the id that its message had.
-   */
+  /** Streams like {@link resume}. The stream starts at the beginning of the run and keeps the id of its message. */
   resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
   /**
-   * Returns the stream of the run in progress, in this process or in another one, from its beginning. Of a run that waits,
-   * returns the stream up to the open requests. Resumes a run whose process has died, as {@link resumeStream} does: a client
-   * that comes back after a restart need not wait for `resume`.
+   * Returns the stream of the run in progress from its beginning, whether this process or another one executes it. The
+   * stream of a waiting run ends at its open requests. If the process of the run has died, resumes the run like {@link
+   * resumeStream}, so clients can reconnect after a restart before your server calls `resume`.
    *
-   * @returns `undefined` when no run is in progress or waits.
+   * @returns `undefined` if no run is in progress or waiting
    */
   attach(options?: ResumeAgentOptions): Promise<Awaited<ReturnType<Agent["stream"]>> | undefined>;
 };
 
 /** Options of `resume`, `resumeStream` and `attach`. */
 export interface ResumeAgentOptions {
-  /** Aborting it interrupts the run, or what follows it. */
+  /** Interrupts the run, or the attached stream, when aborted. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** {@link BoundAgentOf}, without the types of the agent. */
+/** Implements {@link BoundAgentOf} without the types of the agent. */
 export class BoundAgent {
   readonly version: unknown;
   readonly id: string | undefined;

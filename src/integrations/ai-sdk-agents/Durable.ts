@@ -15,37 +15,41 @@ import { globalModel } from "./model/globalModel.ts";
 import type { ProviderModel } from "./model/ProviderModel.ts";
 import type { AiSdkTools, AiSdkToolsSettings } from "./ToolSettings.ts";
 
-/** Wraps what an agent of the AI SDK, or a call of `generateText`, is made of. It belongs to one run. */
+/** Wraps the models and tools of one run. */
 export interface Durable {
-  /** The durable identity. Only in a run: in the first call of a definition, which has none, reading it throws a TypeError. */
+  /**
+   * The id of the durable agent. `durableAgent` calls the definition once without a run. Reading the id then throws a
+   * TypeError.
+   */
   readonly agentId: string;
   /**
-   * True once the run has asked a model or called a tool; false while it only repeats what is recorded. Callbacks are called
-   * in both cases.
+   * `true` once the run has called a model or a tool, `false` while it replays records. The AI SDK invokes callbacks in
+   * both cases.
    */
   readonly live: boolean;
-  /** Aborted when the run is cancelled or aborted, and when another process takes the agent over. */
+  /** Aborts when the run is cancelled or aborted, or when another process takes over the agent. */
   readonly signal: AbortSignal;
   /**
-   * A model whose answers are recorded. Wrap every model of the run: also that of a sub-agent in a tool, and those that
-   * `prepareStep` returns.
+   * Returns a model whose responses are recorded. Wrap every model of the run, including the models of sub-agents and
+   * those that `prepareStep` returns.
    *
-   * @param model a model of the AI SDK 6 or 7, or the name of one at the global provider.
+   * @param model a model of the AI SDK 6 or 7, or a model name for the global provider
    */
   readonly model: <Model extends string | object>(model: Model) => Model;
   /**
-   * Tools whose calls are recorded: one that has ended is not made again. Tools without `execute` stay as they are.
+   * Returns tools whose calls are recorded. A call that has finished is never repeated. Tools without `execute` are
+   * returned unchanged.
    *
-   * @param settings by the names of the tools. Absent: a call counts as irreversible.
-   * @throws InvalidInputError for a setting of a tool that is not there; DuplicateNameError for two tools of one name with
-   * settings that differ.
+   * @param settings by tool name. Calls of tools without settings count as irreversible.
+   * @throws InvalidInputError for settings of an unknown tool
+   * @throws DuplicateNameError for two tools with the same name and different settings
    */
   readonly tools: <Tools extends AiSdkTools>(tools: Tools, settings?: AiSdkToolsSettings<NoInfer<Tools>>) => Tools;
 }
 
 const modelSchema = objectWithMethods<ProviderModel>("doGenerate", "doStream");
 
-/** What {@link Durable} wraps for one run, or for none: then it only collects the tools of a definition. */
+/** Creates the wrappers of {@link Durable}. Without a loop it only collects the tools of a definition. */
 export class DurableDefinition {
   readonly #loop: HostedLoop | undefined;
   readonly #hosted = new Map<string, HostedTool>();
@@ -54,7 +58,6 @@ export class DurableDefinition {
     this.#loop = loop;
   }
 
-  /** The tools that were wrapped so far. */
   get hostedTools(): readonly HostedTool[] {
     return [...this.#hosted.values()];
   }
@@ -68,7 +71,6 @@ export class DurableDefinition {
     return this.#loop;
   }
 
-  /** What the code of a user gets. */
   get handle(): Durable {
     return new DurableHandle(this);
   }
@@ -76,7 +78,7 @@ export class DurableDefinition {
   model<Model extends string | object>(model: Model): Model {
     if (typeof model !== "string") checkSchema(modelSchema, model, "model of durable.model()");
     const wrapped = typeof model === "string" ? globalModel(model) : (model as unknown as ProviderModel);
-    // It has what every model has; what else an implementation has nobody asks a model for.
+    // DurableModel implements only the members that the AI SDK calls.
     return new DurableModel(wrapped, this) as unknown as Model;
   }
 
@@ -84,7 +86,7 @@ export class DurableDefinition {
     const names = Object.keys(tools);
     const shape = Object.fromEntries(names.map((name) => [name, hostedToolSettingsSchema.optional()]));
     checkSchema(plainObject, settings, "settings of durable.tools()");
-    // A tool may be called `constructor`, as a field that every object inherits is.
+    // Prevents a tool named `constructor` from matching the inherited property.
     const own: AiSdkToolsSettings<Tools> = { __proto__: null, ...settings };
     checkSchema(strictOptions(shape), own, "settings of durable.tools()");
     const wrapped = names.map((name) => {
@@ -103,7 +105,7 @@ export class DurableDefinition {
   }
 }
 
-/** Its functions may be taken out of it. */
+/** Keeps `model` and `tools` bound, so that users may destructure the handle. */
 class DurableHandle implements Durable {
   readonly #definition: DurableDefinition;
   readonly model: Durable["model"] = (model) => this.#definition.model(model);
@@ -125,6 +127,6 @@ class DurableHandle implements Durable {
 }
 
 function isSame(a: HostedToolSettings, b: HostedToolSettings): boolean {
-  // A sub-agent that is made anew for each call has functions of its own each time.
+  // Compares presence only, because a sub-agent that is created for each call has new functions each time.
   return a.effect === b.effect && !a.rollback === !b.rollback && !a.probe === !b.probe;
 }

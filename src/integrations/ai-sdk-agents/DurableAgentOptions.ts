@@ -1,24 +1,25 @@
 import type { WhenBusy } from "../../index.ts";
 import type { HostedConfig } from "../hosted/HostedAgents.ts";
 
-/** How agents of the AI SDK are made durable. */
+/** Options of `durableAgent`: the storage and the persistence settings. */
 export type DurableAgentOptions = HostedConfig;
 
-/** How to run one durable agent. */
+/** Options for the runs of one durable agent. */
 export interface BoundAgentOptions {
   /**
-   * Identifies the run. If it names an unfinished run, that run is resumed; if it names a finished one, it is replayed and
-   * nothing is called. Default: an unfinished run of equal input is resumed, any other input begins a run.
+   * Identifies the run. The id of an unfinished run resumes it. The id of a finished run replays it without calling
+   * models or tools. Without an id, an unfinished run with equal input is resumed, and any other input starts a new
+   * run.
    */
   readonly runId?: string | undefined;
   /**
-   * What to do with another run that is unfinished: finish it first, or end it as cancelled without undoing its effects.
-   * Default: reject with UnfinishedRunError.
+   * Handles an unfinished run with another input: `"finish_first"` finishes it first, `"abandon"` cancels it without
+   * undoing its effects. By default the call rejects with UnfinishedRunError.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
   /**
-   * What to do while another run is in progress, as for `run` of an AIAgent. With `"join"`, `stream` returns the stream of that
-   * run from its beginning, and the given messages are not used. Default: "reject".
+   * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, `stream` returns the stream of that run
+   * from its beginning and ignores the given messages. Defaults to `"reject"`.
    */
   readonly whenBusy?: WhenBusy | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
 
-/** What the AI SDK returns for a stream, as far as it matters here. */
+/** The members of an AI SDK stream result that this library uses. */
 export interface StreamResult {
   readonly fullStream: ReadableStream<ProviderPart>;
   readonly steps: PromiseLike<readonly unknown[]>;
@@ -13,22 +13,21 @@ export interface StreamResult {
   toUIMessageStream(options?: UiOptions): ReadableStream<ProviderPart>;
 }
 
-/** The options of `toUIMessageStream` that matter here. */
 interface UiOptions {
   readonly generateMessageId?: (() => string) | undefined;
 }
 
-/** Promises of the whole, which the last pass has. */
+/** Promises that the last pass resolves for the whole stream. */
 const ofLast: ReadonlySet<PropertyKey> = new Set(["steps", "finishReason", "rawFinishReason", "totalUsage"]);
 const streams: ReadonlySet<PropertyKey> = new Set(["fullStream", "stream"]);
-/** Streams of what one pass makes of its text. */
+/** Streams that only the first pass provides. */
 const ofFirst: ReadonlySet<PropertyKey> = new Set([
   "partialOutputStream",
   "experimental_partialOutputStream",
   "elementStream",
 ]);
 
-/** The passes of a run as one stream of the AI SDK: from the first that is shown to the last. */
+/** Joins the passes of a run into one stream of the AI SDK, from the first shown pass to the last. */
 export class StreamLegs {
   readonly #legs: StreamResult[] = [];
   #isComplete = false;
@@ -37,25 +36,25 @@ export class StreamLegs {
   readonly #messageId: string;
   #result: StreamResult | undefined;
 
-  /** @param messageId of the message in a UI, unless another is asked for. */
+  /** @param messageId the default id of the UI message */
   constructor(messageId: string) {
     this.#messageId = messageId;
   }
 
-  /** Adds a pass. Returns the whole, which is the same for all passes. */
+  /** Adds a pass. Returns the joined stream, which is the same for all passes. */
   add(leg: StreamResult): StreamResult {
     this.#legs.push(leg);
     this.#wake();
     return (this.#result ??= this.#whole(leg));
   }
 
-  /** No further pass comes. */
+  /** Marks the last pass as added. */
   complete(): void {
     this.#isComplete = true;
     this.#wake();
   }
 
-  /** The whole, once a pass has begun. */
+  /** The joined stream, or `undefined` before the first pass. */
   get result(): StreamResult | undefined {
     return this.#result;
   }
@@ -70,7 +69,7 @@ export class StreamLegs {
     wake();
   }
 
-  /** A pass by its number; `undefined`: it does not come. */
+  /** Returns a pass by number, or `undefined` if the run finishes without it. */
   async #leg(index: number): Promise<StreamResult | undefined> {
     while (index >= this.#legs.length && !this.#isComplete) await this.#change;
     return this.#legs[index];
@@ -102,7 +101,7 @@ export class StreamLegs {
     return whole;
   }
 
-  /** A stream of a pass. It fails once the run is over: who tries again finds the agent free. */
+  /** Forwards the stream of a pass. Delays an error until the run is over, so that a retry finds the agent free. */
   async *#failingAtTheEnd<Part>(stream: unknown): AsyncGenerator<Part> {
     try {
       yield* stream as AsyncIterable<Part>;
@@ -112,13 +111,13 @@ export class StreamLegs {
     }
   }
 
-  /** A stream of a pass that ends once the run is over. */
+  /** Forwards the stream of a pass and ends after the run. */
   async *#endingAtTheEnd(stream: unknown): AsyncGenerator<unknown> {
     yield* this.#failingAtTheEnd(stream);
     await this.#last();
   }
 
-  /** The parts of all passes. The end of one and the beginning of the next are no part of the whole. */
+  /** Yields the parts of all passes, with one `start` and one `finish`. */
   async *#parts(): AsyncGenerator<ProviderPart> {
     for (let index = 0; ; index++) {
       const leg = await this.#leg(index);
@@ -133,7 +132,6 @@ export class StreamLegs {
   }
 }
 
-/** The text in the parts of a stream, piece by piece. */
 async function* textOf(parts: AsyncIterable<ProviderPart>): AsyncGenerator<unknown> {
   for await (const part of parts) if (part.type === "text-delta") yield part["text"];
 }

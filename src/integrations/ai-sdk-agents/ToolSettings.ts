@@ -4,13 +4,12 @@ import type { HostedProbe, HostedRollback } from "../hosted/HostedTool.ts";
 /** Tools of the AI SDK, by name. */
 export type AiSdkTools = Readonly<Record<string, object>>;
 
-/** What runs a tool; `never` if a client or the provider does. */
+/** The `execute` function of a tool, or `never` if the client or the provider executes it. */
 type ExecuteOf<Tool> = Tool extends { readonly execute?: infer Execute } ? NonNullable<Execute> : never;
 
-/** What a tool takes. */
 type InputOf<Tool> = [ExecuteOf<Tool>] extends [(input: infer Input, options: never) => unknown] ? Input : unknown;
 
-/** What a tool returns in the end. */
+/** The final output of a tool. */
 type OutputOf<Tool> = [ExecuteOf<Tool>] extends [(input: never, options: never) => infer Output]
   ? Settled<Output>
   : unknown;
@@ -22,21 +21,21 @@ type Settled<Output> =
       : Awaited<Exclude<Output, AsyncIterable<unknown>>> | Item
     : Awaited<Output>;
 
-/** What a crash or a rollback has to know of a tool of the AI SDK. */
+/** Tells crash recovery and rollbacks how to treat the calls of an AI SDK tool. */
 export interface AiSdkToolSettings<in Input = never, in Output = never> {
   /**
-   * What kind of side effect a call has: `none` and `idempotent` are made again after a crash in the middle of a call; of any
-   * other call the outcome has to be found out. Default: `reversible` with `rollback`, otherwise `irreversible`.
+   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls
+   * the outcome has to be determined. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
   /**
-   * Undoes a call, in a rollback: gets the input and, in `call`, what was returned. An error stops the rollback, which can be
-   * continued. Absent: a rollback reports the call as one that it could not undo.
+   * Undoes a call during a rollback. Receives the input and, in `call`, the output. An error stops the rollback, which
+   * can be continued later. Without this function, a rollback reports the call as not undone.
    */
   readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
   /**
-   * Finds out whether a call had its effect whose end was not recorded. Not called if the effect is `none` or `idempotent`.
-   * An error counts as `unknown`. Absent: `unknown`.
+   * Determines whether an interrupted call took effect. Not called if the effect is `none` or `idempotent`. An error
+   * counts as `unknown`, and so does a missing probe.
    */
   readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ProviderMessage } from "./model/ProviderModel.ts";
 
-/** A request for approval in the messages of the AI SDK. */
+/** An approval request in messages of the AI SDK. */
 export interface WantedApproval {
   readonly approvalId: string;
   readonly toolCallId: string;
@@ -8,14 +8,17 @@ export interface WantedApproval {
   readonly input: unknown;
 }
 
-/** An answer of a client to such a request. */
+/** A client's response to an approval request. */
 export interface GivenApproval {
   readonly toolCallId: string;
   readonly approved: boolean;
   readonly reason?: string | undefined;
 }
 
-/** The calls that wait for an approval after these messages. What the provider runs itself is for the provider to ask about. */
+/**
+ * Returns the calls that wait for an approval after these messages. Calls that the provider executes are excluded,
+ * because the provider requests their approval.
+ */
 export function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
   const parts = partsOf(messages);
   const isEnded = (id: unknown) => parts.some(({ type, toolCallId }) => type === "tool-result" && toolCallId === id);
@@ -35,7 +38,7 @@ export function approvalsWanted(messages: readonly ProviderMessage[]): readonly 
   });
 }
 
-/** The approvals that a client gives with the last message, of calls that have not ended in the messages. */
+/** Returns the approvals in the last message for calls that have no result in the messages. */
 export function approvalsGiven(messages: readonly ProviderMessage[]): readonly GivenApproval[] {
   const requested = new Map(approvalsWanted(messages).map(({ approvalId, toolCallId }) => [approvalId, toolCallId]));
   const last = messages.at(-1);

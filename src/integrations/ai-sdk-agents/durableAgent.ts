@@ -13,21 +13,33 @@ import { BoundAgent, type BoundAgentOf } from "./BoundAgent.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions, DurableAgentOptions } from "./DurableAgentOptions.ts";
 
-/** A definition of agents of the AI SDK that are durable. */
+/** Durable agents that share one definition. */
 export interface DurableAgents<Agent extends AnyAgent> {
   /**
-   * One durable agent: an agent of the AI SDK, bound to its log.
+   * Returns an agent of the AI SDK that is bound to one durable agent.
    *
    * @throws InvalidAgentIdError, InvalidInputError
    */
   for(agentId: string, options?: BoundAgentOptions): BoundAgentOf<Agent>;
-  /** One durable agent, from outside a run: its requests and answers, rollbacks, checkpoints, forks, `cancel`. */
+  /**
+   * Returns one durable agent for access from outside a run: requests and answers, rollbacks, checkpoints, forks,
+   * `cancel`.
+   */
   agent(agentId: string): DurableAgent;
-  /** The unfinished runs that no process is running: resume them after a restart. */
+  /** Yields the unfinished runs that no process executes. Resume them after a restart. */
   unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun>;
-  /** Deletes what the retention policy does not keep. @throws PruningNotSupportedError */
+  /**
+   * Deletes the data that the retention policy does not keep.
+   *
+   * @throws PruningNotSupportedError
+   */
   prune(options?: PruneOptions): Promise<PruneReport>;
-  /** Deletes an agent and all its data. @throws AgentBusyError while it runs; PruningNotSupportedError */
+  /**
+   * Deletes an agent and all its data.
+   *
+   * @throws AgentBusyError while the agent runs
+   * @throws PruningNotSupportedError
+   */
   deleteAgent(agentId: string): Promise<void>;
 }
 
@@ -38,13 +50,24 @@ const boundOptionsSchema = strictOptions({
 });
 
 /**
- * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues where it was: answers of the model are not asked
- * for again, and tools that have ended are not called again.
+ * Makes agents of the AI SDK 6 or 7 durable. After a crash, a run continues from its records: recorded model responses
+ * and finished tool calls are reused.
  *
- * @param options the storage, and how its runs are kept, as for `install(Persistence)`.
- * @param define makes the agent, from models and tools that `durable` wraps. It is called once at the start and once for
- * each run, so that each run has models and tools of its own.
- * @throws InvalidInputError for a wrong or unknown option, or if `define` returns no agent.
+ * @example
+ * ```ts
+ * const desk = durableAgent({ storage }, (durable) => new ToolLoopAgent({
+ *   model: durable.model(model),
+ *   tools: durable.tools({ refund }, { refund: { effect: "idempotent" } }),
+ * }));
+ * const result = await desk.for("order-7").generate({ prompt: "Refund order 7." });
+ * // After a restart:
+ * for await (const { agentId } of desk.unfinished()) await desk.for(agentId).resume();
+ * ```
+ *
+ * @param options the storage and the options of `install(Persistence)`
+ * @param define creates the agent from models and tools that `durable` wraps. Called once at the start and once for
+ * each run.
+ * @throws InvalidInputError for a wrong or unknown option, or if `define` returns no agent
  */
 export function durableAgent<Agent extends AnyAgent>(
   options: DurableAgentOptions,
@@ -63,7 +86,6 @@ export function durableAgent<Agent extends AnyAgent>(
   return {
     for(agentId, bound = {}) {
       checkSchema(boundOptionsSchema, bound, "options of for()");
-      // It has the members of the agent, whose types it takes over.
       return new BoundAgent(agent, runner, agentId, bound) as unknown as BoundAgentOf<Agent>;
     },
     agent: (agentId) => hosted.agent(agentId),

@@ -5,27 +5,37 @@ import { type HostedConfig, HostedAgents } from "../hosted/HostedAgents.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 
-/** What {@link durableRun} runs, and where it is recorded. */
+/** Options of {@link durableRun}. */
 export interface DurableRunOptions extends HostedConfig, Omit<BoundAgentOptions, "whenBusy"> {
-  /** The durable identity. */
+  /** The id of the durable agent. */
   readonly agentId: string;
-  /** What the run is about: any value that can be stored. Another input is another run. Absent: `null`. */
+  /** The input of the run, any serializable value. Another input starts another run. Defaults to `null`. */
   readonly input?: unknown;
-  /** Aborting it interrupts the run, which can be continued. Absent: it is not aborted. */
+  /** Interrupts the run when aborted. The run can be continued later. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * Runs code that calls `generateText`, `streamText` and the like, durably. Called again after a crash, it continues: answers
- * of the model are not asked for again, and tools that have ended are not called again. Called again after its end, it only
- * repeats what is recorded, and returns the same result.
+ * Runs code durably that calls `generateText`, `streamText` or similar functions. The same call continues the run after
+ * a crash and reuses recorded model responses and finished tool calls. The same call after the end of the run returns
+ * the recorded result again.
  *
- * Code beside models and tools is not recorded, and runs each time.
+ * Code other than models and tools is not recorded and runs each time.
  *
- * @param options `runId`: default: a digest of the input.
- * @returns what `run` returns.
- * @throws what `run` throws; InvalidInputError, InvalidAgentIdError, UnfinishedRunError, RunInputDiffersError, AgentBusyError
- * before it is called; ToolCallInDoubtError and other errors of the library that end a run.
+ * @example
+ * ```ts
+ * const text = await durableRun({ storage, agentId: "report-3", input: "Write it." }, async (durable) => {
+ *   const { text } = await generateText({ model: durable.model(model), prompt: "Write it.", abortSignal: durable.signal });
+ *   return text;
+ * });
+ * ```
+ *
+ * @param options `runId` defaults to a digest of the input
+ * @returns the value that `run` returns
+ * @throws the error that `run` throws
+ * @throws InvalidInputError, InvalidAgentIdError, UnfinishedRunError, RunInputDiffersError or AgentBusyError before
+ * `run` is called
+ * @throws ToolCallInDoubtError and other errors of this library that end a run
  */
 export async function durableRun<Result>(
   { agentId, input = null, runId, unfinished, abortSignal: signal, ...config }: DurableRunOptions,

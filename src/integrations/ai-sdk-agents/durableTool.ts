@@ -3,7 +3,7 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknow
 import type { HostedCall, HostedLoop, PerformOptions } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 
-/** What the AI SDK passes to a tool. */
+/** The options that the AI SDK passes to a tool. */
 interface ExecuteOptions {
   readonly toolCallId: string;
   readonly abortSignal?: AbortSignal | undefined;
@@ -11,7 +11,10 @@ interface ExecuteOptions {
 
 type Execute = (input: unknown, options: ExecuteOptions) => unknown;
 
-/** A tool of the AI SDK whose calls are recorded. One without `execute`, which a client or the provider runs, stays as it is. */
+/**
+ * Returns a tool whose calls are recorded. Tools without `execute`, which a client or the provider executes, are
+ * returned unchanged.
+ */
 export function durableTool(tool: object, hosted: HostedTool, run: { readonly loop: HostedLoop }): object {
   const { execute } = tool as { readonly execute?: Execute };
   if (typeof execute !== "function") return tool;
@@ -29,7 +32,7 @@ function settling(execute: Execute, tool: HostedTool, run: { readonly loop: Host
     });
 }
 
-/** Preliminary results are shown as they come, and none but the last is recorded. */
+/** Forwards preliminary results as they arrive. Only the last result is recorded. */
 function streaming(execute: Execute, tool: HostedTool, run: { readonly loop: HostedLoop }): Execute {
   return async function* preliminary(input, options) {
     const shown: unknown[] = [];
@@ -61,7 +64,7 @@ function streaming(execute: Execute, tool: HostedTool, run: { readonly loop: Hos
   };
 }
 
-/** The model is told what the tool threw; what else went wrong ends the run. */
+/** Rethrows errors of the tool, which the AI SDK passes to the model. Any other error ends the run. */
 async function called(loop: HostedLoop, { toolCallId }: ExecuteOptions, call: HostedCall): Promise<unknown> {
   try {
     return await loop.call(toolCallId, call);
@@ -72,7 +75,7 @@ async function called(loop: HostedLoop, { toolCallId }: ExecuteOptions, call: Ho
   }
 }
 
-/** What the tool threw, or what is recorded of it. */
+/** Returns the original error of the tool, or one restored from its record. */
 function thrownBy({ cause, reason, errorName }: ToolFailedError): unknown {
   if (cause !== undefined) return cause;
   return Object.assign(new Error(reason), errorName !== undefined && { name: errorName });
@@ -89,7 +92,7 @@ async function lastOf(result: unknown): Promise<unknown> {
   return last;
 }
 
-/** The AI SDK has to know before the call whether there will be preliminary results. */
+/** The AI SDK must know before the call whether a tool yields preliminary results. */
 function isGenerator(execute: Execute): boolean {
   return Object.prototype.toString.call(execute) === "[object AsyncGeneratorFunction]";
 }

@@ -5,13 +5,14 @@ import { RunStoppedError } from "../../errors/run/RunStoppedError.ts";
 import type { HostedAgents } from "../hosted/HostedAgents.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
 
-/** How often a run of another process is looked at, in milliseconds. */
+/** The polling interval for a run of another process, in milliseconds. */
 const everyMs = 100;
 
 /**
- * How to wait for what a run records next; it rejects when the run ends without it, or when nobody carries it out any more.
+ * Returns a function that waits for new records of a run. The function rejects if the run finishes without them or
+ * loses its process.
  *
- * @returns `undefined` when no run is going on or waits.
+ * @returns `undefined` if the run is neither in progress nor waiting
  */
 export async function followed(
   hosted: HostedAgents,
@@ -32,15 +33,15 @@ export async function followed(
   };
 }
 
-/** Whether a run is unfinished because its process has died. */
+/** Returns whether a run is unfinished because its process died. */
 export async function isAbandoned(hosted: HostedAgents, records: RunRecords): Promise<boolean> {
   if (!records.exists || (await hosted.isRunning(records.agentId))) return false;
-  // It may have ended meanwhile.
+  // The run may have finished before its owner released it.
   await records.read();
   return records.status === "in_progress";
 }
 
-/** Returns the result of work, or `undefined` after a pause if another process has the agent. */
+/** Returns the result of `work`. Returns `undefined` after a pause if another process owns the agent. */
 export async function unlessBusy<Result>(
   work: () => Promise<Result>,
   signal: AbortSignal | undefined,

@@ -3,27 +3,26 @@ import { type HostedTool, hostedTool } from "../hosted/HostedTool.ts";
 import { approvalsWanted, type WantedApproval } from "./approvalsWanted.ts";
 import type { ProviderMessage } from "./model/ProviderModel.ts";
 
-/** What a run was asked for. */
+/** The input of a run. */
 export interface CallInput {
   readonly prompt?: string | readonly ProviderMessage[];
   readonly messages?: readonly ProviderMessage[];
-  /** The options that the agent takes besides. Absent: none. */
+  /** The call options of the agent. Omitted if the agent takes no options. */
   readonly options?: unknown;
 }
 
-/** One pass of the loop of the AI SDK: until it has its answer, or wants approvals. */
+/** One pass of the AI SDK loop, until its final response or until it needs approvals. */
 export interface Leg<Result> {
   readonly result: Result;
-  /** Settles with the messages that the pass has added, when it has ended. */
+  /** Resolves at the end of the pass with the messages that it added. */
   readonly messages: Promise<readonly ProviderMessage[]>;
 }
 
 /**
- * Runs the loop of the AI SDK as often as it wants approvals. Each time, the run waits until all of them have an answer; then
- * the loop goes on after them.
+ * Runs the AI SDK loop again each time it stops for approvals. The run waits until all approvals are answered.
  *
- * @param start begins a pass. `index` counts them from 0; `approved`: the calls that were decided before it.
- * @returns the result of the last pass.
+ * @param start starts a pass. `index` counts passes from 0. `decided` lists the calls decided before the pass.
+ * @returns the result of the last pass
  */
 export async function runLegs<Result>(
   loop: HostedLoop,
@@ -48,7 +47,7 @@ export async function runLegs<Result>(
   }
 }
 
-/** What a run was asked for, as messages. */
+/** Returns the input of a run as messages. */
 export function messagesOf({ prompt, messages = [] }: CallInput): readonly ProviderMessage[] {
   if (typeof prompt === "string") return [{ role: "user", content: prompt }];
   return prompt ?? messages;

@@ -1,37 +1,37 @@
 /**
- * What this library needs of a language model of the AI SDK. Every model object of specification v2 (AI SDK 5),
- * v3 (AI SDK 6) and v4 (AI SDK 7) is one, as are models wrapped by its middleware.
+ * The members of an AI SDK language model that this library uses. Models of the specifications v2 (AI SDK 5), v3 (AI
+ * SDK 6) and v4 (AI SDK 7) implement it, and so do models wrapped by AI SDK middleware.
  */
 export interface AiSdkLanguageModel {
   readonly specificationVersion: "v2" | "v3" | "v4";
-  /** Whose model it is, such as `openai.chat`; named in errors. */
+  /** The provider, such as `openai.chat`. Errors include it. */
   readonly provider: string;
-  /** Its name at the provider. */
+  /** The provider's name of the model. */
   readonly modelId: string;
-  /** Takes the call options of its specification version. */
+  /** Takes the call options of the specification version. */
   doGenerate(options: never): PromiseLike<AiSdkGeneration>;
-  /** The same, as a stream. Absent: its answers come whole. */
+  /** Streams the response. Models without this method return whole responses. */
   doStream?(options: never): PromiseLike<AiSdkStream>;
 }
 
-/** What a model streams: the parts of an answer. */
+/** A streamed response of a model. */
 export interface AiSdkStream {
   readonly stream: ReadableStream<{ readonly type: string }>;
 }
 
-/** What a model gives back, as far as the versions of the specification agree. */
+/** The fields of a response that all specification versions share. */
 export interface AiSdkGeneration {
   readonly content: readonly { readonly type: string }[];
-  /** A word in v2, an object from v3 on. */
+  /** A string in v2, an object since v3. */
   readonly finishReason: string | AiSdkFinishReason;
   readonly usage?: unknown;
-  /** Settings that the provider ignored, and the like. */
+  /** Warnings of the provider, such as ignored settings. */
   readonly warnings?: readonly unknown[];
 }
 
-/** Why a model stopped. */
+/** The reason why a model stopped. */
 export interface AiSdkFinishReason {
   readonly unified: string;
-  /** The provider's own word. */
+  /** The reason in the provider's terms. */
   readonly raw?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { ProviderOptions } from "../../checkpoint/messages/Message.ts";
 import type { TaggedFileData } from "./fileData.ts";
 
-/** The messages as a model takes them. `Data` is what the specification version holds a file's content in. */
+/** The messages of a request. `Data` is the content type of files in the specification version. */
 export type AiSdkPrompt<Data> = AiSdkMessage<Data>[];
 
 export type AiSdkMessage<Data> =
@@ -35,7 +35,7 @@ interface ReasoningPart extends WithOptions {
   text: string;
 }
 
-/** Content that only its provider understands. Only v4 has it. */
+/** Content that only one provider understands. Only v4 supports it. */
 type CustomPart<Data> = Data extends TaggedFileData
   ? { type: "custom"; kind: `${string}.${string}` } & WithOptions
   : never;
@@ -54,19 +54,18 @@ interface ToolResultPart extends WithOptions {
   output: AiSdkToolOutput;
 }
 
-/** A tool's output in the AI SDK's wrapping. */
+/** The output of a tool in the form of the AI SDK. */
 export type AiSdkToolOutput =
   | { type: "text" | "error-text"; value: string }
   | { type: "json" | "error-json"; value: JsonValue };
 
-/** A value of JSON. */
 export type JsonValue = null | string | number | boolean | JsonValue[] | { [key: string]: JsonValue };
 
 interface WithOptions {
   providerOptions?: Record<string, Record<string, JsonValue>>;
 }
 
-/** Providers read theirs by name; that they are records of records is theirs to check. */
+/** Converts provider options. Providers validate the nested records themselves. */
 export function optionsOf(options: ProviderOptions | undefined): WithOptions {
   return options === undefined ? {} : { providerOptions: options as Record<string, Record<string, JsonValue>> };
 }

@@ -14,7 +14,7 @@ import { streamedGeneration } from "./streamedGeneration.ts";
 
 /** Options of {@link aiSdkExecutor}. */
 export interface AiSdkExecutorOptions {
-  /** Called for each thing that a provider warned of, such as a parameter that it ignores. Default: warnings are dropped. */
+  /** Called for each warning of a provider, such as an ignored parameter. By default warnings are dropped. */
   readonly onWarning?: ((warning: unknown, model: string) => void) | undefined;
 }
 
@@ -24,33 +24,36 @@ const modelsSchema = customSchema(
 );
 const optionsSchema = strictOptions({ onWarning: functionSchema().optional() });
 
-/** A prompt executor that can stream, and always says why the model stopped. */
+/** A prompt executor that supports streaming and always reports a finish reason. */
 export interface AiSdkExecutor extends PromptExecutor {
   execute(request: PromptRequest): Promise<AiSdkAnswer>;
   stream(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<AiSdkAnswer>;
 }
 
 /**
- * Asks any language model of the AI SDK (5, 6 or 7).
+ * Creates a prompt executor for any language model of the AI SDK 5, 6 or 7.
  *
- * One model serves agents whose `llmModel` is its `modelId`; any other name is refused. To serve several, give a
- * function from names to models: a provider of the AI SDK is one.
+ * A single model serves agents whose `llmModel` equals its `modelId`. Any other name is rejected. To serve several
+ * models, pass a function that maps names to models. A provider of the AI SDK is such a function.
  *
+ * @example
  * ```ts
  * const openai = createOpenAI({ apiKey });
  * new AIAgent({ promptExecutor: aiSdkExecutor(openai), llmModel: "gpt-5-mini" });
  * ```
  *
- * An agent's model parameters are the AI SDK's call settings (`temperature`, `maxOutputTokens`, `topP`, `topK`, `seed`,
- * `stopSequences`, `presencePenalty`, `frequencyPenalty`, `toolChoice`, `responseFormat`, `reasoning`,
- * `providerOptions`). They are stored with the agent, so headers and keys belong to the provider instead.
+ * The model parameters of an agent are the call settings of the AI SDK (`temperature`, `maxOutputTokens`, `topP`,
+ * `topK`, `seed`, `stopSequences`, `presencePenalty`, `frequencyPenalty`, `toolChoice`, `responseFormat`, `reasoning`,
+ * `providerOptions`). They are stored with the agent, so configure headers and keys at the provider instead.
  *
- * Each call is one request. Errors say by `retryable` and `retryAfterMs` whether and when the same request may succeed, and
- * the agent makes it again as its `modelRetry` says. A URL of a file part is passed on and never downloaded.
+ * Each call sends one request. Errors carry `retryable` and `retryAfterMs`, and the agent retries according to its
+ * `modelRetry`. URLs of file parts are passed to the model and never downloaded.
  *
- * @throws {@link ModelRequestError} when the request fails; {@link UnusableModelAnswerError} when its answer cannot be
- * used; {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} and
- * {@link UnsupportedMessagePartError} before anything is sent; the reason of the abort signal once that is aborted.
+ * @throws {@link ModelRequestError} if the request fails
+ * @throws {@link UnusableModelAnswerError} if the response cannot be used
+ * @throws {@link ModelNotAvailableError}, {@link InvalidModelParametersError}, {@link ToolSchemaError} or {@link
+ * UnsupportedMessagePartError} before the request is sent
+ * @throws the reason of the abort signal once it is aborted
  */
 export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions = {}): AiSdkExecutor {
   checkSchema(modelsSchema, models, "model of aiSdkExecutor");
@@ -81,7 +84,7 @@ async function generated(
 ): Promise<AiSdkGeneration> {
   const callOptions = callOptionsOf(model.specificationVersion, request);
   try {
-    // callOptionsOf made the call options of the model's own version, which the types cannot say.
+    // callOptionsOf has built the options for the version of this model, which the types cannot express.
     return await generate(model, callOptions as never);
   } catch (cause) {
     request.abortSignal.throwIfAborted();
@@ -89,21 +92,21 @@ async function generated(
   }
 }
 
-/** What the AI SDK's errors say of a failed call, those of its gateway included. */
+/** The fields of AI SDK errors for failed calls, including errors of its gateway. */
 interface CallFailure {
   readonly statusCode?: unknown;
   readonly isRetryable?: unknown;
   readonly responseHeaders?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Whatever a model's call failed with, as an error whose code a caller can rely on. */
+/** Converts any error of a model call to an error with a stable code. */
 export function requestErrorOf(model: AiSdkLanguageModel, cause: unknown): ModelRequestError {
   const failure: CallFailure = typeof cause === "object" && cause !== null ? cause : {};
   const retryAfterMs = retryAfterMsOf(failure.responseHeaders ?? {});
   return new ModelRequestError({
     model: model.modelId,
     provider: model.provider,
-    // A connection that breaks off in the middle of an answer is no error of the AI SDK's.
+    // A connection that breaks during the response does not throw an AI SDK error.
     retryable: failure.isRetryable === true || isNetworkError(cause),
     ...(typeof failure.statusCode === "number" && { statusCode: failure.statusCode }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -116,17 +119,16 @@ function retryAfterMsOf(headers: Readonly<Record<string, string | undefined>>): 
   if (ms >= 0) return ms;
   const after = headers["retry-after"] ?? "";
   if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000;
-  // The provider's own clock: ours may differ.
+  // Compares with the provider's clock, because the local clock may differ.
   const wait = Date.parse(after) - Date.parse(headers["date"] ?? "");
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-/** One model, or a function that gives the model of a name. A provider of the AI SDK is such a function. */
+/** A model, or a function that maps names to models, such as a provider of the AI SDK. */
 export type AiSdkModels = AiSdkLanguageModel | ((name: string) => AiSdkLanguageModel | PromiseLike<AiSdkLanguageModel>);
 
 const versions: readonly string[] = ["v2", "v3", "v4"] satisfies AiSdkLanguageModel["specificationVersion"][];
 
-/** The model of that name. */
 export async function modelNamed(models: AiSdkModels, name: string): Promise<AiSdkLanguageModel> {
   const model: Partial<AiSdkLanguageModel> | undefined =
     typeof models === "function" ? await made(models, name) : models;

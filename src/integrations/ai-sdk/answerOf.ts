@@ -7,15 +7,17 @@ import { messageDataOf, type TaggedFileData } from "./fileData.ts";
 import { toolInputOf } from "./jsonValueOf.ts";
 import { usageOf } from "./usageOf.ts";
 
-/** What the executor made of a model's answer. */
+/** The response that the executor returns. */
 export interface AiSdkAnswer extends PromptAnswer {
-  /** `stop`, `tool-calls`, `length` (the answer is cut off), `other` or `unknown`. */
+  /** `stop`, `tool-calls`, `length` (the response was cut off), `other` or `unknown`. */
   readonly finishReason: string;
-  /** The provider's own word; absent before specification v3, or when it gave none. */
+  /**
+   * The finish reason in the provider's terms. Omitted before specification v3 or if the provider reports no reason.
+   */
   readonly rawFinishReason?: string;
 }
 
-/** A whole answer; anything less is one of the `ModelAnswer…` errors. */
+/** Converts a complete response. Throws a `ModelAnswer…` error for an incomplete one. */
 export function answerOf({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
   const { unified, raw } = finishReasonOf(generation);
   const usage = usageOf(generation.usage);
@@ -33,7 +35,7 @@ function finishReasonOf({ finishReason }: AiSdkGeneration): AiSdkFinishReason {
   return typeof finishReason === "string" ? { unified: finishReason } : finishReason;
 }
 
-/** Types of parts that are no answer by themselves. */
+/** Part types that do not form a response on their own. */
 const silent: ReadonlySet<string> = new Set(["reasoning", "custom"]);
 
 function saysSomething({ content }: AssistantMessage): boolean {
@@ -41,7 +43,7 @@ function saysSomething({ content }: AssistantMessage): boolean {
   return content.some((part) => !silent.has(part.type) && (part.type !== "text" || part.text.trim() !== ""));
 }
 
-/** The parts of a model's answer that all versions of the specification share. */
+/** The response parts that all specification versions share. */
 type GeneratedPart = { readonly providerMetadata?: ProviderOptions } & (
   | { readonly type: "text" | "reasoning"; readonly text: string }
   | { readonly type: "file"; readonly mediaType: string; readonly data: string | Uint8Array | TaggedFileData }
@@ -59,10 +61,10 @@ interface ToolCall {
 }
 
 /**
- * A model's answer as a message. What the provider attached to a part is kept as options of that part, since the
- * provider wants it back (the signature of a reasoning, say). Sources are left out: no provider wants them back.
+ * Converts a response to a message. Provider metadata of a part, such as a signature of reasoning, becomes options of
+ * that part, because the provider expects it back. Sources are dropped, because no provider expects them back.
  *
- * @param refuse - throws, saying what was found that a message cannot keep
+ * @param refuse throws an error for content that a message cannot hold
  */
 export function assistantMessageOf(
   content: readonly { readonly type: string }[],

@@ -7,7 +7,7 @@ import { fileDataOf, taggedFileDataOf } from "./fileData.ts";
 import { promptOf } from "./promptOf.ts";
 import { z } from "zod";
 
-/** A request in the words of the model's specification version. */
+/** Builds the call options for the specification version of the model. */
 export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"], request: PromptRequest) {
   const { messages, tools, parameters, abortSignal } = request;
   return {
@@ -21,7 +21,7 @@ export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"
   };
 }
 
-/** The description of a tool that a model gets. */
+/** A tool description in the form of the AI SDK. */
 export interface AiSdkFunctionTool {
   type: "function";
   name: string;
@@ -29,7 +29,7 @@ export interface AiSdkFunctionTool {
   inputSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** What a model may write is what the tool's schema takes in, so defaults are optional and transforms not yet applied. */
+/** Uses the input side of the tool's schema, where defaults are optional and transforms are not applied. */
 export function functionToolOf({ name, description, inputSchema }: AnyTool): AiSdkFunctionTool {
   try {
     const schema = z.toJSONSchema(inputSchema, { io: "input", target: "draft-7" });
@@ -58,10 +58,10 @@ const responseFormat = z.union([
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null(), z.undefined()]);
 
-/** JSON in which members may be `undefined`, as in the settings of the AI SDK. */
+/** JSON in which members may be `undefined`, as in AI SDK settings. */
 const json: z.ZodType = z.lazy(() => z.union([scalar, z.array(json), z.record(z.string(), json)]));
 
-// No headers: parameters are stored with every checkpoint that changes them, and headers hold keys.
+// Headers are excluded, because checkpoints store the parameters and headers contain keys.
 const callParameters = z.strictObject({
   maxOutputTokens: z.int().positive().optional(),
   temperature: z.number().optional(),
@@ -77,7 +77,7 @@ const callParameters = z.strictObject({
   providerOptions: z.record(z.string(), z.record(z.string(), json)).optional(),
 });
 
-/** The parameters of an agent as call options of the AI SDK, which have the same names. */
+/** Validates the model parameters of an agent, which use the names of AI SDK call options. */
 export function callParametersOf(
   parameters: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {

@@ -10,7 +10,7 @@ const call = z.looseObject({
 const checked: ReadonlySet<string> = new Set(["text", "reasoning", "tool-call"]);
 const other = z.looseObject({ type: z.string().refine((type) => !checked.has(type)) });
 
-/** What every specification version says of an answer, as far as this library reads it. */
+/** The response fields that this library reads, in every specification version. */
 export const generationSchema: z.ZodType = z.looseObject({
   content: z.array(z.union([text, call, other])),
   finishReason: z.union([z.string(), z.looseObject({ unified: z.string() })]),

@@ -1,13 +1,13 @@
 import type { JsonValue } from "./AiSdkPrompt.ts";
 
 /**
- * What a model is shown of a value: JSON unchanged, and rich values in their nearest JSON. A map with text keys becomes an
- * object, any other a list of pairs, a set a list, bytes base64, a bigint and a number that JSON lacks their digits or
- * name; `undefined` becomes `null`.
+ * Converts a value to JSON for a model. A map with string keys becomes an object, any other map a list of pairs, a set
+ * a list, and bytes base64. Bigints become their digits, numbers such as `NaN` their names, and `undefined` becomes
+ * `null`.
  */
 export function jsonValueOf(value: unknown): JsonValue {
   const text: string | undefined = JSON.stringify(value, function (this: Record<string, unknown>, key: string, after) {
-    // `after` is what toJSON made of the value; bytes are recognised before.
+    // `after` is the result of toJSON, so bytes are detected from `before`.
     const before = this[key];
     return before instanceof Uint8Array ? base64Of(before) : plainOf(after);
   });
@@ -30,8 +30,8 @@ function base64Of(bytes: Uint8Array): string {
 }
 
 /**
- * The input of a call that a model wrote. Text that is not JSON stays text, so that the tool's schema refuses it and the
- * model sees the error. An empty text, which some models write for a tool without parameters, is an empty object.
+ * Parses the tool input that a model wrote. Invalid JSON stays text, so that the tool's schema rejects it and the model
+ * sees the error. Empty text, which some models write for a tool without parameters, becomes an empty object.
  */
 export function toolInputOf(written: string): unknown {
   if (written.trim() === "") return {};
@@ -43,8 +43,8 @@ export function toolInputOf(written: string): unknown {
 }
 
 /**
- * The input that a model is shown again. Providers take objects only and would refuse the whole request for a malformed
- * input; the result of that call says what was wrong with it.
+ * Converts a tool input for a later request. Providers accept only objects and would reject the whole request for a
+ * malformed input. The result of that call already reports the mistake.
  */
 export function shownInputOf(input: unknown): JsonValue {
   const value = jsonValueOf(input);

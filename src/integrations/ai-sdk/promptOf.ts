@@ -5,7 +5,7 @@ import { jsonValueOf, shownInputOf } from "./jsonValueOf.ts";
 
 interface Specification<Data> {
   readonly fileDataOf: (data: string | Uint8Array) => Data;
-  /** Whether prompts may have `custom` parts. Other prompts are sent without them. */
+  /** Whether prompts support `custom` parts, which are otherwise dropped. */
   readonly custom: boolean;
 }
 
@@ -13,7 +13,7 @@ interface Conversion<Data> extends Specification<Data> {
   readonly providerIds: ReadonlyMap<string, string>;
 }
 
-/** Our messages as a model takes them: with the provider's own tool-call ids, and without empty texts and messages. */
+/** Converts messages to a prompt with the provider's tool-call ids and without empty texts and messages. */
 export function promptOf<Data>(messages: readonly Message[], specification: Specification<Data>): AiSdkPrompt<Data> {
   const conversion = { providerIds: providerToolCallIds(messages), ...specification };
   return messages.map((message) => messageOf(message, conversion)).filter(({ content }) => content.length > 0);
@@ -47,7 +47,7 @@ function partsOf<Data, Type extends ContentPart["type"]>(
   });
 }
 
-/** Providers refuse empty texts. One with options is kept: it may be a mark, such as for a cache. */
+/** Providers reject empty texts. An empty text with options is kept, because it may mark a cache point. */
 function isSaid(part: ContentPart): boolean {
   return part.type !== "text" || part.text !== "" || part.providerOptions !== undefined;
 }
@@ -59,7 +59,6 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
     case "reasoning":
       return { type: part.type, text: part.text, ...options };
     case "custom":
-      // Only the prompts of v4 get here.
       return { type: "custom", kind: part.kind, ...options } as AiSdkPart<Data>;
     case "file": {
       const named = part.filename === undefined ? {} : { filename: part.filename };
@@ -77,13 +76,13 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
   }
 }
 
-/** A tool's output, wrapped as the AI SDK wants it. */
+/** Wraps the output of a tool in the form of the AI SDK. */
 export function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
   if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
   return { type: isError ? "error-json" : "json", value: jsonValueOf(output) };
 }
 
-/** The providers' ids by ours, so that a result can be sent with the id of its call even where it does not repeat it. */
+/** Maps the library's call ids to the provider's ids, because a tool result may not carry the provider's id. */
 export function providerToolCallIds(messages: readonly Message[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   for (const { role, content } of messages) {

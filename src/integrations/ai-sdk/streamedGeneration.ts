@@ -1,7 +1,7 @@
 import type { ModelDelta } from "../../agent/model/PromptExecutor.ts";
 import type { AiSdkGeneration, AiSdkStream } from "./AiSdkLanguageModel.ts";
 
-/** A part of a text or of a reasoning: its beginning, a piece, or its end. */
+/** The start, a delta or the end of a text or reasoning part. */
 interface TextPart {
   readonly type: `${GrowingPart["type"]}-${"start" | "delta" | "end"}`;
   readonly id: string;
@@ -9,21 +9,20 @@ interface TextPart {
   readonly providerMetadata?: unknown;
 }
 
-/** The parts of a stream that say something about the answer; those of all specification versions. */
+/** The stream parts of all specification versions that contribute to the response. */
 type StreamPart =
   | TextPart
   | { readonly type: "stream-start"; readonly warnings: readonly unknown[] }
   | { readonly type: "finish"; readonly usage: unknown; readonly finishReason: AiSdkGeneration["finishReason"] }
   | { readonly type: "error"; readonly error: unknown };
 
-/** A text or a reasoning that grows. */
 interface GrowingPart {
   readonly type: "text" | "reasoning";
   text: string;
   providerMetadata?: unknown;
 }
 
-/** Types of parts that only announce or describe others. */
+/** Part types that only announce or describe other parts. */
 const ignored: ReadonlySet<string> = new Set([
   "tool-input-start",
   "tool-input-delta",
@@ -32,7 +31,11 @@ const ignored: ReadonlySet<string> = new Set([
   "raw",
 ]);
 
-/** Reads a stream to its end, and passes its texts on as they come. @throws the error that the stream contains. */
+/**
+ * Reads a stream to its end and reports its deltas.
+ *
+ * @throws the error that the stream contains
+ */
 export async function streamedGeneration(
   { stream }: AiSdkStream,
   onDelta: (delta: ModelDelta) => void,
@@ -53,7 +56,7 @@ class StreamedAnswer {
   readonly #growing = new Map<string, GrowingPart>();
   readonly #onDelta: (delta: ModelDelta) => void;
   #warnings: readonly unknown[] = [];
-  /** A stream that ends without saying why broke off. */
+  /** The initial value marks a stream that breaks off without a finish reason. */
   #end: Pick<AiSdkGeneration, "usage" | "finishReason"> = { finishReason: "interrupted" };
 
   constructor(onDelta: (delta: ModelDelta) => void) {
@@ -83,7 +86,7 @@ class StreamedAnswer {
   #grow({ type: partType, id, delta = "", providerMetadata }: TextPart): void {
     const type = partType.startsWith("text") ? "text" : "reasoning";
     const growing = this.#growing.get(`${type} ${id}`) ?? this.#begin(type, id);
-    // The last one counts: signatures come at the end.
+    // The last metadata wins, because signatures arrive at the end.
     if (providerMetadata !== undefined) growing.providerMetadata = providerMetadata;
     if (delta === "") return;
     growing.text += delta;

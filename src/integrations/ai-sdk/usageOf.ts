@@ -9,13 +9,16 @@ interface FlatUsage {
   readonly reasoningTokens?: number;
 }
 
-/** The usage of specification v3 and v4. */
+/** The usage of specifications v3 and v4. */
 interface NestedUsage {
   readonly inputTokens: Readonly<Record<"total" | "noCache" | "cacheRead" | "cacheWrite", number | undefined>>;
   readonly outputTokens: Readonly<Record<"total" | "text" | "reasoning", number | undefined>>;
 }
 
-/** The tokens that a model reports, in the form that the AI SDK shows. @returns `undefined` when it reports none. */
+/**
+ * Converts the reported token usage to the form that the AI SDK displays. Returns `undefined` if the model reports no
+ * usage.
+ */
 export function usageOf(usage: unknown): ModelUsage | undefined {
   const given = Object(usage) as FlatUsage | NestedUsage;
   return addUsage(isNested(given) ? ofNested(given) : ofFlat(given), undefined);

@@ -1,20 +1,23 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { callsOf, type ToolCallPart } from "./AnswerMessage.ts";
 
-/** A call, and the answer that asks for it. */
+/** A tool call and the response that requests it. */
 export interface AskedCall {
   readonly message: AssistantMessage;
   readonly index: number;
   readonly part: ToolCallPart;
 }
 
-/** The calls that the answers of a loop ask for, by the library's ids. A call may be made before its answer is whole. */
+/**
+ * The tool calls that the responses of a loop request, by the library's ids. A call may start before its response is
+ * complete.
+ */
 export class AnsweredCalls {
   readonly #calls = new Map<string, AskedCall>();
-  /** Answers on their way: they settle when the answer is whole, or will not come. */
+  /** Pending responses. Each promise resolves when the response is complete or has failed. */
   readonly #coming = new Set<Promise<unknown>>();
 
-  /** Announces an answer that is on its way. */
+  /** Registers a pending response. */
   await(answer: Promise<unknown>): void {
     const settled = answer.catch(() => undefined).finally(() => this.#coming.delete(settled));
     this.#coming.add(settled);
@@ -24,7 +27,7 @@ export class AnsweredCalls {
     for (const { part, index } of callsOf(message)) this.#calls.set(part.toolCallId, { message, index, part });
   }
 
-  /** @throws TypeError for an id that no answer of the loop has. */
+  /** @throws TypeError for an id that no response of the loop contains */
   async of(toolCallId: string): Promise<AskedCall> {
     let found = this.#calls.get(toolCallId);
     while (!found && this.#coming.size > 0) {

@@ -18,15 +18,15 @@ import { LiveLoop } from "./LiveLoop.ts";
 import { RecordedLoop } from "./RecordedLoop.ts";
 import { RunRecords } from "./RunRecords.ts";
 
-/** Runs the loop of another runtime, from its start. @param input as it was given when the run began. */
+/** Runs the loop of another runtime from its start. `input` is the stored input of the run. */
 export type HostedBody<Result> = (loop: HostedLoop, input: unknown) => Promise<Result>;
 
-/** How a run ended. One that failed or was aborted rejects instead. */
+/** The result of a run. A failed or aborted run rejects instead. */
 export type HostedResult<Result> =
   | { readonly status: "completed"; readonly runId: string; readonly value: Result }
   | { readonly status: "waiting"; readonly runId: string; readonly requests: readonly PendingRequest[] };
 
-/** The part of a Persistence configuration that agents of other runtimes share. */
+/** The options of `install(Persistence)` that agents of other runtimes share. */
 export type HostedConfig = Omit<
   PersistenceConfig,
   | "rollbackToolRegistry"
@@ -44,8 +44,8 @@ interface RunningBody {
 }
 
 /**
- * Durable agents whose loop is that of another runtime: each run is one of ours, with one node, in which that loop runs. Its
- * answers and calls are records of that visit, and each of its steps is a checkpoint.
+ * Runs loops of other runtimes durably. Each run executes a strategy with one node, which runs the loop. Responses and
+ * calls are records of that node, and each step of the loop is a checkpoint.
  */
 export class HostedAgents {
   readonly #agent: AIAgent<unknown, null>;
@@ -54,8 +54,8 @@ export class HostedAgents {
   readonly #storage: LogStorage;
 
   /**
-   * @param name of the strategy: runs of one name continue each other.
-   * @param tools those that are known when the agents are defined: a rollback from outside finds them here.
+   * @param name the name of the strategy. Only runs with the same name can be resumed.
+   * @param tools the tools that are known at the definition. A rollback from outside a run uses them.
    */
   constructor(name: string, config: HostedConfig, tools: readonly HostedTool[]) {
     this.#storage = logStorageOf(config.storage);
@@ -77,44 +77,42 @@ export class HostedAgents {
     this.#agent.install(Persistence, { ...config, rollbackToolRegistry: this.#registry });
   }
 
-  /** @throws as `run` of an AIAgent, and what the body rejects with. */
+  /** @throws the errors of `AIAgent.run` and of the body */
   run<Result>(input: unknown, options: RunOptions, body: HostedBody<Result>): Promise<HostedResult<Result>> {
     return this.#settled(options.agentId, body, () => this.#agent.run(input, options));
   }
 
-  /** Continues a run, or replays one that has finished: its body runs again, and nothing is called. */
+  /** Continues a run. Replays a finished run by running its body on the records. */
   resume<Result>(options: ResumeOptions, body: HostedBody<Result>): Promise<HostedResult<Result>> {
     return this.#settled(options.agentId, body, () => this.#agent.resume(options));
   }
 
-  /** One durable agent, from outside a run. */
   agent(agentId: string): DurableAgent {
     return this.feature.agent(agentId);
   }
 
-  /** What `install(Persistence)` has added. */
   get feature(): PersistenceFeature {
     return persistence(this.#agent);
   }
 
-  /** Whether a living process owns an agent. */
+  /** Returns whether a live process owns the agent. */
   async isRunning(agentId: string): Promise<boolean> {
     return (await this.#storage.log.owner(agentId))?.state === "alive";
   }
 
-  /** A digest of a value, the same in every process. */
+  /** Returns a digest of a value that is the same in every process. */
   async digestOf(value: unknown): Promise<string | undefined> {
     return valueDigest(value, await this.#storage.sha256());
   }
 
-  /** Reads the records of a run. @param runId default: the last one. */
+  /** Reads the records of a run. `runId` defaults to the last run. */
   async records(agentId: string, runId?: string): Promise<RunRecords> {
     const records = new RunRecords(this.#storage.log, agentId, runId);
     await records.read();
     return records;
   }
 
-  /** Runs a loop on the records of a run alone. @param follow waits for more of them; absent: the run has ended. */
+  /** Runs a body only on the records of a run. `follow` waits for further records. Omit it for a finished run. */
   async replay<Result>(
     records: RunRecords,
     body: HostedBody<Result>,
@@ -159,7 +157,7 @@ export class HostedAgents {
   }
 }
 
-/** What the other runtime made of an error of ours does not count. */
+/** Prefers the failure of the loop, because the other runtime may have caught or converted it. */
 async function settledBy<Result>(loop: HostedLoop, run: () => Promise<Result>): Promise<Result> {
   let value: Result;
   try {

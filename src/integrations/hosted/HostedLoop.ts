@@ -4,77 +4,76 @@ import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { HostedTool } from "./HostedTool.ts";
 
 /**
- * What the loop of another runtime is connected to. The loop runs from its start each time the run is resumed: answers and
- * calls that are recorded are given back in their order, and nothing is called for them.
+ * The connection of another runtime's loop to its run. A resume runs the loop from its start. Recorded responses and
+ * calls are then replayed in their order.
  */
 export interface HostedLoop {
   readonly agentId: string;
   readonly runId: string;
-  /** Aborted when the run is cancelled or aborted, and when the agent gets another owner. */
+  /** Aborts when the run is cancelled or aborted, or when another process takes over the agent. */
   readonly signal: AbortSignal;
-  /** False while all that was asked for was recorded. */
+  /** `false` until the loop requests something that is not recorded. */
   readonly live: boolean;
   /**
-   * What ended the run although the other runtime may have taken it for something else, such as a call in doubt. From then on
-   * every request is rejected with it.
+   * The error that ended the run, such as a call in doubt, even if the other runtime converted it. All later requests
+   * reject with this error.
    */
   readonly failure: { readonly error: unknown } | undefined;
   /**
-   * The recorded answer of this place, or the one that `perform` gives. Within a call it belongs to that call. What `perform`
-   * throws takes no place.
+   * Returns the next recorded response, or calls `perform` and records its result. Inside a tool call the response
+   * belongs to that call. Errors of `perform` are not recorded.
    *
-   * @param asked the model, for telemetry. Absent: unknown.
+   * @param asked the model, for telemetry
    */
   answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, asked?: HostedModel): Promise<GivenHostedAnswer>;
   /**
-   * Makes a call that an answer asks for, or gives back what is recorded of it. Waits for the answer if it is still coming.
+   * Makes a call that a response requests, or returns its recorded outcome. Waits if the response is still incomplete.
    *
-   * @throws ToolFailedError, ToolOutcomeUnknownError: the model is told. Any other error ends the run.
+   * @throws ToolFailedError, ToolOutcomeUnknownError for the model. Any other error ends the run.
    */
   call(toolCallId: string, call: HostedCall): Promise<unknown>;
   /**
-   * Makes a call that code asks for, such as a small value that a repetition has to get again. Found by its order.
+   * Makes a call that code requests, such as reading a value that a replay must return again. Calls are matched by
+   * their order.
    *
-   * @throws what `perform` throws: it ends the run, and takes no place.
+   * @throws the error of `perform`, which ends the run and is not recorded
    */
   step(call: HostedCall): Promise<unknown>;
   /**
-   * Waits until calls are approved. Call it when the loop of the other runtime has ended for want of their approvals. Until
-   * all have an answer the run ends as waiting, and the promise never settles.
+   * Waits until the calls are approved. Call it when the loop of the other runtime stops for approvals. While an
+   * approval is missing, the run ends as waiting and the promise never settles.
    */
   approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]>;
-  /** Everything so far is recorded. */
+  /** Resolves when all records so far are durable. */
   durable(): Promise<void>;
 }
 
-/** An answer of a model, in a form that the log shows and from which the other runtime's own form can be made again. */
+/** A model response that the log can display and the other runtime can restore. */
 export interface HostedAnswer {
-  /** Its parts, in order; they may have further fields. Tool calls have the ids of the provider. */
+  /** The parts in order, possibly with further fields. Tool calls have the provider's ids. */
   readonly message: AssistantMessage;
-  /** What else the other runtime needs of it: any value that can be stored. Never headers or bodies. Absent: nothing. */
+  /** Further data of the other runtime, any serializable value. Never contains headers or bodies. */
   readonly opaque?: unknown;
-  /** Absent: unknown. */
   readonly usage?: ModelUsage | undefined;
-  /** Absent: unknown. */
   readonly finishReason?: string | undefined;
 }
 
-/** An answer whose tool calls have the ids of the library. */
+/** A response whose tool calls have the library's ids. */
 export interface GivenHostedAnswer extends HostedAnswer {
   readonly replayed: boolean;
 }
 
-/** A call as the other runtime makes it. */
+/** A call of the other runtime. */
 export interface HostedCall {
   readonly tool: HostedTool;
   readonly input: unknown;
   readonly perform: (options: PerformOptions) => unknown;
 }
 
-/** What a call gets of the library. */
+/** The values that a call receives from the library. */
 export interface PerformOptions {
   readonly toolCallId: string;
-  /** Aborted when the run is aborted or moves. */
+  /** Aborts when the run is aborted or moves to another process. */
   readonly abortSignal: AbortSignal;
   /** The fencing token of the process that runs the agent. */
   readonly generation: number;
@@ -87,5 +86,5 @@ export interface ApprovableCall {
   readonly input: unknown;
 }
 
-/** How a person answered. */
+/** The decision of a person. */
 export type HostedApproval = { readonly approved: true } | { readonly approved: false; readonly reason: string };

@@ -5,59 +5,61 @@ import { quoted } from "../../errors/quoted.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** What a crash or a rollback has to know of a tool of another runtime. */
+/** Tells crash recovery and rollbacks how to treat the calls of a tool. */
 export interface HostedToolSettings<in Input = never, in Output = never> {
   /**
-   * What kind of side effect a call has: it decides what happens to a call in doubt. Default: `reversible` with `rollback`,
-   * otherwise `irreversible`.
+   * The side effect of a call, which determines how a call in doubt is handled. Defaults to `reversible` if `rollback`
+   * is given, otherwise `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
-  /** Undoes a call: called by a rollback with its input and its recorded output. Absent: the call stays in a rollback. */
+  /**
+   * Undoes a call during a rollback. Receives its input and its recorded output. Without this function a rollback does
+   * not undo the call.
+   */
   readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
   /**
-   * Finds out whether a call in doubt had its effect. Not called if the effect is `none` or `idempotent`. An error counts as
-   * `unknown`. Absent: `unknown`.
+   * Determines whether a call in doubt took effect. Not called if the effect is `none` or `idempotent`. An error counts
+   * as `unknown`, and so does a missing probe.
    */
   readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
 }
 
-/** A call that is being undone. */
+/** A call that a rollback undoes. */
 export interface HostedRollback<out Output = unknown> {
   /** The library's id of the call. */
   readonly toolCallId: string;
-  /** What the call returned; `undefined` if no output is recorded. */
+  /** The output of the call, or `undefined` if no output is recorded. */
   readonly output: Output;
   readonly abortSignal: AbortSignal;
 }
 
-/** A call of which the outcome is not known. */
+/** A call with an unknown outcome. */
 export interface HostedProbe {
-  /** The library's id of the call: the same that `execute` got. */
+  /** The library's id of the call, which `execute` received as well. */
   readonly toolCallId: string;
   readonly abortSignal: AbortSignal;
 }
 
-/** A tool of another runtime, as the log knows it. */
+/** A tool of another runtime in the form of the log. */
 export interface HostedTool {
-  /** Without an `execute` of its own: each call brings one. */
+  /** Has no `execute`, because each call provides its function. */
   readonly tool: AnyTool;
   readonly settings: HostedToolSettings;
 }
 
-/** The schema of {@link HostedToolSettings}. */
 export const hostedToolSettingsSchema: z.ZodType = strictOptions({
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
   rollback: functionSchema().optional(),
   probe: functionSchema().optional(),
 });
 
-/** @throws InvalidInputError for a name that no model would accept. */
+/** @throws InvalidInputError for a name that models do not accept */
 export function hostedTool(name: string, settings: HostedToolSettings = {}): HostedTool {
   const { effect, probe } = settings;
   const own = tool({
     name,
     description: "",
-    // The other runtime has checked the input.
+    // The other runtime has validated the input.
     inputSchema: z.unknown(),
     ...(effect && { effect }),
     ...(probe && { probe: (input, options) => probe(input as never, options) }),

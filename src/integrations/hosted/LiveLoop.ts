@@ -23,14 +23,14 @@ import type {
   HostedLoop,
 } from "./HostedLoop.ts";
 
-/** A loop in a node that runs: what it asks for is recorded, or given back from the records of an earlier try. */
+/** The loop of a running node. Records its requests or returns the records of an earlier attempt. */
 export class LiveLoop implements HostedLoop {
   readonly #context: AgentContext;
-  /** The contexts of the calls that are being made: what runs within one belongs to it. */
+  /** The contexts of the calls in progress. Requests inside a call belong to that call. */
   readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new AnsweredCalls();
   #live = false;
-  /** Whether anything was recorded since the last checkpoint of this visit. */
+  /** Whether records were added since the last checkpoint of this node. */
   #isUnsaved = false;
   #failure: { readonly error: unknown } | undefined;
 
@@ -78,7 +78,7 @@ export class LiveLoop implements HostedLoop {
       this.#isUnsaved ||= !given.replayed;
       return hostedAnswer(given, given);
     } catch (error) {
-      // What the model threw is for the other runtime to judge.
+      // Errors of the model are handled by the other runtime.
       if ("error" in performed && performed.error === error) throw error;
       return this.#fail(error);
     }
@@ -128,7 +128,7 @@ export class LiveLoop implements HostedLoop {
     }
   }
 
-  /** The model is not told that nobody knows the call. */
+  /** An unknown call ends the run, so that the model does not see the error. */
   #asked(toolCallId: string): Promise<AskedCall> {
     return this.#calls.of(toolCallId).catch((error: unknown) => this.#fail(error));
   }
@@ -137,7 +137,7 @@ export class LiveLoop implements HostedLoop {
     return this.#within.get() ?? this.#context;
   }
 
-  /** What is recorded since the last step is in the checkpoint, so that a rollback keeps it. */
+  /** Saves a checkpoint if the last step added records, so that a rollback can keep them. */
   async #saveStep(): Promise<void> {
     if (!this.#isUnsaved) return;
     this.#isUnsaved = false;
@@ -175,7 +175,7 @@ export class LiveLoop implements HostedLoop {
   }
 }
 
-/** The input of the answer itself if it is the same: it is not stored again then. */
+/** Returns the input object of the response if both inputs are equal, so that the input is stored only once. */
 function inputOf({ part }: AskedCall, input: unknown): unknown {
   return isSameValue(part.input, input) ? part.input : input;
 }

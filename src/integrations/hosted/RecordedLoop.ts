@@ -13,12 +13,12 @@ import { hostedAnswer } from "./AnswerMessage.ts";
 import type { ApprovableCall, GivenHostedAnswer, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { HeldRecord, RunRecords } from "./RunRecords.ts";
 
-/** Waits until a run has recorded more. Rejects when it will not. */
+/** Resolves when a run has recorded more. Rejects if the run stops first. */
 type Follow = () => Promise<void>;
 
 /**
- * A loop that calls nothing: it gives back what a run has recorded, and may wait for what the run still records. What a call
- * did within itself is not asked for: the call gives back its outcome.
+ * A loop that only replays records of a run and optionally waits for new ones. Requests inside a call are not replayed,
+ * because the outcome of the call is.
  */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;
@@ -29,11 +29,11 @@ export class RecordedLoop implements HostedLoop {
   readonly #calls = new AnsweredCalls();
   #answers = 0;
   #steps = 0;
-  /** By the id that a call shows: those that its records may have. */
+  /** The possible ids of a call in the records, by its visible id. */
   readonly #ids = new Map<string, readonly string[]>();
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param options.follow absent: the run has ended, and what is not recorded is missing. */
+  /** @param options.follow waits for further records. Omit it for a finished run. */
   constructor(
     records: RunRecords,
     options: { readonly sha256: Sha256; readonly signal?: AbortSignal | undefined; readonly follow?: Follow },
@@ -57,7 +57,6 @@ export class RecordedLoop implements HostedLoop {
   async answer(): Promise<GivenHostedAnswer> {
     const ordinal = this.#answers++;
     const { record, log } = await this.#found(() => this.#records.answer(ordinal));
-    // It was a message when it was recorded.
     const message = log.readValue(record.message) as AssistantMessage;
     const shown = this.#withIds(message, ordinal);
     this.#calls.add(shown);
@@ -90,7 +89,7 @@ export class RecordedLoop implements HostedLoop {
   }
 
   async durable(): Promise<void> {
-    // What it gives back is.
+    // Only the outcome is replayed.
   }
 
   async #outcome(ids: readonly string[], toolName: string): Promise<unknown> {
@@ -114,7 +113,7 @@ export class RecordedLoop implements HostedLoop {
     }
   }
 
-  /** A call that was made anew on a later line has another id there than in the answer. */
+  /** Adjusts call ids, because a call that was repeated on a later line has another id than in the response. */
   #withIds(message: AssistantMessage, ordinal: number): AssistantMessage {
     if (typeof message.content === "string") return message;
     const content = message.content.map((part, index) => {
@@ -127,7 +126,7 @@ export class RecordedLoop implements HostedLoop {
     return { ...message, content };
   }
 
-  /** The ids that a call of a place has on the lines of the run, the newest first. */
+  /** Returns the ids of a call on the lines of the run, newest first. */
   #idsAt(kind: "m" | "c", ordinal: number, index: number): readonly string[] {
     const { visit = [0, 0], lines } = this.#records;
     const place = JSON.stringify([...visit, kind, ordinal, index]);

@@ -13,16 +13,15 @@ import { AgentLog } from "../../storage/AgentLog.ts";
 import { readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** A record, with what it takes to read its values. */
+/** A record and the log that its values are read from. */
 export interface HeldRecord<Kind> {
   readonly record: Kind;
   readonly log: AgentLog;
 }
 
-/** How far a run has come, as its records say. */
 export type RecordedStatus = StatusRecord["status"] | "completed" | "cancelled";
 
-/** What one run has recorded. Of what was recorded of one place twice, the later counts. */
+/** The records of one run. A later record of the same position replaces the earlier one. */
 class RunFacts {
   readonly answers = new Map<string, HeldRecord<AnswerRecord>>();
   readonly outcomes = new Map<string, HeldRecord<OutcomeRecord>>();
@@ -67,16 +66,16 @@ class RunFacts {
   }
 }
 
-/** What a run of one node has recorded, read from the log without owning it. */
+/** Reads the records of a single-node run from the log without owning the agent. */
 export class RunRecords {
   readonly #log: RecordLog;
   readonly #runId: string | undefined;
   #position = 0;
   #facts: RunFacts | undefined;
-  /** Absent: the records that come now are of another run. */
+  /** The run of the following records, or `undefined` if they belong to another run. */
   #current: RunFacts | undefined;
 
-  /** @param runId absent: the last run. */
+  /** @param runId defaults to the last run */
   constructor(
     log: RecordLog,
     readonly agentId: string,
@@ -86,17 +85,16 @@ export class RunRecords {
     this.#runId = runId;
   }
 
-  /** Whether the log has the run. */
   get exists(): boolean {
     return this.#facts !== undefined;
   }
 
-  /** @throws UnreadableValueError when the log does not have the run. */
+  /** @throws UnreadableValueError if the log does not contain the run */
   get runId(): string {
     return this.#found.run.record.run;
   }
 
-  /** @throws UnreadableValueError when the log does not have the run. */
+  /** @throws UnreadableValueError if the log does not contain the run */
   get input(): unknown {
     const { record, log } = this.#found.run;
     return log.readValue(record.input);
@@ -106,23 +104,27 @@ export class RunRecords {
     return this.#found.status;
   }
 
-  /** What the run has failed with. Absent: it has not. */
+  /** The error of a failed run. */
   get error(): StatusRecord["error"] {
     return this.#found.error;
   }
 
-  /** Of the newest answer; absent: there is none. */
+  /** The node visit of the newest response, or `undefined` without responses. */
   get visit(): Visit | undefined {
     return this.#found.visit;
   }
 
-  /** The lines of the run, the newest first: a call may have been made on any of them. */
+  /** The lines of the run, newest first. A call may belong to any of them. */
   get lines(): readonly RunLine[] {
     const { runId, agentId } = this;
     return this.#found.lanes.toReversed().map((lane) => ({ agentId, runId, lane }));
   }
 
-  /** Reads what was appended since the last time. @throws CorruptLogError, UnreadableValueError */
+  /**
+   * Reads the records that were appended since the last call.
+   *
+   * @throws CorruptLogError, UnreadableValueError
+   */
   async read(): Promise<void> {
     const stored = await readPaced(this.#log, this.agentId, { after: this.#position });
     const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
@@ -136,20 +138,20 @@ export class RunRecords {
     for (const record of records) this.#add(record, log);
   }
 
-  /** The newest answer with this number that the node itself asked for. */
+  /** Returns the newest response with this number that was requested outside of tool calls. */
   answer(ordinal: number): HeldRecord<AnswerRecord> | undefined {
     const { visit, answers } = this.#found;
     return visit && answers.get(answerKey(visit, ordinal));
   }
 
-  /** The end of a call, under the first of these ids that has one. */
+  /** Returns the outcome of a call under the first id that has one. */
   outcome(ids: readonly string[]): HeldRecord<OutcomeRecord> | undefined {
     const { outcomes } = this.#found;
     const id = ids.find((each) => outcomes.has(each));
     return id === undefined ? undefined : outcomes.get(id);
   }
 
-  /** The reply to the approval of a call. */
+  /** Returns the reply to the approval request of a call. */
   approval(ids: readonly string[]): HeldRecord<ReplyRecord> | undefined {
     const { requests, replies } = this.#found;
     const request = [...requests.values()].findLast(({ approval }) => approval && ids.includes(approval.call));
@@ -168,7 +170,7 @@ export class RunRecords {
     if (record.kind !== "run") return this.#current?.add(record, log);
     this.#current = undefined;
     if (this.#runId !== undefined && record.run !== this.#runId) return;
-    // A rollback may reopen a run that has ended.
+    // A rollback may reopen a finished run.
     if (this.#facts?.run.record.run !== record.run) this.#facts = new RunFacts({ record, log });
     this.#facts.status = "in_progress";
     this.#current = this.#facts;

@@ -7,19 +7,18 @@ interface Scope {
 }
 
 /**
- * One for all values: Node 20 keeps each `AsyncLocalStorage` that was ever used, and carries it from promise to promise. With
- * one for each run, a run would cost more, the more runs were before it.
+ * Shared by all values, because Node 20 never releases an `AsyncLocalStorage` and propagates each one through every
+ * promise. One storage for each run would slow down later runs.
  */
 const scopes = new AsyncLocalStorage<Scope>();
 
-/** A value that the code sees which runs within a call of {@link run}, however deep, and also after an `await`. */
+/** A value that is visible to all code inside a call of {@link run}, including asynchronous code. */
 export class ScopedValue<Value> {
-  /** Calls code that sees the value. */
   run<Result>(value: Value, code: () => Result): Result {
     return scopes.run({ owner: this, value, around: scopes.getStore() }, code);
   }
 
-  /** The value of the innermost call around this code; `undefined`: there is none. */
+  /** Returns the value of the innermost surrounding call, or `undefined` outside of calls. */
   get(): Value | undefined {
     let scope = scopes.getStore();
     while (scope && scope.owner !== this) scope = scope.around;

@@ -55,12 +55,22 @@ interface GraphTask {
   readonly path: string;
 }
 
-/** Which thread to copy, and up to where. */
+/** A thread id, or a config that selects a checkpoint of a thread. */
 export type ThreadSource = string | RunnableConfig;
 
 /**
- * A checkpointer of LangGraph over any storage of this library with a log. A thread is a log: a checkpoint is stored as what
- * changed since its parent, a message once, and one process at a time goes on with a thread.
+ * A LangGraph checkpointer on any log storage of this library. Each thread is a log. A checkpoint is stored as the
+ * difference to its parent, and each message only once. One process at a time can continue a thread.
+ *
+ * @example
+ * ```ts
+ * await using checkpointer = new PersistenceSaver({ storage: new FilePersistenceStorageProvider() });
+ * const graph = builder.compile({ checkpointer });
+ * const config = { configurable: { thread_id: "order-7" }, durability: "sync" as const };
+ * await checkpointer.withThread("order-7", () => graph.invoke(input, config));
+ * // After a crash:
+ * await checkpointer.withThread("order-7", () => graph.invoke(null, config));
+ * ```
  */
 export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDisposable {
   readonly #threads: StoredThreads;
@@ -73,7 +83,10 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   readonly #refused = new RefusedTasks();
   readonly #calls: CallJournal;
 
-  /** @throws InvalidInputError for options that are wrong; NotSupportedError for a storage without a log. */
+  /**
+   * @throws InvalidInputError for invalid options
+   * @throws NotSupportedError for a storage without a log
+   */
   constructor(options: PersistenceSaverOptions) {
     const checked = checkedOptions(options);
     const { storage, serde = new GraphSerializer(), compare, telemetry, onToolCallInDoubt = "ask" } = checked;
@@ -96,13 +109,16 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     keepJournal(this.#calls);
   }
 
-  /** The checkpoint that the config names, or the one that was stored last; `undefined` when there is none. */
+  /**
+   * Returns the checkpoint that the config names, or else the last stored one. `undefined` if no such checkpoint
+   * exists.
+   */
   override getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     return lettingThrough(async () => {
       const { threadId, namespace = "", checkpointId } = threadConfig(config);
       if (threadId === undefined) return undefined;
       this.#refused.read(threadId, namespace);
-      // A subgraph that starts does not wait until the checkpoint of its parent is durable.
+      // A subgraph can start before the checkpoint of its parent is durable.
       if (namespace !== "" && this.#threads.lacks(threadId, namespace)) return undefined;
       const reader = await this.#reader(threadId);
       const put = this.#find(reader.thread, { namespace, id: checkpointId });
@@ -110,7 +126,9 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /** The checkpoints of a thread, the last stored first; without a `thread_id`, those of all threads. */
+  /**
+   * Lists the checkpoints of a thread, or of all threads without a `thread_id`. The last stored checkpoint is first.
+   */
   override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
     const { namespace, ...wanted } = threadConfig(config);
     const checkpointId = config.configurable?.["checkpoint_id"] === undefined ? undefined : wanted.checkpointId;
@@ -130,10 +148,12 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Stores a checkpoint as a child of the one that the config names. Durable when it resolves.
+   * Stores a checkpoint as a child of the checkpoint that the config names. The checkpoint is durable when the promise
+   * resolves. If the call rejects, the checkpoint was not stored.
    *
-   * @throws NotSerializableError when a value could not be restored. ThreadChangedError when the thread was deleted, or went
-   * on in another process. AgentBusyError while another process has the thread. Nothing was stored then.
+   * @throws NotSerializableError if a value could not be restored
+   * @throws ThreadChangedError if the thread was deleted or continued by another process
+   * @throws AgentBusyError while another process owns the thread
    */
   override put(
     config: RunnableConfig,
@@ -171,7 +191,11 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     return { configurable: { thread_id: threadId, checkpoint_ns: place.namespace, checkpoint_id: captured.id } };
   }
 
-  /** Stores the writes of a task after a checkpoint. Durable when it resolves. @throws as {@link put}. */
+  /**
+   * Stores the writes of a task after a checkpoint. They are durable when the promise resolves.
+   *
+   * @throws the errors of {@link put}
+   */
   override putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
@@ -195,7 +219,11 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     });
   }
 
-  /** Deletes a thread. A graph that is still running on it can store nothing more. @throws AgentBusyError */
+  /**
+   * Deletes a thread. A graph that still runs on it can no longer store checkpoints.
+   *
+   * @throws AgentBusyError while another process owns the thread
+   */
   override async deleteThread(threadId: string): Promise<void> {
     const id = checkedThreadId(threadId);
     this.#seen.deleted(id);
@@ -203,7 +231,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     if (state.namespaces.size > 0) await this.#threads.use(id, (thread) => thread.drop());
   }
 
-  /** What the ancestors of a checkpoint say of delta channels. */
+  /** Returns the history of delta channels from the ancestors of a checkpoint. */
   override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];
@@ -217,10 +245,10 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Holds a thread for this process while the work goes on, such as one `graph.invoke`: no other process goes on with it
-   * meanwhile.
+   * Holds a thread for this process while `work` runs, such as one `graph.invoke`. Other processes cannot continue the
+   * thread until `work` settles.
    *
-   * @throws AgentBusyError while another process has the thread.
+   * @throws AgentBusyError while another process owns the thread
    */
   async withThread<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
     await using _held = await this.#threads.hold(checkedThreadId(threadId));
@@ -228,20 +256,22 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Says how a call of a durable tool in doubt has ended; the next run of the graph goes on from there. Durable when it resolves.
+   * Settles a call of a durable tool that is in doubt. The next run of the graph continues with this outcome. The
+   * settlement is durable when the promise resolves.
    *
-   * @param toolCallId as ToolCallInDoubtError has it.
-   * @throws ToolCallNotInDoubtError; InvalidInputError; NotSerializableError; AgentBusyError.
+   * @param toolCallId the id from ToolCallInDoubtError
+   * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError
    */
   settleToolCall(threadId: string, toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
     return this.#calls.settle(checkedThreadId(threadId), toolCallId, settlement);
   }
 
   /**
-   * Removes old checkpoints of a thread, also their bytes. What stays keeps its values; delta channels can still be replayed.
+   * Removes old checkpoints of a thread and frees their storage. The remaining checkpoints keep their values, and their
+   * delta channels can still be replayed.
    *
-   * @returns by how many bytes the thread shrank.
-   * @throws AgentBusyError; InvalidInputError.
+   * @returns the number of bytes freed
+   * @throws AgentBusyError, InvalidInputError
    */
   async prune(threadId: string, options: ThreadPruneOptions): Promise<{ readonly bytes: number }> {
     const { keep } = checkedPruning(options);
@@ -258,11 +288,12 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Copies a thread, or what it was when one of its checkpoints was stored. The copy goes on by itself.
+   * Copies a thread, or its state after one of its checkpoints was stored. The copy is independent of the source.
    *
-   * @param source the id of a thread, or a config with its `thread_id` and, to copy up to there, a `checkpoint_id`.
-   * @returns the config of the copy.
-   * @throws AlreadyExistsError (`thread_exists`) when there is a thread of the new id; CheckpointNotFoundError.
+   * @param source a thread id, or a config with `thread_id` and optionally the `checkpoint_id` to copy up to
+   * @returns the config of the copy
+   * @throws AlreadyExistsError (`thread_exists`) if the new id is in use
+   * @throws CheckpointNotFoundError
    */
   async copyThread(source: ThreadSource, threadId: string): Promise<{ configurable: { thread_id: string } }> {
     const from = threadConfig(typeof source === "string" ? { configurable: { thread_id: source } } : source);
@@ -280,10 +311,11 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
   }
 
   /**
-   * Takes a thread over from another checkpointer of LangGraph, with all its checkpoints.
+   * Imports a thread with all checkpoints from another LangGraph checkpointer.
    *
-   * @param as the id of the thread here. Default: the same.
-   * @throws AlreadyExistsError (`thread_exists`) when there is a thread of that id; NotSerializableError.
+   * @param as the id of the imported thread. Defaults to the same id.
+   * @throws AlreadyExistsError (`thread_exists`) if the id is in use
+   * @throws NotSerializableError
    */
   async importThread(saver: BaseCheckpointSaver, threadId: string, as: string = threadId): Promise<void> {
     const capture = new ValueCapture(checkedThreadId(as), this.#coder, undefined);
@@ -292,12 +324,12 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#create(as, (thread) => appendImported(thread, tuples));
   }
 
-  /** The threads of the storage, the last changed first. */
+  /** Lists the threads of the storage. The last changed thread is first. */
   async *threads(options: { readonly limit?: number } = {}): AsyncGenerator<ThreadSummary> {
     yield* this.#threads.list(options);
   }
 
-  /** Gives back all threads. */
+  /** Releases all threads. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#threads[Symbol.asyncDispose]();
   }
@@ -318,7 +350,7 @@ export class PersistenceSaver extends BaseCheckpointSaver implements AsyncDispos
     await this.#order.write(capture.thread, capture.settled, () => this.#threads.use(capture.thread, write));
   }
 
-  /** All or nothing: what is appended in one turn is one append. */
+  /** Appends all records in one turn, so that they are stored atomically. */
   async #create(threadId: string, append: (thread: OwnedThread) => void): Promise<void> {
     await this.#threads.use(checkedThreadId(threadId), async (thread) => {
       if (thread.state.namespaces.size > 0) throw new AlreadyExistsError("thread_exists", threadId);

@@ -17,14 +17,23 @@ import {
 } from "./tools/GraphToolSettings.ts";
 
 /**
- * Tools of LangChain whose calls are recorded in the thread of the graph that calls them. A node that runs again, after a crash,
- * an interrupt or a failure, gets what is recorded: nothing is called twice. Call them in nodes, or give them to a `ToolNode` or
- * an agent of a graph that has this checkpointer. A tool gets an id of the call that is the same when the call is made again, as
- * `config.configurable.idempotency_key`.
+ * Wraps LangChain tools so that their calls are recorded in the thread of the graph. A node that runs again after a
+ * crash, an interrupt or a failure gets the recorded results instead of calling the tools again. Call the tools in
+ * nodes, or pass them to a `ToolNode` or an agent of a graph with this checkpointer. Each call receives an id in
+ * `config.configurable.idempotency_key`, which stays the same if the call is repeated.
  *
- * @param settings what a crash has to know of the tools, by name. A tool without an effect of its own is `irreversible`.
- * @returns the tools, in their order.
- * @throws InvalidInputError, DuplicateNameError; UnknownToolError for settings of a tool that is not given.
+ * @example
+ * ```ts
+ * const [durableCharge] = durableTools(checkpointer, [charge], {
+ *   charge: { effect: "irreversible", probe: async (_input, { toolCallId }) => ((await isPaid(toolCallId)) ? "done" : "not-done") },
+ * });
+ * const tools = new ToolNode([durableCharge]);
+ * ```
+ *
+ * @param settings the crash recovery settings of the tools, by name. The effect defaults to `irreversible`.
+ * @returns the tools in the given order
+ * @throws InvalidInputError, DuplicateNameError
+ * @throws UnknownToolError for settings of a tool that is not given
  */
 export function durableTools<const Tools extends readonly LangChainTool[]>(
   checkpointer: PersistenceSaver,

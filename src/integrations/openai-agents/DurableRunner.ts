@@ -37,28 +37,28 @@ import {
 } from "./runner/runLoop.ts";
 import type { AnyAgent, AnyResult, AnyStream } from "./wrapped/AnyAgent.ts";
 
-/** How agents of the OpenAI Agents SDK are made durable: `storage`, and what else `install(Persistence)` takes. */
+/** Options of a `DurableRunner`: the storage and the options of `install(Persistence)`. */
 export interface DurableRunnerOptions extends HostedConfig {
   /**
-   * What a crash or a rollback has to know of the function tools, by their names. Default: calls are `irreversible`, and those
-   * of agents that are tools are `none`: what such an agent does within has records of its own.
+   * The crash recovery and rollback settings of function tools, by name. The effect defaults to `irreversible`. Agents
+   * used as tools default to `none`, because their own steps are recorded.
    */
   readonly tools?: Readonly<Record<string, HostedToolSettings>> | undefined;
-  /** What the SDK's `new Runner(…)` takes. Default: nothing. */
+  /** The options of the SDK's `new Runner(…)`. Defaults to an empty object. */
   readonly config?: Partial<RunConfig> | undefined;
 }
 
-/** The durable part of the options of `run`. */
+/** The durable options of `run`. */
 export interface DurableRunOptions extends Pick<RunOptions, "runId" | "unfinished" | "takeOver"> {
-  /** The durable identity. */
+  /** The id of the durable agent. */
   readonly agentId: string;
 }
 
-/** The durable part of the options of `resume`. */
+/** The durable options of `resume`. */
 export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
-  /** The durable identity. */
+  /** The id of the durable agent. */
   readonly agentId: string;
-  /** Answers to open requests, by request id, given before anything runs. If one is refused, none is given. */
+  /** Answers to open requests by request id. All are recorded before the run continues, or none if one is rejected. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -84,7 +84,10 @@ const runnerSchema = z.looseObject({
 interface Asked {
   readonly agent: AnyAgent;
   readonly options: SdkOptions;
-  /** Of the run that is asked for; one of another input is only finished before it. Absent: any is asked for. */
+  /**
+   * The requested input. A run with another input is finished, but its results are not returned. `undefined` accepts
+   * any input.
+   */
   readonly input?: StoredInput;
 }
 
@@ -93,12 +96,23 @@ type Work = (run: DurableRun, request: RunRequest) => Promise<AnyResult | AnyStr
 type Begin = (signal: AbortSignal, body: Body) => Promise<HostedResult<AnyResult | AnyStream>>;
 
 /**
- * Runs agents of the OpenAI Agents SDK durably. Each answer of a model and each call of a function tool is recorded, of the
- * agent, of those that it hands off to, and of those that are its tools. A run that was cut off runs again from its start: what
- * is recorded is given back, and nothing is called for it. Agents, tools and models are taken as they are, and not changed.
+ * Runs agents of the OpenAI Agents SDK durably. Records each model response and each call of a function tool, including
+ * those of handoff targets and of agents used as tools. After a crash, the loop of the SDK runs again from its start
+ * and replays the recorded responses and results. Agents, tools and models are not modified.
+ *
+ * @example
+ * ```ts
+ * const runner = new DurableRunner({ storage, tools: { refund: { effect: "idempotent" } } });
+ * const result = await runner.run(desk, "Refund order 8.", { agentId: "order-8" });
+ * if (result.interruptions.length > 0) {
+ *   for (const { requestId } of await runner.agent("order-8").getRequests())
+ *     await runner.agent("order-8").answer(requestId, { approved: true });
+ *   const { finalOutput } = await runner.resume(desk, { agentId: "order-8" });
+ * }
+ * ```
  */
 export class DurableRunner {
-  /** The runner of the SDK that runs the agents: listen to its events here. */
+  /** The underlying runner of the SDK. Listen to its events here. */
   readonly runner: Runner;
   readonly #agents: HostedAgents;
   readonly #tools: KnownTools;
@@ -115,11 +129,12 @@ export class DurableRunner {
   }
 
   /**
-   * Runs an agent as the SDK's `run` does, durably. A run that is unfinished is continued if it had the same input; one that
-   * has finished under the same `runId` is replayed, and nothing is called.
+   * Runs an agent like the SDK's `run`, but durably. An unfinished run with the same input is continued. A finished run
+   * with the same `runId` is replayed without calling models or tools.
    *
-   * @returns the result of the SDK. While calls need approvals it has `interruptions`, and `agent(agentId)` has the requests.
-   * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError; what the SDK throws. The run stays resumable.
+   * @returns the result of the SDK. While calls need approvals, it contains `interruptions`, and `agent(agentId)` lists
+   * the requests.
+   * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError, or an error of the SDK. The run stays resumable.
    */
   run<Given extends AnyAgent, Context = undefined>(
     agent: Given,
@@ -147,10 +162,12 @@ export class DurableRunner {
   }
 
   /**
-   * Continues a run that was cut off, that failed, or whose requests are answered; replays one that has finished. It takes the
-   * options that `run` took, such as its session, and not its input, which is recorded.
+   * Continues a run that was interrupted, has failed, or has answered requests. Replays a finished run. Pass the same
+   * options as to `run`, such as the session. The input is read from the records.
    *
-   * @throws as {@link run}; RunNotOpenError (`nothing_to_resume`) when there is no run; InvalidInputError for another session.
+   * @throws the errors of {@link run}
+   * @throws RunNotOpenError (`nothing_to_resume`) if the agent has no run
+   * @throws InvalidInputError for another session
    */
   resume<Given extends AnyAgent, Context = undefined>(
     agent: Given,
@@ -172,19 +189,19 @@ export class DurableRunner {
     );
   }
 
-  /** One durable agent, from outside a run: its requests, its checkpoints, rollback and all else. */
+  /** Returns one durable agent for access from outside a run: requests, checkpoints, rollbacks and more. */
   agent(agentId: string): DurableAgent {
     return this.#agents.agent(agentId);
   }
 
-  /** Lists the unfinished runs of the storage, as `persistence(agent).unfinished()` does: resume them after a restart. */
+  /** Lists the unfinished runs of the storage, like `persistence(agent).unfinished()`. Resume them after a restart. */
   unfinished(options?: UnfinishedOptions): AsyncGenerator<UnfinishedRun> {
     return this.#agents.feature.unfinished(options);
   }
 
   async #start(asked: Asked, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
     const { agent, options } = asked;
-    // A resume that is refused leaves the run as it was: one that was aborted has not failed.
+    // Aborts a rejected resume instead of failing it, so that the state of the run is unchanged.
     const refusal = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
     let current: DurableRun | undefined;
@@ -219,7 +236,6 @@ export class DurableRunner {
   #body({ agent, options, input: asked }: Asked, refusal: AbortController, work: Work): Body {
     return async (loop, found) => {
       const run = new DurableRun(loop, this.#tools, loop instanceof RecordedLoop);
-      // It was checked when it was recorded.
       const stored = found as StoredInput;
       if (!run.isFinished) {
         await assertSameSession(stored, options.session).catch((error: unknown) => {

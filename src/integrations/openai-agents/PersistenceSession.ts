@@ -17,13 +17,16 @@ import { checkedTransaction } from "./session/checkedTransaction.ts";
 import { keepStore } from "./session/sessionStores.ts";
 import { SessionStore } from "./session/SessionStore.ts";
 
-/** Which session, and where it is stored. */
+/** Options of a `PersistenceSession`. */
 export interface PersistenceSessionOptions {
-  /** Any storage of this library with a log: not a provider of three methods. */
+  /** Any storage of this library with a log. Providers with only the three basic methods are not supported. */
   readonly storage: LogPersistenceStorageProvider;
-  /** The name of the session. Agents and sessions of one name do not meet. */
+  /** The name of the session. Agents and sessions have separate namespaces. */
   readonly sessionId: string;
-  /** Shows changes and prunings of the session, such as `openTelemetry()` of `agent-persistence/otel`. Default: nothing is shown. */
+  /**
+   * Reports changes and prunings, for example to `openTelemetry()` of `agent-persistence/otel`. Omitted for no
+   * telemetry.
+   */
   readonly telemetry?: Telemetry | undefined;
 }
 
@@ -41,9 +44,15 @@ const mutation = strictOptions({ type: z.literal("replace_function_call"), callI
 const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
 
 /**
- * A session of OpenAI Agents in a storage of this library: one session is one log. Each change is one append, durable when its
- * promise resolves; the stored bytes grow with what is added. Processes may share a session: one that is idle gives it to
- * another.
+ * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append and durable
+ * when its promise resolves. Several processes may share a session: an idle process releases it when another one needs
+ * it.
+ *
+ * @example
+ * ```ts
+ * await using session = new PersistenceSession({ storage, sessionId: "order-8" });
+ * const result = await runner.run(desk, "Refund order 8.", { agentId: "order-8", session });
+ * ```
  */
 export class PersistenceSession
   implements SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession, AsyncDisposable
@@ -65,65 +74,87 @@ export class PersistenceSession
   }
 
   /**
-   * The items, in order. Takes no ownership.
+   * Returns the items in order without owning the session.
    *
-   * @param limit only so many, the last ones. Absent: all.
-   * @throws CorruptLogError when the session is damaged.
+   * @param limit the number of items to return from the end. Defaults to all.
+   * @throws CorruptLogError if the session is damaged
    */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     return this.#store.items(limit);
   }
 
   /**
-   * Adds items to the end.
+   * Appends items. If the call rejects, no item was added.
    *
-   * @throws NotSerializableError for an item that could not be restored; AgentBusyError while another process changes the
-   * session for longer than a moment. Nothing was added then.
+   * @throws NotSerializableError for an item that could not be restored
+   * @throws AgentBusyError if another process keeps changing the session
    */
   async addItems(added: AgentInputItem[]): Promise<void> {
     checkSchema(items, added, "items of a session");
     await this.#store.change({ type: "add", items: frozenCopy(added) });
   }
 
-  /** Removes the last item. @returns it; `undefined` if there was none. @throws as {@link addItems} */
+  /**
+   * Removes and returns the last item. Returns `undefined` if the session is empty.
+   *
+   * @throws the errors of {@link addItems}
+   */
   async popItem(): Promise<AgentInputItem | undefined> {
     return this.#store.pop();
   }
 
-  /** Removes all items, and forgets which transactions were applied. @throws as {@link addItems} */
+  /**
+   * Removes all items and the ids of applied transactions.
+   *
+   * @throws the errors of {@link addItems}
+   */
   async clearSession(): Promise<void> {
     await this.#store.change({ type: "clear" });
   }
 
-  /** Replaces all items in one append, as a compaction does. @throws as {@link addItems} */
+  /**
+   * Replaces all items in one append.
+   *
+   * @throws the errors of {@link addItems}
+   */
   async replaceHistoryWithCompaction(replaced: AgentInputItem[]): Promise<void> {
     checkSchema(items, replaced, "items of a session");
     await this.#store.change({ type: "replace", items: frozenCopy(replaced) });
   }
 
-  /** Replaces function calls by their `callId`, all in one append. @throws InvalidInputError; otherwise as {@link addItems} */
+  /**
+   * Replaces function calls by their `callId` in one append.
+   *
+   * @throws InvalidInputError, or the errors of {@link addItems}
+   */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     checkSchema(mutationsSchema, args, "mutations of a session");
     await this.#store.mutate(frozenCopy(args.mutations));
   }
 
   /**
-   * Applies a transaction once, however often it is repeated: its id is in the same append.
+   * Applies a transaction at most once, because its id is stored in the same append. If the call rejects, nothing was
+   * changed.
    *
-   * @throws SessionConflictError when the id stands for another transaction, or the session ends with other items than
-   * expected; InvalidInputError; otherwise as {@link addItems}. Nothing was changed then.
+   * @throws SessionConflictError if the id belongs to another transaction or the last items differ from the expected
+   * ones
+   * @throws InvalidInputError, or the errors of {@link addItems}
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
     const { operationId, transaction } = await checkedTransaction(args);
     await this.#store.transact(operationId, transaction);
   }
 
-  /** Removes what was replaced or removed from the storage. @returns how many bytes went. */
+  /**
+   * Deletes removed and replaced items from the storage.
+   *
+   * @returns the number of bytes freed
+   */
   async prune(): Promise<{ readonly bytes: number }> {
     return this.#store.prune();
   }
 
-  /** Gives the session back. It may be used again afterwards. */
+  /** Releases the session. It can be used again afterwards. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#store.close();
   }

@@ -2,10 +2,9 @@ import type { Attributes, Counter, Histogram, Meter } from "@opentelemetry/api";
 import type { TelemetryFacts, TelemetryKind } from "../../telemetry/TelemetryOperation.ts";
 import { providerNameOf } from "./providerNameOf.ts";
 
-/** How an operation went. */
 interface Outcome {
   readonly seconds: number;
-  /** `undefined`: it did not fail. */
+  /** `undefined` for a successful operation. */
   readonly errorType: string | undefined;
 }
 
@@ -15,7 +14,7 @@ const tokens = Array.from({ length: 14 }, (_each, at) => 4 ** at);
 
 const ofGenAi: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
 
-/** The metrics. Nothing in their attributes tells one agent from another. */
+/** The metrics. Their attributes never identify an agent, to keep cardinality low. */
 export class Instruments {
   readonly #tokens: Histogram;
   readonly #duration: Histogram;
@@ -44,7 +43,7 @@ export class Instruments {
     });
   }
 
-  /** What is replayed used no tokens and took no time of a model or a tool. */
+  /** Skips replayed operations, because they consume no tokens or time of a model or tool. */
   record(kind: TelemetryKind, facts: TelemetryFacts, { seconds: duration, errorType }: Outcome): void {
     const failed = errorType !== undefined && { "error.type": errorType };
     if (!ofGenAi.has(kind))

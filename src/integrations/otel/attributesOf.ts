@@ -4,7 +4,7 @@ import { providerNameOf } from "./providerNameOf.ts";
 
 const ours = "agent_persistence";
 
-/** The attribute of each fact that is one as it is. */
+/** The attribute names of facts that are exported unchanged. */
 const names = {
   agentId: "gen_ai.conversation.id",
   agentName: "gen_ai.agent.name",
@@ -30,7 +30,7 @@ const names = {
   prunedBytes: `${ours}.prune.bytes`,
 } as const satisfies Partial<Record<keyof TelemetryFacts, string>>;
 
-/** The attribute of each setting of a model request, by its name in the AI SDK. */
+/** The attribute names of model settings, by their AI SDK names. */
 const settings = {
   temperature: "gen_ai.request.temperature",
   maxOutputTokens: "gen_ai.request.max_tokens",
@@ -42,10 +42,10 @@ const settings = {
   stopSequences: "gen_ai.request.stop_sequences",
 } as const;
 
-/** The kinds that the conventions for generative AI name. */
+/** The operations that the conventions for generative AI define. */
 const operations: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
 
-/** What a span says of an operation, contents aside. */
+/** Returns the span attributes of an operation, without message contents. */
 export function attributesOf(kind: TelemetryKind, facts: TelemetryFacts): Attributes {
   const { modelParameters = {}, provider, finishReason, usage, toolName } = facts;
   return {
@@ -78,7 +78,7 @@ function usageAttributes(usage: NonNullable<TelemetryFacts["usage"]>): Attribute
   );
 }
 
-/** The values that are there and may be attributes, under their new names. Empty lists say nothing. */
+/** Renames values to attributes. Drops values of other types and empty lists. */
 function renamed(to: Readonly<Record<string, string>>, values: object): Attributes {
   const given = values as Readonly<Record<string, unknown>>;
   const attributes: Attributes = {};

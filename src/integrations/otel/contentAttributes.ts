@@ -2,7 +2,10 @@ import type { Attributes } from "@opentelemetry/api";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { TelemetryFacts, TelemetryKind } from "../../telemetry/TelemetryOperation.ts";
 
-/** Messages, inputs and outputs as the conventions write them: JSON in attributes. None unless they are shown. */
+/**
+ * Returns messages, inputs and outputs as JSON attributes according to the conventions. Empty unless content is
+ * enabled.
+ */
 export function contentAttributes(kind: TelemetryKind, { content, finishReason }: TelemetryFacts): Attributes {
   if (!content) return {};
   const { messages, answer, input, output } = content;
@@ -37,7 +40,7 @@ function shownPart(part: string | ContentPart) {
   }
 }
 
-/** What JSON cannot write is named instead: nothing is hidden, and nothing fails. */
+/** Replaces values that JSON cannot express by a description instead of failing. */
 function json(value: unknown): string {
   try {
     return (

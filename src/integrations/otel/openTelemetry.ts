@@ -11,21 +11,24 @@ import { surroundingSpan } from "./surroundingSpan.ts";
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
-  /** Makes the spans, such as `trace.getTracer("desk")`. Default: no spans are made. */
+  /** Creates the spans, such as `trace.getTracer("desk")`. Omitted for no spans. */
   readonly tracer?: Tracer | undefined;
-  /** Makes the metrics, such as `metrics.getMeter("desk")`. Default: no metrics are made. */
+  /** Creates the metrics, such as `metrics.getMeter("desk")`. Omitted for no metrics. */
   readonly meter?: Meter | undefined;
   /**
-   * `"persistence"`: only the spans `agent_persistence.*` and their metrics, for frameworks that make spans of agents, model
-   * requests and tool calls themselves. Default `"all"`.
+   * `"persistence"` reports only the spans `agent_persistence.*` and their metrics. Use it with frameworks that report
+   * agents, model requests and tool calls themselves. Defaults to `"all"`.
    */
   readonly spans?: "all" | "persistence" | undefined;
   /**
-   * Whether spans of agents, model requests and tool calls have messages, inputs and outputs. They may hold personal data, and may
-   * be large. Default false.
+   * Whether spans contain messages, inputs and outputs, which may be large or contain personal data. Defaults to
+   * `false`.
    */
   readonly content?: boolean | undefined;
-  /** Whose models they are, such as `"openai"`, where the framework does not say: `gen_ai.provider.name`. Default: not said. */
+  /**
+   * The value of `gen_ai.provider.name`, such as `"openai"`, if the framework does not report the provider. Omitted by
+   * default.
+   */
   readonly provider?: string | undefined;
 }
 
@@ -37,19 +40,20 @@ const optionsSchema = strictOptions({
   provider: nonEmptyString.optional(),
 });
 
-/** Operations that frameworks show themselves. */
+/** Operations that frameworks may report themselves. */
 const ofFrameworks: ReadonlySet<TelemetryKind> = new Set(["invoke_agent", "chat", "execute_tool"]);
 
 /**
- * Shows durable agents as spans and metrics of OpenTelemetry, under the names of its conventions for generative AI: give it to
- * whatever takes the option `telemetry`. Spans are children of the active one where a context manager is registered.
+ * Reports durable agents as spans and metrics with the names of the OpenTelemetry conventions for generative AI. Pass
+ * the result to any `telemetry` option. Spans are children of the active span if a context manager is registered.
  *
+ * @example
  * ```ts
  * const telemetry = openTelemetry({ tracer: trace.getTracer("desk"), meter: metrics.getMeter("desk") });
  * agent.install(Persistence, { storage, telemetry });
  * ```
  *
- * @throws InvalidInputError when an option is wrong.
+ * @throws InvalidInputError for an invalid option
  */
 export function openTelemetry(options: OpenTelemetryOptions): Telemetry {
   checkSchema(optionsSchema, options, "options of openTelemetry()");

@@ -1,4 +1,4 @@
-/** Providers of the AI SDK whose names differ from those of the conventions, by the first words of their names. */
+/** AI SDK providers whose names differ from the conventions, by prefix. */
 const known: readonly (readonly [prefix: string, name: string])[] = [
   ["google.vertex", "gcp.vertex_ai"],
   ["google.generative-ai", "gcp.gemini"],
@@ -8,7 +8,7 @@ const known: readonly (readonly [prefix: string, name: string])[] = [
   ["xai", "x_ai"],
 ];
 
-/** A provider under the name that the conventions have for it: `openai.chat` is `openai`. */
+/** Returns the provider name of the conventions, such as `openai` for `openai.chat`. */
 export function providerNameOf(provider: string): string {
   const found = known.find(([prefix]) => provider === prefix || provider.startsWith(`${prefix}.`));
   if (found) return found[1];

@@ -1,6 +1,6 @@
 import type { TelemetryOperation } from "../../telemetry/TelemetryOperation.ts";
 
-/** Names of spans have few values: models, tools and definitions are in them, ids are not. */
+/** Builds a span name of low cardinality, which contains models, tools and agent names but never ids. */
 export function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
   switch (kind) {
     case "chat":

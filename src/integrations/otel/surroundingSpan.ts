@@ -2,7 +2,7 @@ import { isSpanContextValid, trace } from "@opentelemetry/api";
 import type { TelemetrySpan } from "../../telemetry/TelemetryOperation.ts";
 import { traceparentOf } from "./traceparent.ts";
 
-/** The span around an operation that is not shown itself: a run is stored with it, so that a resume can link to it. */
+/** Returns the active span for an operation that has no span. The run stores it, so that a resume can link to it. */
 export function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {

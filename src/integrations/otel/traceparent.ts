@@ -1,14 +1,14 @@
 import { isSpanContextValid, type SpanContext } from "@opentelemetry/api";
 
-/** Of W3C Trace Context, version 00. */
+/** W3C Trace Context, version 00. */
 const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** A span as the text that is stored with a run. */
+/** Formats a span context as the text that is stored with a run. */
 export function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }
 
-/** `undefined` for whatever is no such text: a log may hold anything. */
+/** Returns `undefined` for invalid text, because a log may contain any value. */
 export function parseTraceparent(text: string | undefined): SpanContext | undefined {
   const [, traceId, spanId, flags] = form.exec(text ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

@@ -14,13 +14,13 @@ import { StreamedGeneration } from "./StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
-/** A run that wrapped models and tools belong to. */
+/** The run of wrapped models and tools. */
 export interface ModelRun {
   /** @throws TypeError outside a run. */
   readonly loop: HostedLoop;
 }
 
-/** A model whose answers are recorded by the run, and given back when it runs again. */
+/** A model whose responses are recorded and replayed. */
 export class DurableModel implements ProviderModel {
   readonly specificationVersion: ProviderModel["specificationVersion"];
   readonly provider: string;
@@ -49,7 +49,7 @@ export class DurableModel implements ProviderModel {
       return answerOf(asked);
     });
     const generation = generationOf(given);
-    // What the provider has sent besides, such as headers, is there when the model was asked.
+    // Fields that are not recorded, such as headers, are returned only after a live request.
     return asked ? { ...asked, content: withIds(asked.content, generation.content) } : generation;
   }
 
@@ -94,14 +94,14 @@ interface Recording {
   readonly whole: (answer: HostedAnswer) => void;
   readonly cut: (error: unknown) => void;
   readonly recorded: () => Promise<void>;
-  /** What the run fails with when the stream has no end. */
+  /** The error of the run if the stream has no finish part. */
   readonly incomplete: Error;
 }
 
 /**
- * Passes a stream on. It ends only once the answer is durable: the AI SDK ends a step with the stream. Tools begin with the
- * last part, so that what is recorded of them before they run is stored together with the answer. An answer that is cut off is
- * not recorded.
+ * Forwards a stream. The stream ends only after the response is durable, because the AI SDK ends a step with its
+ * stream. The last part is forwarded before, because it starts the tools: their first records are then stored together
+ * with the response. An incomplete response is not recorded.
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
@@ -121,7 +121,7 @@ function recordedStream(
       try {
         const { done, value } = await reader.read();
         if (done) {
-          // The AI SDK would take for the answer what there is of it.
+          // The AI SDK would treat the partial response as complete.
           if (!streamed.hasEnded) throw incomplete;
           return controller.close();
         }
@@ -141,7 +141,7 @@ function recordedStream(
   });
 }
 
-/** Parts as the provider gave them, whose calls have the ids of those that were recorded. */
+/** Returns the parts of the provider with the recorded ids of their calls. */
 function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPart[]): readonly ProviderPart[] {
   return content.map((part, index) =>
     isOwnCall(part) ? withCallId(part, { own: recorded[index]?.["toolCallId"], provided: part["toolCallId"] }) : part,

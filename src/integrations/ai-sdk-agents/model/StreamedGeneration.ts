@@ -3,7 +3,7 @@ import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./Provi
 import { withCallId } from "./providerCallId.ts";
 import { isOwnCall, leftOut } from "./providerAnswer.ts";
 
-/** Deltas and ends belong to the part that they are about. */
+/** Deltas and ends, which extend an earlier part. */
 const additions: ReadonlySet<string> = new Set([
   "text-delta",
   "text-end",
@@ -16,37 +16,38 @@ const beginnings: ReadonlySet<string> = new Set(["text-start", "reasoning-start"
 const about: ReadonlySet<string> = new Set(["stream-start", "response-metadata", "finish"]);
 const notContent: ReadonlySet<string> = new Set(["raw", "ping", "error"]);
 
-/** The parts of a stream as a whole answer. Each part has its place from its first piece on, and each call its id. */
+/**
+ * Assembles the parts of a stream into a response. The first piece of a part fixes its position, and of a call its id.
+ */
 export class StreamedGeneration {
   readonly #idAt: (index: number) => string;
   readonly #content: ProviderPart[] = [];
-  /** By type and id of a piece: where its part is. */
+  /** The positions of parts by the type and id of their pieces. */
   readonly #places = new Map<string, number>();
   #warnings: readonly unknown[] = [];
   #response: ProviderResponse;
   #end: Pick<ProviderGeneration, "finishReason" | "usage" | "providerMetadata"> | undefined;
   #failed = false;
 
-  /** @param idAt the library's id of a call at an index of the content. */
+  /** @param idAt returns the library's id of the call at an index of the content */
   constructor(idAt: (index: number) => string, modelId: string) {
     this.#idAt = idAt;
     this.#response = { id: randomId(), timestamp: new Date(), modelId };
   }
 
-  /** What the model has said of the answer, and what was made up for the rest. */
+  /** The metadata of the response, with generated values for missing fields. */
   get response(): ProviderResponse {
     return this.#response;
   }
 
-  /** The answer, once its last part has come; `undefined`: it was cut off, or the model reported an error. */
+  /** The complete response, or `undefined` if it was cut off or the model reported an error. */
   get whole(): ProviderGeneration | undefined {
     if (!this.#end || this.#failed) return undefined;
-    // A call that was begun and not made leaves its place.
+    // A call that started but was never made keeps its position.
     const content = this.#content.map((part) => (part.type === "tool-input-start" ? { type: leftOut } : part));
     return { ...this.#end, content, warnings: this.#warnings, response: this.#response };
   }
 
-  /** Whether the last part has come. */
   get hasEnded(): boolean {
     return this.#end !== undefined;
   }
@@ -65,10 +66,9 @@ export class StreamedGeneration {
     return part;
   }
 
-  /** What is said of the answer as a whole. */
+  /** Records metadata of the whole response. */
   #note(part: ProviderPart): ProviderPart {
     if (part.type === "response-metadata") return this.#identify(part);
-    // A part of one of these types has their fields.
     if (part.type === "finish") this.#end = part as unknown as ProviderGeneration;
     else this.#warnings = (part["warnings"] as readonly unknown[] | undefined) ?? [];
     return part;

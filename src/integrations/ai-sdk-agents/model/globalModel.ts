@@ -5,7 +5,11 @@ interface GlobalProvider {
   languageModel(modelId: string): ProviderModel;
 }
 
-/** A model that is given by its name: that of the provider which the AI SDK was told to use for names. @throws ModelNotAvailableError */
+/**
+ * Returns a model by name from the global default provider of the AI SDK.
+ *
+ * @throws ModelNotAvailableError
+ */
 export function globalModel(modelId: string): ProviderModel {
   const { AI_SDK_DEFAULT_PROVIDER: provider } = globalThis as { readonly AI_SDK_DEFAULT_PROVIDER?: GlobalProvider };
   if (!provider)

@@ -1,7 +1,7 @@
 import { providedId, withoutProvidedId } from "./providerCallId.ts";
 import type { ProviderMessage, ProviderPart } from "./ProviderModel.ts";
 
-/** A prompt in which calls have the ids that the provider gave them, in this run or in an earlier one. */
+/** Returns a prompt with the provider's ids of calls, from this run and earlier runs. */
 export function promptWithProviderIds(prompt: readonly ProviderMessage[]): readonly ProviderMessage[] {
   const ids = new Map(
     prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content.flatMap((part) => idsOf(part)))),

@@ -5,17 +5,17 @@ import { usageOf } from "../../ai-sdk/usageOf.ts";
 import { withCallId } from "./providerCallId.ts";
 import type { ProviderGeneration, ProviderPart } from "./ProviderModel.ts";
 
-/** The type of a part that keeps the place of a call which was begun and not made. */
+/** The type of a placeholder for a call that started but was never made. */
 export const leftOut = "left-out";
 
-/** A part that the log has no form of its own for: an empty text that carries it. */
+/** An empty text that carries a part for which the log has no form. */
 interface CarriedPart {
   readonly type: "text";
   readonly text: "";
   readonly part: ProviderPart;
 }
 
-/** What else a generation has. Never headers or bodies. */
+/** The other fields of a response. Never contains headers or bodies. */
 interface Opaque {
   readonly finishReason: unknown;
   readonly usage: unknown;
@@ -25,13 +25,13 @@ interface Opaque {
   readonly response: { readonly id: string; readonly at: string; readonly modelId: string };
 }
 
-/** Fills in what the AI SDK would make up anew at each repetition. */
+/** Fills in the id, time and model, because the AI SDK would generate new ones at each replay. */
 export function identified(generation: ProviderGeneration, modelId: string): ProviderGeneration {
   const { id = randomId(), timestamp = new Date(), ...response } = generation.response ?? {};
   return { ...generation, response: { ...response, id, timestamp, modelId: response.modelId ?? modelId } };
 }
 
-/** A generation as the log holds it. Its tool calls have the ids of the provider. */
+/** Converts a response to the form of the log. Its tool calls have the provider's ids. */
 export function answerOf(generation: ProviderGeneration): HostedAnswer {
   const { content, finishReason, usage, providerMetadata, warnings = [], structuredOutputText, response } = generation;
   const opaque: Opaque = {
@@ -54,7 +54,7 @@ export function answerOf(generation: ProviderGeneration): HostedAnswer {
   };
 }
 
-/** The generation that an answer was made of. Its tool calls have the ids of the library. */
+/** Restores a response from the log. Its tool calls have the library's ids. */
 export function generationOf({ message, opaque }: HostedAnswer): ProviderGeneration {
   const { response, ...rest } = opaque as Opaque;
   const parts = typeof message.content === "string" ? [] : message.content.map(providerPart);
@@ -63,7 +63,7 @@ export function generationOf({ message, opaque }: HostedAnswer): ProviderGenerat
   return { warnings: [], ...rest, content, response: { id, timestamp: new Date(at), modelId } };
 }
 
-/** Whether a part asks for a call that the library makes: one that the provider does not make itself. */
+/** Returns whether a part is a tool call that the provider does not execute. */
 export function isOwnCall(part: ProviderPart): boolean {
   return part.type === "tool-call" && part["providerExecuted"] !== true;
 }
@@ -72,7 +72,6 @@ function storedPart(part: ProviderPart): ContentPart {
   const known = part.type === "text" || part.type === "reasoning" || isOwnCall(part);
   if (!known) return { type: "text", text: "", part: withoutUndefinedDeep(part) } as CarriedPart;
   const input = part.type === "tool-call" && { input: parsedInput(part["input"]) };
-  // A part of one of these types has their fields.
   return withoutUndefinedDeep({ ...part, ...input }) as unknown as ContentPart;
 }
 
@@ -83,7 +82,7 @@ function providerPart(part: ContentPart): ProviderPart {
   return withCallId({ ...call, input: textOfInput(input) }, { own: part.toolCallId, provided });
 }
 
-/** The input as a value, so that it is stored once with the call. A text that is not that of an object stays as it is. */
+/** Parses the input, so that it is stored only once with the call. Text that is not a JSON object stays text. */
 function parsedInput(text: unknown): unknown {
   if (typeof text !== "string") return text;
   try {
@@ -103,7 +102,6 @@ function wordOf(finishReason: unknown): string | undefined {
   return typeof word === "string" ? word : undefined;
 }
 
-/** Fields that are `undefined` are absent from what is stored. */
 function withoutUndefinedDeep<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => withoutUndefinedDeep(item)) as Value;

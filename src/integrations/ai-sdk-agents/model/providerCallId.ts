@@ -1,11 +1,11 @@
 import type { ProviderPart } from "./ProviderModel.ts";
 
-/** Where a call carries the id that its provider gave it, through the messages of this run and of later ones. */
+/** The metadata key of the provider's call id, which later runs read from the messages. */
 const key = "agent-persistence";
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** A call of a model as the AI SDK gets it: under the library's id, with that of the provider in its metadata. */
+/** Returns a tool call with the library's id and the provider's id in its metadata. */
 export function withCallId(
   part: ProviderPart,
   ids: { readonly own: unknown; readonly provided: unknown },
@@ -16,13 +16,13 @@ export function withCallId(
   return { ...part, toolCallId: own, providerMetadata: metadata };
 }
 
-/** The provider's id of the call that a part of a prompt is about; `undefined`: the part does not say it. */
+/** Returns the provider's call id of a prompt part, or `undefined` if the part carries no such id. */
 export function providedId({ providerOptions }: ProviderPart): string | undefined {
   const { toolCallId } = Object((providerOptions as Metadata | undefined)?.[key]) as { readonly toolCallId?: unknown };
   return typeof toolCallId === "string" ? toolCallId : undefined;
 }
 
-/** A part of a prompt without it: it is not for the model. */
+/** Returns a prompt part without the provider's id in its options, because the model must not see it. */
 export function withoutProvidedId(part: ProviderPart): ProviderPart {
   if (providedId(part) === undefined) return part;
   const { providerOptions, ...rest } = part;

@@ -1,6 +1,6 @@
 import type { ProviderGeneration, ProviderPart } from "./ProviderModel.ts";
 
-/** A recorded answer as a stream: each of its parts in one piece. */
+/** Streams a recorded response, each part in one piece. */
 export function replayedStream(generation: ProviderGeneration): ReadableStream<ProviderPart> {
   const parts = [...partsOf(generation)];
   return new ReadableStream({

@@ -20,15 +20,14 @@ import type { Json } from "../values/Json.ts";
 import { type KnownItems, ownFields } from "../write/KnownItems.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
 
-/** A thread as it can be read. */
 export interface ReadableThread {
   readonly id: string;
   readonly state: ThreadState;
-  /** The stored forms, with what is in blobs. */
+  /** Reads stored values, including values in blobs. */
   read(values: readonly StoredValue[]): Promise<readonly unknown[]>;
 }
 
-/** Makes LangGraph's tuples of what a thread holds. Every value is made anew each time. */
+/** Builds LangGraph tuples from a thread. Each read creates new values. */
 export class ThreadReader {
   constructor(
     readonly thread: ReadableThread,
@@ -84,7 +83,7 @@ export class ThreadReader {
     return result;
   }
 
-  /** Before version 4, what tasks sent was not in the checkpoint but in the writes of its parent. */
+  /** Before version 4, the sends of tasks were in the writes of the parent and not in the checkpoint. */
   async #pendingSends(put: StoredPut, values: Record<string, unknown>): Promise<object> {
     if (put.version >= 4 || put.parentId === undefined) return {};
     const [parent] = ancestors(this.thread.state, put);
@@ -102,7 +101,7 @@ export class ThreadReader {
     return pending;
   }
 
-  /** Only long values can be in blobs. */
+  /** Loads only long values, because short ones are never in blobs. */
   async #jsons(values: readonly GraphValue[]): Promise<ReadonlyMap<Item, Json>> {
     const items = [...new Set(values.flatMap(itemsOf))].filter(({ number }) => number !== undefined);
     const jsons = await this.thread.read(items.map(({ stored }) => stored));
@@ -135,7 +134,7 @@ function decoded<Value>(fields: Fields): Record<string, Value> {
   return object;
 }
 
-/** A field of any name, `__proto__` included. */
+/** Sets a field with any name, including `__proto__`. */
 function define(object: object, name: string, value: unknown): void {
   if (name === "__proto__")
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

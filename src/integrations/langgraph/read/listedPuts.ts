@@ -1,17 +1,17 @@
 import type { CheckpointEntry, Namespace, StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 
-/** Which checkpoints of a thread to list. */
+/** Selects the checkpoints of a thread to list. */
 export interface PutFilter {
-  /** `undefined`: those of all graphs of the thread. */
+  /** `undefined` selects all graphs of the thread. */
   readonly namespace: string | undefined;
-  /** `undefined`: all. */
+  /** `undefined` selects all checkpoints. */
   readonly checkpointId: string | undefined;
-  /** Only those before this checkpoint. */
+  /** Selects only checkpoints before this one. */
   readonly before: string | undefined;
 }
 
-/** The checkpoints of a thread, in each namespace the last stored first. Looks at no more of them than are taken. */
+/** Yields the checkpoints of a thread lazily, in each namespace the last stored first. */
 export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Generator<StoredPut> {
   const { namespace: wanted, checkpointId, before } = filter;
   const chosen = [...namespaces].filter(([name]) => wanted === undefined || name === wanted);
@@ -24,9 +24,12 @@ export function* listedPuts({ namespaces }: ThreadState, filter: PutFilter): Gen
   }
 }
 
-/** By the order of storing where the namespace has that checkpoint; else, as in a subgraph, by the time in the ids. */
+/**
+ * Compares the storage order if the namespace contains the checkpoint. Otherwise, as in a subgraph, compares the times
+ * in the ids.
+ */
 function entriesBefore({ stored, entries }: Namespace, before: string | undefined): readonly CheckpointEntry[] {
-  // A copy: the thread may go on while somebody lists it.
+  // Copied, because the thread may grow during the iteration.
   if (before === undefined) return stored.slice();
   const known = entries.get(before);
   const place = known ? stored.lastIndexOf(known) : -1;

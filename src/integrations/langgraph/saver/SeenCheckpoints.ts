@@ -4,15 +4,15 @@ import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 
 interface Seen {
-  /** The number that the next put of the thread had then. */
+  /** The number of the next put at that time. */
   readonly next: number;
-  /** Whether this process put it. */
+  /** Whether this process stored the checkpoint. */
   readonly own: boolean;
 }
 
 interface SeenThread {
   readonly checkpoints: Map<string, Seen>;
-  /** True from the deletion until somebody sees that the thread is empty. */
+  /** `true` after a deletion until the thread was read as empty. */
   deleted: boolean;
 }
 
@@ -20,20 +20,19 @@ const mostThreads = 1000;
 const mostCheckpoints = 1000;
 
 /**
- * What this process has seen of threads. Graphs go on from what they have read before: if the thread was deleted, or went on
- * in another process since, what they store would be lost or hide what the other one stored.
+ * The checkpoints that this process has read or stored. If a thread was deleted, or continued by another process, a
+ * graph must not store checkpoints based on its earlier reads: they would be lost or would hide those of the other
+ * process.
  */
 export class SeenCheckpoints {
   readonly #threads = new Map<string, SeenThread>();
 
-  /** A checkpoint was read. */
   read(thread: string, state: ThreadState, { entry }: StoredPut): void {
     const seen = this.#of(thread);
     const key = keyOf(entry.namespace, entry.id);
     this.#note(seen, key, { next: state.nextPut, own: seen.checkpoints.get(key)?.own ?? false });
   }
 
-  /** This process put a checkpoint. */
   stored(thread: string, state: ThreadState, namespace: string, id: string): void {
     const seen = this.#of(thread);
     seen.deleted = false;
@@ -44,13 +43,13 @@ export class SeenCheckpoints {
     this.#of(thread).deleted = true;
   }
 
-  /** The thread was found empty: what is stored next begins anew. */
+  /** Records that the thread is empty, so that the next checkpoint starts it again. */
   empty(thread: string): void {
     const seen = this.#threads.get(thread);
     if (seen) seen.deleted = false;
   }
 
-  /** @throws ThreadChangedError when the checkpoint that something is stored for is gone. */
+  /** @throws ThreadChangedError if the parent checkpoint was deleted */
   assertThere(thread: string, state: ThreadState, { namespace, id }: CheckpointPlace): void {
     const seen = this.#threads.get(thread);
     if (!seen || id === undefined || state.entry(namespace, id)?.put) return;
@@ -58,7 +57,7 @@ export class SeenCheckpoints {
       throw new ThreadChangedError("thread_deleted", thread, id);
   }
 
-  /** @throws ThreadChangedError when another process went on since the parent was seen. */
+  /** @throws ThreadChangedError if another process has continued the thread since the parent was read */
   assertHead(thread: string, state: ThreadState, { namespace, id }: CheckpointPlace): void {
     const checkpoints = this.#threads.get(thread)?.checkpoints;
     const parent = id === undefined ? undefined : checkpoints?.get(keyOf(namespace, id));
@@ -94,7 +93,7 @@ function keyOf(namespace: string, id: string): string {
   return JSON.stringify([namespace, id]);
 }
 
-/** The ids of the checkpoints with this number or a higher one. */
+/** Returns the ids of the checkpoints with at least this number. */
 function storedSince({ namespaces }: ThreadState, namespace: string, number: number): readonly string[] {
   const stored = namespaces.get(namespace)?.stored ?? [];
   const before = stored.findLastIndex(({ put }) => put !== undefined && put.number < number);

@@ -11,19 +11,19 @@ import type { ThreadState } from "../thread/ThreadState.ts";
 /** A thread that this process owns. */
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
 
-/** A thread in a list. */
+/** A listed thread. */
 export interface ThreadSummary {
   readonly threadId: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601: when it last changed, or up to a minute earlier. */
+  /** The time of the last change in ISO 8601. May be up to one minute early. */
   readonly updatedAt: string;
 }
 
-/** What was read of so many threads is kept: the next reading continues from there. */
+/** The number of threads whose state is cached for the next read. */
 const mostViews = 32;
 
-/** The threads of a storage, each a log. */
+/** The threads of a storage. Each thread is a log. */
 export class StoredThreads implements AsyncDisposable {
   readonly #storage: LogStorage;
   readonly #logs: KeptLogs<GraphRecord, ThreadState>;
@@ -34,23 +34,31 @@ export class StoredThreads implements AsyncDisposable {
     this.#logs = new KeptLogs(threadShape, { storage });
   }
 
-  /** Owns a thread while the work goes on, together with other work of this process. @throws AgentBusyError */
+  /**
+   * Owns a thread while `work` runs. Work of the same process shares the ownership.
+   *
+   * @throws AgentBusyError
+   */
   use<Result>(threadId: string, work: (thread: OwnedThread) => Promise<Result>): Promise<Result> {
     this.#views.delete(threadId);
     return this.#logs.use(threadId, work);
   }
 
-  /** Owns a thread until what it resolves to is disposed of. @throws AgentBusyError */
+  /**
+   * Owns a thread until the result is disposed.
+   *
+   * @throws AgentBusyError
+   */
   hold(threadId: string): Promise<AsyncDisposable> {
     return this.#logs.hold(threadId);
   }
 
-  /** Whether this process has the thread open, and the thread has no such graph. */
+  /** Returns whether this process has opened the thread and knows that it has no such graph. */
   lacks(threadId: string, namespace: string): boolean {
     return this.#logs.opened(threadId)?.state.namespaces.has(namespace) === false;
   }
 
-  /** A thread with all that this process, or else the storage, has of it. Owns nothing. */
+  /** Returns the state of a thread from this process or else from the storage, without owning it. */
   async view(threadId: string): Promise<ReadableThread> {
     const open = this.#logs.opened(threadId);
     if (open) {
@@ -58,7 +66,7 @@ export class StoredThreads implements AsyncDisposable {
       return open;
     }
     const known = this.#views.get(threadId);
-    // Nobody may use it while it grows.
+    // Removed from the cache while it is updated, so that no other call uses it.
     this.#views.delete(threadId);
     const view = await readShape(threadShape, { log: this.#storage.log, id: threadId }, known);
     this.#views.set(threadId, view);
@@ -69,7 +77,7 @@ export class StoredThreads implements AsyncDisposable {
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 
-  /** Those that changed last first. */
+  /** Lists threads, the last changed first. */
   async *list(options: { readonly limit?: number | undefined } = {}): AsyncGenerator<ThreadSummary> {
     for await (const { id, createdAt, updatedAt } of listShape(threadShape, this.#storage.log, options))
       yield { threadId: id, createdAt, updatedAt };

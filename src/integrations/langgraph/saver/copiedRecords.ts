@@ -4,13 +4,13 @@ import { type GraphRecord, isMadeAgain, valuesOfRecord, withValues } from "../th
 import { restated } from "../thread/restated.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
-/** A record of another thread, with its values out of the blobs of that thread. */
+/** A record of another thread with its values loaded from blobs. */
 interface CopiedRecord {
   readonly record: GraphRecord;
   readonly values: readonly unknown[];
 }
 
-/** The records that make another thread the same. */
+/** Returns the records that recreate a thread. */
 export async function copiedRecords(thread: ReadableThread): Promise<readonly CopiedRecord[]> {
   const copied: CopiedRecord[] = [];
   for (const record of restated(thread.state))
@@ -18,12 +18,12 @@ export async function copiedRecords(thread: ReadableThread): Promise<readonly Co
   return copied;
 }
 
-/** A call that is not over is the business of the thread that made it: the other one makes it anew. */
+/** An unfinished call belongs to the original thread. The copy makes the call again. */
 function isOpenCall(record: GraphRecord): boolean {
   return record.kind === "call" && (!record.end || isMadeAgain(record.end));
 }
 
-/** Appends them to a thread without records, as one append. */
+/** Appends the records to an empty thread atomically. */
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {
   for (const { record, values } of records) {
     const stored = values.map((value): StoredValue => thread.value(value, "a value of a graph"));

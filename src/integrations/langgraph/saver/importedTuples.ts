@@ -10,14 +10,14 @@ import { type CheckpointPlace, checkpointRecords, writeRecords } from "../write/
 import type { StoreValue } from "../write/ItemWriter.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
-/** A checkpoint of another saver, with the writes of its tasks. */
+/** A checkpoint of another saver and the writes of its tasks. */
 export interface ImportedTuple {
   readonly place: CheckpointPlace;
   readonly checkpoint: CapturedCheckpoint;
   readonly tasks: readonly { readonly id: string; readonly path: string; readonly writes: readonly CapturedWrite[] }[];
 }
 
-/** Everything that another saver has of a thread, parents before their children. */
+/** Returns all checkpoints of a thread from another saver, parents before children. */
 export async function importedTuples(
   capture: ValueCapture,
   saver: BaseCheckpointSaver,
@@ -47,7 +47,7 @@ function captured(capture: ValueCapture, tuple: CheckpointTuple): ImportedTuple 
   };
 }
 
-/** A tuple does not say the paths of its tasks, but has their writes in order. */
+/** Groups the writes by task. A tuple omits the paths of tasks but keeps the order of their writes. */
 function tasksOf(capture: ValueCapture, { pendingWrites = [] }: CheckpointTuple): ImportedTuple["tasks"] {
   const ids = [...new Set(pendingWrites.map(([id]) => id))];
   return ids.map((id, at) => {

@@ -4,10 +4,9 @@ import type { ForgetRecord } from "../thread/GraphRecord.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 
 /**
- * What goes when only some checkpoints stay. Of the ancestors of those that stay, what their delta channels are made of
- * stays hidden.
+ * Plans which checkpoints to drop. Ancestors that kept delta channels depend on are hidden instead.
  *
- * @returns `undefined` when nothing goes.
+ * @returns `undefined` if all checkpoints stay
  */
 export function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>): ForgetRecord | undefined {
   const hidden = new Map<StoredPut, Set<string>>();
@@ -23,7 +22,7 @@ export function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>):
   };
 }
 
-/** The ancestors that a checkpoint has delta channels from, each with those channels. */
+/** Returns the ancestors that provide delta channels of a checkpoint, each with those channels. */
 function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, readonly string[]> {
   const open = deltaChannels(state, put);
   const replayed = new Map<StoredPut, readonly string[]>();
@@ -35,7 +34,7 @@ function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, 
   return replayed;
 }
 
-/** Channels without a value that ancestors have a snapshot of, or that LangGraph counts the writes of. */
+/** Returns channels without a value that have a snapshot in an ancestor or counted writes in LangGraph's metadata. */
 function deltaChannels(state: ThreadState, put: StoredPut): Set<string> {
   const counted = put.meta.get("counters_since_delta_snapshot");
   const channels = new Set(typeof counted === "object" && counted !== null ? Object.keys(counted) : []);
@@ -51,7 +50,7 @@ function addAll(hidden: Map<StoredPut, Set<string>>, put: StoredPut, channels: r
   hidden.set(put, known);
 }
 
-/** The last checkpoints of the root graph, what subgraphs stored since, and the memory that a subgraph has of its own. */
+/** Returns the last checkpoints of the root graph, the later checkpoints of subgraphs, and the memory of subgraphs. */
 export function lastCheckpoints({ namespaces }: ThreadState, keep: number): ReadonlySet<StoredPut> {
   const root = shown(namespaces.get(""));
   const first = root.slice(-keep)[0]?.order ?? -1;
@@ -66,7 +65,7 @@ export function lastCheckpoints({ namespaces }: ThreadState, keep: number): Read
   return kept;
 }
 
-/** What was there when a checkpoint was stored. */
+/** Returns the checkpoints that existed when a checkpoint was stored. */
 export function checkpointsUntil({ namespaces }: ThreadState, last: StoredPut): ReadonlySet<StoredPut> {
   return new Set([...namespaces.values()].flatMap(shown).filter(({ order }) => order <= last.order));
 }

@@ -12,31 +12,34 @@ import { type PersistenceStorageProvider, providerSchema } from "../../../storag
 
 /** Options of a `PersistenceSaver`. */
 export interface PersistenceSaverOptions {
-  /** Where threads are stored: any storage with a log, such as `new FilePersistenceStorageProvider()`. */
+  /** The storage of the threads: any storage with a log, such as `new FilePersistenceStorageProvider()`. */
   readonly storage: PersistenceStorageProvider<never> & LogStorage;
   /**
-   * Makes values storable. Default: one that restores what it stores, and refuses the rest. Data of another serializer
-   * cannot be read with this one.
+   * Serializes values. Defaults to a serializer that restores each value exactly and rejects values that it cannot
+   * restore. A thread can be read only with the serializer that stored it.
    */
   readonly serde?: SerializerProtocol | undefined;
   /**
-   * How to recognize an unchanged item of a list or a map. `fields` compares its own fields with those that it had, and
-   * everything within a message. `deep` compares the whole content. `fields` misses a change that the graph made in place,
-   * deeper within an object that is not a message. Defaults to `fields`.
+   * Detects unchanged items of lists and maps. `"fields"` compares the direct fields of an object and the whole content
+   * of a message. It misses changes that a graph makes in place deeper in other objects. `"deep"` compares the whole
+   * content. Defaults to `"fields"`.
    */
   readonly compare?: "fields" | "deep" | undefined;
   /**
-   * Decides about calls of durable tools that began and whose end is not recorded, unless their effect or their probe does. Default
-   * `"ask"`: the graph rejects with ToolCallInDoubtError, until `settleToolCall` is called.
+   * Decides about interrupted calls of durable tools if neither their effect nor their probe does. Defaults to `"ask"`:
+   * the graph rejects with ToolCallInDoubtError until `settleToolCall` is called.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
-  /** Shows what is saved, called and pruned, such as `openTelemetry()` of `agent-persistence/otel`. Default: nothing is shown. */
+  /**
+   * Reports saves, calls and prunings, for example to `openTelemetry()` of `agent-persistence/otel`. Omitted for no
+   * telemetry.
+   */
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** How many checkpoints a pruning keeps. */
+/** Options of `prune`. */
 export interface ThreadPruneOptions {
-  /** The last checkpoints of the root graph that stay, with what its subgraphs stored since. At least 1. */
+  /** The number of root graph checkpoints to keep, at least 1. Later checkpoints of subgraphs are kept as well. */
   readonly keep: number;
 }
 
@@ -48,7 +51,10 @@ const schema = strictOptions({
   telemetry: telemetrySchema.optional(),
 });
 
-/** @throws InvalidInputError; NotSupportedError for a storage that keeps no log. */
+/**
+ * @throws InvalidInputError
+ * @throws NotSupportedError for a storage without a log
+ */
 export function checkedOptions(options: PersistenceSaverOptions): PersistenceSaverOptions {
   checkSchema(schema, options, "options of a PersistenceSaver");
   const { storage } = options;

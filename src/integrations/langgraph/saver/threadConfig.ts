@@ -2,17 +2,17 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
 
-/** The parts of a config of LangGraph that a saver uses. */
+/** The fields of a LangGraph config that a saver uses. */
 export interface ThreadConfig {
-  /** `undefined`: the config names none. */
+  /** `undefined` if the config names no thread. */
   readonly threadId: string | undefined;
-  /** `undefined`: the config names none, which means the root graph, or any in a list. */
+  /** `undefined` means the root graph, or any graph when listing. */
   readonly namespace: string | undefined;
-  /** `undefined`: the latest. */
+  /** `undefined` means the latest checkpoint. */
   readonly checkpointId: string | undefined;
 }
 
-/** @throws InvalidInputError when a part is no text. */
+/** @throws InvalidInputError if a field is not a string */
 export function threadConfig(config: RunnableConfig): ThreadConfig {
   const configurable: Readonly<Record<string, unknown>> = config.configurable ?? {};
   return {
@@ -22,13 +22,13 @@ export function threadConfig(config: RunnableConfig): ThreadConfig {
   };
 }
 
-/** @throws InvalidInputError when the config names no thread. */
+/** @throws InvalidInputError if the config names no thread */
 export function requiredThread({ threadId }: ThreadConfig, what: string): string {
   if (threadId !== undefined) return threadId;
   throw invalid("thread_id", `a thread to store ${what} in, such as { configurable: { thread_id: "order-7" } }`);
 }
 
-/** @throws InvalidInputError when it is no id. */
+/** @throws InvalidInputError if the value is not a thread id */
 export function checkedThreadId(threadId: unknown): string {
   return textIn({ thread_id: threadId }, "thread_id") ?? "";
 }

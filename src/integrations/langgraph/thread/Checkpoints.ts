@@ -2,9 +2,9 @@ import type { Fields } from "./fieldsChange.ts";
 import type { CallRecord } from "./GraphRecord.ts";
 import type { GraphValue } from "./GraphValue.ts";
 
-/** What a checkpoint has besides the values of its channels. */
+/** The fields of a checkpoint other than its channel values. */
 export interface PutFields {
-  /** The id of its parent; `undefined`: it has none. */
+  /** The id of the parent, or `undefined` for a root. */
   readonly parentId: string | undefined;
   readonly ts: string;
   readonly version: number;
@@ -14,19 +14,18 @@ export interface PutFields {
   readonly more: Fields;
 }
 
-/** One put of a checkpoint. */
+/** One stored version of a checkpoint. */
 export interface StoredPut extends PutFields {
   readonly number: number;
-  /** Its place in the order of everything in the thread. */
+  /** The position among all records of the thread. */
   readonly order: number;
   readonly entry: CheckpointEntry;
-  /** The put that it changes. */
+  /** The put that this put is stored as a difference to. */
   parent: StoredPut | undefined;
   values: ReadonlyMap<string, GraphValue>;
   hidden: boolean;
 }
 
-/** One write of a task. */
 export interface StoredWrite {
   readonly order: number;
   readonly task: string;
@@ -36,32 +35,30 @@ export interface StoredWrite {
   readonly value: GraphValue;
 }
 
-/** What the thread has under the id of a checkpoint. */
+/** The puts and writes under one checkpoint id. */
 export interface CheckpointEntry {
   readonly namespace: string;
   readonly id: string;
-  /** The last put of this id. `undefined`: only writes came so far. */
+  /** The last put of this id, or `undefined` if only writes are stored so far. */
   put: StoredPut | undefined;
   writes: StoredWrite[];
-  /** The places of its children in the order of the thread. */
+  /** The positions of its children in the thread. */
   readonly children: number[];
 }
 
-/** Checkpoints of one graph of a thread. */
+/** The checkpoints of one graph of a thread. */
 export interface Namespace {
   readonly entries: Map<string, CheckpointEntry>;
-  /** Those that were put, by their first put, oldest first. */
+  /** The entries that were put, ordered by their first put. */
   readonly stored: CheckpointEntry[];
-  /** The last put, hidden ones aside. */
+  /** The last put that is not hidden. */
   last: StoredPut | undefined;
 }
 
-/** All checkpoints of a thread. */
 export interface StoredCheckpoints {
-  /** By their numbers. */
+  /** By put number. */
   readonly puts: ReadonlyMap<number, StoredPut>;
-  /** By their names; the root graph has the name `""`. */
+  /** By name. The root graph has the name `""`. */
   readonly namespaces: ReadonlyMap<string, Namespace>;
-  /** The calls of durable tools. */
   readonly calls: { restated(): Iterable<CallRecord> };
 }

@@ -1,26 +1,26 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { Json } from "../values/Json.ts";
 
-/** Values that others refer to by number. They are numbered in the order of the log, from 0. */
+/** Shared values that other records reference by number. Items are numbered in log order from 0. */
 export interface ItemsRecord {
   readonly kind: "items";
   readonly items: readonly StoredValue[];
-  /** The number of the first. Absent: it follows the last one of the log. */
+  /** The number of the first item. Defaults to the next number of the log. */
   readonly first?: number;
 }
 
-/** An item by its number, or a short value itself. */
+/** The number of an item, or a short value. */
 export type ItemReference = number | { readonly v: Json };
 
-/** A part of a list: one item, the items `[from, to)` of the list before, or those with the numbers `a` to `b`. */
+/** A part of a list: one item, the items `[from, to)` of the previous list, or the items numbered `a` to `b`. */
 export type Segment =
   | ItemReference
   | readonly [from: number, to: number]
   | { readonly r: readonly [a: number, b: number] };
 
 /**
- * A value as what changed since the one before: a single item, a list (`l`), a map (`m`), a map with entries set and removed
- * (`e`), or one of these as the snapshot of a delta channel (`d`).
+ * A value as the difference to the previous one: a single item, a list (`l`), a map (`m`), the changed and removed
+ * entries of a map (`e`), or one of these as a snapshot of a delta channel (`d`).
  */
 export type ValueRecord =
   | ItemReference
@@ -29,71 +29,71 @@ export type ValueRecord =
   | { readonly e: readonly [set: readonly (readonly [key: string, item: ItemReference])[], removed: readonly string[]] }
   | { readonly d: ValueRecord };
 
-/** The fields of an object as what changed since the one before. */
+/** The fields of an object as the difference to the previous one. */
 export interface FieldsChange {
-  /** Fields that are new or other than before. */
+  /** New and changed fields. */
   readonly s?: { readonly [name: string]: Json };
-  /** Names of fields that are gone. */
+  /** The names of removed fields. */
   readonly d?: readonly string[];
 }
 
-/** A checkpoint as what changed since its parent. Puts are numbered in the order of the log, from 0. */
+/** A checkpoint as the difference to its parent. Puts are numbered in log order from 0. */
 export interface PutRecord {
   readonly kind: "put";
   readonly id: string;
-  /** Absent: the root graph. */
+  /** Omitted for the root graph. */
   readonly ns?: string;
-  /** Its number. Absent: it follows the last one of the log. */
+  /** The number of the put. Defaults to the next number of the log. */
   readonly n?: number;
-  /** The put that it changes. `null`: none. Absent: the last one of its namespace. */
+  /** The base of the difference, or `null` without a base. Defaults to the last put of the namespace. */
   readonly from?: number | null;
-  /** The id of the parent, where that is not the checkpoint of `from`: the thread does not have it. */
+  /** The id of the parent if the thread does not contain the parent and `from` is another checkpoint. */
   readonly parent?: string;
   readonly ts: string;
-  /** The version of LangGraph's format. Absent: 4. */
+  /** The version of LangGraph's checkpoint format. Defaults to 4. */
   readonly v?: number;
-  /** Of LangGraph's metadata. */
+  /** The change of LangGraph's metadata. */
   readonly meta?: FieldsChange;
-  /** Of `channel_versions`. */
+  /** The change of `channel_versions`. */
   readonly versions?: FieldsChange;
-  /** Of `versions_seen`, by node. */
+  /** The changes of `versions_seen`, by node. */
   readonly seen?: FieldsChange;
-  /** Fields of the checkpoint that this version does not know. */
+  /** Checkpoint fields that this library does not know. */
   readonly more?: { readonly [name: string]: Json };
-  /** Channels with another value than the parent's. */
+  /** Channels with a value that differs from the parent's. */
   readonly set?: { readonly [channel: string]: ValueRecord };
-  /** Channels of the parent without a value. */
+  /** Channels that have a value in the parent only. */
   readonly unset?: readonly string[];
-  /** True when it was pruned, and is kept for what later checkpoints replay of it. */
+  /** `true` for a pruned checkpoint that later checkpoints still need for replay. */
   readonly hidden?: true;
 }
 
-/** Writes of a task, made after a checkpoint. */
+/** The writes of a task after a checkpoint. */
 export interface WritesRecord {
   readonly kind: "writes";
-  /** The put that they follow, or the id of a checkpoint that is yet to be put. */
+  /** The number of the put, or the id of a checkpoint that is not stored yet. */
   readonly of: number | string;
-  /** Of a checkpoint that is yet to be put. Absent: the root graph. */
+  /** The namespace of a checkpoint that is not stored yet. Omitted for the root graph. */
   readonly ns?: string;
   readonly task: string;
-  /** Absent: `""`. */
+  /** Defaults to `""`. */
   readonly path?: string;
   readonly w: readonly WriteEntry[];
 }
 
-/** One write. Absent `index`: it is its place in the record. */
+/** One write. `index` defaults to its position in the record. */
 export type WriteEntry = readonly [channel: string, value: ValueRecord, index?: number];
 
-/** Checkpoints that are gone from now on. */
+/** Removes checkpoints. */
 export interface ForgetRecord {
   readonly kind: "forget";
-  /** Puts, with their writes. */
+  /** The puts to remove with their writes. */
   readonly drop: readonly number[];
-  /** Puts that stay hidden, with the channels of which values and writes are still needed. */
+  /** The puts to hide, with the channels whose values and writes are still needed. */
   readonly hide: readonly (readonly [put: number, channels: readonly string[]])[];
 }
 
-/** A call of a durable tool, made by a task. It takes the place of one that was recorded for the same place of the task. */
+/** A call of a durable tool. Replaces an earlier call at the same position of the task. */
 export interface CallRecord {
   readonly kind: "call";
   /** The library's id of the call. */
@@ -101,48 +101,47 @@ export interface CallRecord {
   /** The put that the task follows. */
   readonly of: number;
   readonly task: string;
-  /** The place of the call in its task. */
+  /** The position of the call in its task. */
   readonly at: string;
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** Of the input. */
+  /** The digest of the input. */
   readonly digest: string;
-  /** As the caller wrote it. */
+  /** The input in the form that the caller passed. */
   readonly input: StoredValue;
-  /** How it ended. Absent: it begins, and may have its effect from now on. */
+  /** The outcome. Omitted when the call starts. From then on it may take effect. */
   readonly end?: CallEnd;
 }
 
-/** The end of a call that began. The last one counts. */
+/** The outcome of a started call. The last record counts. */
 export interface CallEndRecord {
   readonly kind: "call_end";
   readonly call: string;
   readonly end: CallEnd;
 }
 
-/** How a call ended. With none of `output`, `command`, `error`, `unknown` and `lost`, it is to be made again. */
+/** The outcome of a call. Without `output`, `command`, `error`, `unknown` and `lost`, the call is to be repeated. */
 export interface CallEnd {
   readonly output?: StoredValue;
-  /** A `Command` of LangGraph that it returned. */
+  /** A returned LangGraph `Command`. */
   readonly command?: StoredValue;
-  /** It failed, with this message. */
+  /** The error message of a failed call. */
   readonly error?: string;
   readonly unknown?: true;
-  /** It had its effect, and returned what cannot be stored. */
+  /** The call took effect, but its output cannot be stored. */
   readonly lost?: { readonly path: string; readonly reason: string };
-  /** What said so, where its own end was not recorded. */
+  /** The source of the outcome if the call itself recorded no outcome. */
   readonly settled?: "probe" | "handler" | "outside";
 }
 
 export type GraphRecord = ItemsRecord | PutRecord | WritesRecord | ForgetRecord | CallRecord | CallEndRecord;
 
-/** Whether a call that ended so is to be made again. */
 export function isMadeAgain({ output, command, error, unknown, lost }: CallEnd): boolean {
   return [output, command, error, unknown, lost].every((part) => part === undefined);
 }
 
-/** The values that stand in a record itself. */
+/** Returns the values that a record contains directly. */
 export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
   if (record.kind === "items") return record.items;
   if (record.kind !== "call" && record.kind !== "call_end") return [];
@@ -151,7 +150,7 @@ export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
   return values.filter((value) => value !== undefined);
 }
 
-/** The record with others in place of its {@link valuesOfRecord}. */
+/** Returns the record with its {@link valuesOfRecord} replaced. */
 export function withValues(record: GraphRecord, values: readonly StoredValue[]): GraphRecord {
   if (record.kind === "items") return { ...record, items: values };
   if (record.kind === "call") {

@@ -2,7 +2,7 @@ import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 
 /** A stored value that lists, maps, writes and snapshots share. */
 export interface Item {
-  /** `undefined`: it is short, and stored wherever it is used. */
+  /** `undefined` for a short value, which is stored at each use. */
   readonly number: number | undefined;
   readonly stored: StoredValue;
 }

@@ -1,6 +1,9 @@
 import type { Item } from "./Item.ts";
 
-/** A list of items. A list that continues another shares its array, so a long history costs what is new. */
+/**
+ * A list of items. A continued list shares the array of the previous list, so that a long history costs only its new
+ * items.
+ */
 export class ItemList {
   readonly #items: Item[];
   readonly length: number;
@@ -22,7 +25,7 @@ export class ItemList {
     return this.#items.slice(from, Math.min(to, this.length));
   }
 
-  /** This list and what follows. */
+  /** Returns a list with further items. */
   continued(added: readonly Item[]): ItemList {
     if (this.#items.length !== this.length) return ItemList.of([...this.slice(0, this.length), ...added]);
     for (const item of added) this.#items.push(item);

@@ -2,17 +2,16 @@ import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { CheckpointEntry } from "./Checkpoints.ts";
 import type { CallEnd, CallEndRecord, CallRecord, WriteEntry } from "./GraphRecord.ts";
 
-/** A call of a durable tool. */
 export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
-  /** The checkpoint that its task follows. */
+  /** The checkpoint that the task follows. */
   readonly entry: CheckpointEntry;
-  /** `undefined`: it began, and its end is not known. */
+  /** `undefined` for a started call without a recorded outcome. */
   readonly end: CallEnd | undefined;
 }
 
-/** The calls of tasks that may run again. What a task did is no longer needed once its writes are stored. */
+/** The calls of tasks that may run again. The calls of a task are no longer needed once its writes are stored. */
 export class ThreadCalls {
-  /** By task, then by place. */
+  /** By task, then by position. */
   readonly #tasks = new Map<string, Map<string, StoredCall>>();
 
   at(task: string, place: string): StoredCall | undefined {
@@ -33,13 +32,13 @@ export class ThreadCalls {
     this.#tasks.set(facts.task, calls);
   }
 
-  /** Its task may have ended without it. */
+  /** The call may be missing, because its task may have finished without it. */
   end({ call: id, end }: CallEndRecord): void {
     const call = this.get(id);
     if (call) this.#tasks.get(call.task)?.set(call.at, { ...call, end });
   }
 
-  /** Once a task has failed, what failed in it is made again with it. */
+  /** After a failure of the task, its failed calls are repeated. */
   written(task: string, writes: readonly WriteEntry[]): void {
     const calls = this.#tasks.get(task);
     if (!calls) return;
@@ -48,7 +47,7 @@ export class ThreadCalls {
     } else if (writes.some(([channel]) => !Object.hasOwn(WRITES_IDX_MAP, channel))) this.#tasks.delete(task);
   }
 
-  /** Forgets the calls of other checkpoints. */
+  /** Drops the calls of other checkpoints. */
   keep(isKept: (entry: CheckpointEntry) => boolean): void {
     for (const [task, calls] of this.#tasks) {
       const [first] = calls.values();

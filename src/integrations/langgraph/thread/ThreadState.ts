@@ -10,7 +10,7 @@ import { ThreadCalls } from "./ThreadCalls.ts";
 import { usedItems } from "./usedItems.ts";
 import { writesBefore } from "./writesOf.ts";
 
-/** What the records of a thread come to: its checkpoints, with the writes of their tasks. */
+/** The state of a thread: its checkpoints and the writes of their tasks. */
 export class ThreadState implements ShapeState<GraphRecord> {
   readonly items = new Map<number, Item>();
   readonly puts = new Map<number, StoredPut>();
@@ -20,7 +20,7 @@ export class ThreadState implements ShapeState<GraphRecord> {
   nextPut = 0;
   #order = 0;
 
-  /** @throws RangeError when the record does not fit to those before. */
+  /** @throws RangeError if the record does not fit the records before */
   add(record: GraphRecord): void {
     if (record.kind === "items") this.#addItems(record);
     else if (record.kind === "put") this.#addPut(record);
@@ -38,13 +38,13 @@ export class ThreadState implements ShapeState<GraphRecord> {
     return restated(this);
   }
 
-  /** The last put of an id; `undefined` when there is none, or it was pruned. */
+  /** Returns the last put of an id, or `undefined` if it is missing or pruned. */
   put(namespace: string, id: string): StoredPut | undefined {
     const put = this.entry(namespace, id)?.put;
     return put?.hidden ? undefined : put;
   }
 
-  /** The checkpoint of a namespace that was stored last. */
+  /** Returns the last stored checkpoint of a namespace. */
   latest(namespace: string): StoredPut | undefined {
     const stored = this.namespaces.get(namespace)?.stored ?? [];
     return stored.findLast(({ put }) => put && !put.hidden)?.put;

@@ -4,13 +4,17 @@ import type { Item } from "./Item.ts";
 import { ItemList } from "./ItemList.ts";
 import { isRange, withoutSnapshot } from "./valueChange.ts";
 
-/** Finds an item by its number. @throws RangeError when there is none. */
+/**
+ * Finds an item by number.
+ *
+ * @throws RangeError for an unknown number
+ */
 export type FindItem = (number: number) => Item;
 
 /**
- * The value that a record makes of the one before: the inverse of {@link valueChange}.
+ * Applies a value record to the previous value. Inverse of {@link valueChange}.
  *
- * @throws RangeError when the record does not fit.
+ * @throws RangeError if the record does not fit
  */
 export function changedValue(before: GraphValue | undefined, record: ValueRecord, find: FindItem): GraphValue {
   if (typeof record === "number" || "v" in record) return { kind: "one", item: itemOf(record, find) };
@@ -45,7 +49,7 @@ function itemsIn(segment: Segment, before: ItemList | undefined, find: FindItem)
   if (!isRange(segment)) return [itemOf(segment, find)];
   const [first, last] = segment.r;
   const items: Item[] = [];
-  // The first number that there is no item for ends it, however far the range goes.
+  // The first unknown number throws, so that a huge range cannot loop for long.
   for (let number = first; number <= last; number++) items.push(find(number));
   return items;
 }

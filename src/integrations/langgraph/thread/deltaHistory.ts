@@ -3,15 +3,14 @@ import type { GraphValue } from "./GraphValue.ts";
 import type { ThreadState } from "./ThreadState.ts";
 import { writesBefore } from "./writesOf.ts";
 
-/** What a delta channel is made of at a checkpoint. */
+/** The base value and the writes of a delta channel at a checkpoint. */
 export interface ChannelHistory {
-  /** The value of the nearest ancestor that has one; `undefined`: the channel begins empty. */
+  /** The value of the nearest ancestor with a value, or `undefined` if the channel starts empty. */
   readonly seed: GraphValue | undefined;
-  /** Those of the ancestors, oldest first. */
+  /** The writes of the ancestors, oldest first. */
   readonly writes: readonly StoredWrite[];
 }
 
-/** What the ancestors of a checkpoint say of channels. */
 export function deltaHistory(
   state: ThreadState,
   put: StoredPut,
@@ -33,7 +32,7 @@ export function deltaHistory(
   );
 }
 
-/** The ancestors of a checkpoint, nearest first, each with the writes that count for the one before. */
+/** Yields the ancestors of a checkpoint, nearest first, each with the writes that led to its child. */
 export function* ancestors(
   state: ThreadState,
   put: StoredPut,

@@ -1,14 +1,13 @@
 import type { Json } from "../values/Json.ts";
 import type { FieldsChange } from "./GraphRecord.ts";
 
-/** The fields of an object, by name. */
 export type Fields = ReadonlyMap<string, Json>;
 
 export function fieldsOf(value: Readonly<Record<string, Json>>): Fields {
   return new Map(Object.entries(value));
 }
 
-/** What is other in `after`; `undefined`: nothing. */
+/** Returns the changes in `after`, or `undefined` if the fields are equal. */
 export function fieldsChange(before: Fields | undefined, after: Fields): FieldsChange | undefined {
   const set = [...after].filter(([name, value]) => !isSame(before?.get(name), value));
   const gone = before ? [...before.keys()].filter((name) => !after.has(name)) : [];

@@ -5,7 +5,7 @@ import type { PutRecord, ValueRecord } from "./GraphRecord.ts";
 import type { GraphValue } from "./GraphValue.ts";
 import { valueChange } from "./valueChange.ts";
 
-/** A checkpoint to be written. */
+/** A checkpoint that is not stored yet. */
 export interface PutDraft extends PutFields {
   readonly namespace: string;
   readonly id: string;
@@ -13,10 +13,10 @@ export interface PutDraft extends PutFields {
 }
 
 /**
- * The record of a checkpoint, as what changed since its parent.
+ * Builds the record of a checkpoint.
  *
- * @param parent the put that it changes; `undefined`: none.
- * @param last the put of its namespace before it.
+ * @param parent the put to store the difference to, or `undefined` to store the whole checkpoint
+ * @param last the previous put of the namespace
  */
 export function putRecord(draft: PutDraft, parent: StoredPut | undefined, last: StoredPut | undefined): PutRecord {
   const { namespace, id, parentId, ts, version, more } = draft;

@@ -6,7 +6,7 @@ import { putRecord } from "./putRecord.ts";
 import { usedItems } from "./usedItems.ts";
 import { valueChange } from "./valueChange.ts";
 
-/** The fewest records that make the state of a thread from nothing. Numbers stay. */
+/** Yields the fewest records that recreate the state of a thread. Numbers are kept. */
 export function* restated(state: StoredCheckpoints): Generator<GraphRecord> {
   yield* itemRecords(usedItems(state));
   const written: (StoredPut | WriteGroup)[] = [...state.puts.values(), ...writeGroups(state)];

@@ -25,7 +25,6 @@ const end = like({
 const segment = either(item, pair, like({ r: pair }));
 const entry: FieldTest = (value) => isTuple(value, text, item);
 
-/** The log of a thread of LangGraph. */
 export const threadShape: LogShape<GraphRecord, ThreadState> = {
   name: "thread",
   version: 1,

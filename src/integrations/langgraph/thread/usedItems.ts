@@ -2,7 +2,7 @@ import type { StoredCheckpoints } from "./Checkpoints.ts";
 import { itemsOf } from "./GraphValue.ts";
 import type { Item } from "./Item.ts";
 
-/** The numbered items that a checkpoint or a write of the thread has, in the order of their numbers, each once. */
+/** Returns the numbered items of all checkpoints and writes, sorted by number and without duplicates. */
 export function usedItems({ puts, namespaces }: StoredCheckpoints): readonly Item[] {
   const values = [...puts.values()].flatMap((put) => [...put.values.values()]);
   const entries = [...namespaces.values()].flatMap((namespace) => [...namespace.entries.values()]);

@@ -4,7 +4,7 @@ import type { Item } from "./Item.ts";
 import type { ItemList } from "./ItemList.ts";
 import type { Json } from "../values/Json.ts";
 
-/** What a value changes of the one before. @param before `undefined`: there is none. */
+/** Returns the record that changes `before` to `after`. */
 export function valueChange(before: GraphValue | undefined, after: GraphValue): ValueRecord {
   if (after.kind === "one") return referenceTo(after.item);
   if (after.kind === "snapshot") return { d: valueChange(withoutSnapshot(before), after.value) };
@@ -12,7 +12,7 @@ export function valueChange(before: GraphValue | undefined, after: GraphValue): 
   return mapChange(before?.kind === "map" ? before.entries : undefined, after.entries);
 }
 
-/** A snapshot of a delta channel and a plain list of it are lists of the same items. */
+/** Unwraps a snapshot, because a snapshot of a delta channel and its plain list contain the same items. */
 export function withoutSnapshot(value: GraphValue | undefined): GraphValue | undefined {
   return value?.kind === "snapshot" ? value.value : value;
 }
@@ -47,7 +47,7 @@ function placesIn(list: ItemList, from: number): ReadonlyMap<Item, number> {
   return places;
 }
 
-/** Adds an item to the last segment if it continues that one, else as a segment of its own. */
+/** Adds an item to the last segment if it continues that segment. Otherwise adds a new segment. */
 function addSegment(found: Segment[], item: Item, place: number | undefined): void {
   const last = found.at(-1);
   if (place !== undefined) {
@@ -71,7 +71,7 @@ function mapChange(before: ReadonlyMap<string, Item> | undefined, after: Readonl
   if (!before) return whole;
   const removed = [...before.keys()].filter((key) => !after.has(key));
   const set = [...after].filter(([key, item]) => before.get(key) !== item);
-  // The order of keys is that of a value which is edited in place: kept ones first, new ones behind.
+  // Matches the key order of an edited object: kept keys first, then new keys.
   const kept = [...before.keys()].filter((key) => after.has(key));
   const added = [...after.keys()].filter((key) => !before.has(key));
   const inPlace = [...kept, ...added];

@@ -1,14 +1,17 @@
 import { compareWritesSortKeys, writesSortKey } from "@langchain/langgraph-checkpoint";
 import type { CheckpointEntry, StoredPut, StoredWrite } from "./Checkpoints.ts";
 
-/** The writes of a checkpoint as LangGraph applies them: of a write made again the first one counts, of a special one the last. */
+/**
+ * Returns the writes of a checkpoint as LangGraph applies them. The first regular write of an index counts, and the
+ * last special one.
+ */
 export function writesOf(entry: CheckpointEntry): readonly StoredWrite[] {
   return sorted(entry.writes);
 }
 
 /**
- * The writes of a checkpoint that made one of its children: those before the child and after its elder sibling. A copy of a
- * checkpoint (`fork`) was made by none.
+ * Returns the writes that produced a child: those after its previous sibling and before the child. A copied checkpoint
+ * (`fork`) has no such writes.
  */
 export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly StoredWrite[] {
   if (child.meta.get("source") === "fork") return [];
@@ -16,7 +19,7 @@ export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly
   return sorted(entry.writes.filter(({ order }) => order > elder && order < child.order));
 }
 
-/** Whether a regular write of the task was made since the last child. */
+/** Returns whether the task made this regular write since the last child. */
 export function isWritten({ writes, children }: CheckpointEntry, task: string, index: number): boolean {
   const last = children.at(-1) ?? -1;
   return index >= 0 && writes.some((write) => write.order > last && write.task === task && write.index === index);

@@ -35,7 +35,7 @@ import { capturedOutput, endOf, recordedOutput } from "./storedOutput.ts";
 import type { CallPlace } from "./TaskAttempts.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
-/** What a journal of calls is made of: the parts of a checkpointer. */
+/** The parts of a checkpointer that a journal uses. */
 export interface CallJournalOptions {
   readonly checkpointer: object;
   readonly storage: LogStorage;
@@ -55,15 +55,15 @@ export interface MadeCall {
   readonly probe: GraphToolSettings<unknown>["probe"];
   readonly task: TaskPlace;
   readonly place: CallPlace;
-  /** As it was written. */
+  /** The unvalidated input. */
   readonly input: unknown;
-  /** What the schema made of it. */
+  /** The input after validation by the schema. */
   readonly parsed: unknown;
   readonly signal: AbortSignal | undefined;
   readonly perform: (id: string) => Promise<unknown>;
 }
 
-/** How a call ended: with an output, or with what the tool threw. */
+/** The output of a call, or the error that the tool threw. */
 export type CallOutcome = { readonly output: unknown } | { readonly thrown: unknown };
 
 interface Performance {
@@ -74,10 +74,13 @@ interface Performance {
   readonly recorded: StoredCall | undefined;
 }
 
-/** Records the calls that nodes make in the log of their thread, and gives back those that are recorded. */
+/** Records the tool calls of nodes in the log of their thread and replays recorded calls. */
 export class CallJournal {
   readonly #options: CallJournalOptions;
-  /** By thread and id: a copy of a thread has calls of the same ids. A node may run again while a call of its last run goes on. */
+  /**
+   * Running calls by thread and id, because copies of a thread share call ids. A node may run again while a call of its
+   * previous run is still in progress.
+   */
   readonly #running = new Map<string, Promise<CallOutcome>>();
 
   constructor(options: CallJournalOptions) {
@@ -88,7 +91,7 @@ export class CallJournal {
     return this.#options.checkpointer;
   }
 
-  /** @throws what is no failure of the tool: it ends the run. */
+  /** @throws errors that are not failures of the tool. They end the run. */
   async call(made: MadeCall): Promise<CallOutcome> {
     const { threads, refused } = this.#options;
     if (made.place.isFirst) refused.begin(made.task);
@@ -101,7 +104,11 @@ export class CallJournal {
     }
   }
 
-  /** Records how a call in doubt has ended. @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError */
+  /**
+   * Records the outcome of a call in doubt.
+   *
+   * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError
+   */
   async settle(threadId: string, id: string, given: ToolCallSettlement): Promise<void> {
     const settlement = checkSettlement(given, id);
     const { threads, coder } = this.#options;
@@ -155,7 +162,7 @@ export class CallJournal {
     }
   }
 
-  /** The call as telemetry shows it. */
+  /** Makes the call inside a telemetry operation. */
   async #shown(performance: Performance, decision: CallDecision): Promise<CallOutcome> {
     const { thread, made, facts } = performance;
     const { call: toolCallId, tool: toolName, node: nodeId, effect } = facts;
@@ -192,7 +199,7 @@ export class CallJournal {
     return this.#performed(performance);
   }
 
-  /** What is recorded of a task is found by its checkpoint: that has to be stored before. */
+  /** Waits until the checkpoint of the task is stored, because the records of a task refer to it. */
   async #checkpointOf(thread: OwnedThread, { tool, task }: MadeCall): Promise<number> {
     for (let isLate = false; ;) {
       const put = thread.state.put(task.namespace, task.checkpointId);
@@ -289,21 +296,24 @@ function callRecord({ thread, facts, input }: Performance): CallRecord {
   return { kind: "call", ...facts, input: thread.value(input, `the input of tool "${facts.tool}"`) };
 }
 
-/** Not awaited: what depends on it comes later in the same log. A call without an effect is recorded as it ends. */
+/**
+ * Appends without waiting, because dependent records follow in the same log. A call without an effect is recorded only
+ * here.
+ */
 function recordEnd(performance: Performance, end: CallEnd): void {
   const { thread, facts } = performance;
   if (facts.effect !== "none") thread.append([{ kind: "call_end", call: facts.call, end }]);
-  // The checkpoint may have been pruned since.
+  // The checkpoint may have been pruned during the call.
   else if (thread.state.puts.has(facts.of)) thread.append([{ ...callRecord(performance), end }]);
 }
 
-/** `undefined`: it is not known whether the call had its effect. */
+/** Returns `undefined` if the call may have taken effect. */
 function failureOf(error: unknown, { signal }: MadeCall): CallEnd | undefined {
   if (isBubbleUp(error)) return {};
   return signal?.aborted ? undefined : { error: reasonOf(error) };
 }
 
-/** What LangGraph throws to interrupt a node, or to leave a graph: no failure. */
+/** Returns whether an error is a LangGraph signal that interrupts a node or leaves a graph. */
 function isBubbleUp(error: unknown): boolean {
   return (Object(error) as { readonly is_bubble_up?: unknown }).is_bubble_up === true;
 }

@@ -9,21 +9,20 @@ import type { HostedProbe } from "../../hosted/HostedTool.ts";
 /** A tool of LangChain. */
 export type LangChainTool = StructuredToolInterface | DynamicTool;
 
-/** What a crash has to know of a tool of LangChain. */
+/** Tells crash recovery how to treat the calls of a LangChain tool. */
 export interface GraphToolSettings<in Input = never> {
   /**
-   * What kind of side effect a call has: `none` and `idempotent` are made again after a crash in the middle of a call; of any
-   * other call the outcome has to be found out. Default: `irreversible`.
+   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls
+   * the outcome has to be determined. Defaults to `irreversible`.
    */
   readonly effect?: ToolEffect | undefined;
   /**
-   * Finds out whether a call had its effect whose end was not recorded. Gets what the schema made of the input. Not called if
-   * the effect is `none` or `idempotent`. An error counts as `unknown`. Absent: `unknown`.
+   * Determines whether an interrupted call took effect. Receives the validated input. Not called if the effect is
+   * `none` or `idempotent`. An error counts as `unknown`, and so does a missing probe.
    */
   readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
 }
 
-/** What a tool takes. */
 type InputOf<Tool> = Tool extends { readonly schema: infer Schema }
   ? Schema extends InteropZodType
     ? InferInteropZodOutput<Schema>
@@ -37,7 +36,6 @@ export type GraphToolsSettings<Tools extends readonly LangChainTool[]> = {
   readonly [Name in Tools[number]["name"]]?: GraphToolSettings<InputOf<ToolNamed<Tools[number], Name>>> | undefined;
 };
 
-/** The schema of {@link GraphToolSettings}. */
 export const graphToolSettingsSchema: z.ZodType = strictOptions({
   effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
   probe: functionSchema().optional(),

@@ -1,4 +1,4 @@
-/** The checkpoints that are being stored, by thread. */
+/** The pending checkpoint writes, by thread. */
 export class PutsInFlight {
   readonly #threads = new Map<string, Set<Promise<unknown>>>();
 
@@ -13,7 +13,9 @@ export class PutsInFlight {
     }
   }
 
-  /** Resolves when those of now have been stored, or have failed. `undefined`: there are none. */
+  /**
+   * Resolves when the current writes of a thread have settled. Returns `undefined` if the thread has no pending writes.
+   */
   of(threadId: string): Promise<unknown> | undefined {
     const puts = this.#threads.get(threadId);
     return puts && Promise.allSettled(puts);

@@ -1,7 +1,7 @@
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
-/** A task that never runs again is forgotten. */
+/** Limits memory, because a task that never runs again is never removed otherwise. */
 const mostTasks = 1000;
 
 interface Refused extends TaskPlace {
@@ -9,8 +9,8 @@ interface Refused extends TaskPlace {
 }
 
 /**
- * Tasks in which something failed that no tool has failed with. A node may have caught it, or made a message for the model of
- * it: what it makes of that is not stored, and the run is rejected with the error.
+ * Tasks with an error that ends the run, such as a call in doubt. The node may have caught the error or passed it to
+ * the model. The results of such a task are not stored, and the run rejects with the error.
  */
 export class RefusedTasks {
   #refused: readonly Refused[] = [];
@@ -19,17 +19,20 @@ export class RefusedTasks {
     this.#refused = [...this.#refused, { ...place, error }].slice(-mostTasks);
   }
 
-  /** A task runs again. */
+  /** Clears a task when it runs again. */
   begin({ threadId, task }: TaskPlace): void {
     this.#forget((refused) => refused.threadId === threadId && refused.task === task);
   }
 
-  /** A graph runs again. */
+  /** Clears the tasks of a graph when it runs again. */
   read(threadId: string, namespace: string): void {
     this.#forget((refused) => refused.threadId === threadId && refused.namespace === namespace);
   }
 
-  /** @param task default: any. @throws what failed in a task that follows this checkpoint. */
+  /**
+   * @param task defaults to any task
+   * @throws the error of a task that follows this checkpoint
+   */
   assertNone(threadId: string, { namespace, id }: CheckpointPlace, task?: string): void {
     const found = this.#refused.find(
       (refused) =>

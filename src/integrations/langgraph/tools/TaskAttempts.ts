@@ -1,31 +1,31 @@
 import type { ToolConfig } from "./GraphTool.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
-/** One run of a node. */
+/** One execution of a node. */
 export interface TaskAttempt {
-  /** Which one it is in this run of the graph, from 1. */
+  /** The attempt number in this run of the graph, from 1. */
   readonly number: number;
-  /** The calls that are being made, by the ids that their tools got. */
+  /** The calls in progress, by the ids that their tools received. */
   readonly open: Set<string>;
 }
 
-/** A call, and where in its task it is made. */
+/** A call and its position in a task. */
 export interface CallPlace {
   readonly attempt: TaskAttempt;
-  /** True for the first call of the attempt. */
+  /** `true` for the first call of the attempt. */
   readonly isFirst: boolean;
-  /** The call within which it is made, the caller's id of it, and how many of these were made before. */
+  /** The enclosing call, the caller's id of the call, and the number of earlier calls with the same values. */
   readonly at: string;
 }
 
-/** The name of the id that a tool gets, in its `configurable`. */
+/** The key of the call id in the `configurable` of a tool. */
 export const idempotencyKey = "idempotency_key";
 
-/** Counts the calls of tasks. A node that runs again, in this process or in another one, counts from the start. */
+/** Counts the calls of tasks. The counts restart when a node runs again, in any process. */
 export class TaskAttempts {
   readonly #attempts = new WeakMap<object, TaskAttempt & { readonly counts: Map<string, number> }>();
 
-  /** The place of a call that is being made. */
+  /** Assigns the position of a new call. */
   take({ scratchpad }: TaskPlace, { configurable, executionInfo, toolCall }: ToolConfig): CallPlace {
     const known = this.#attempts.get(scratchpad);
     const number = executionInfo?.nodeAttempt ?? known?.number ?? 1;
@@ -38,7 +38,7 @@ export class TaskAttempts {
   }
 }
 
-/** The call within which another one is made; empty: none. */
+/** Returns the enclosing call, or an empty string. */
 function callIn({ open }: TaskAttempt, configurable: ToolConfig["configurable"]): string {
   const key = configurable?.[idempotencyKey];
   return typeof key === "string" && open.has(key) ? key : "";

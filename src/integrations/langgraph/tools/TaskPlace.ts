@@ -1,20 +1,20 @@
 import type { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
 import type { ToolConfig } from "./GraphTool.ts";
 
-/** The task of a graph in which a tool is called. */
+/** The task of a graph that calls a tool. */
 export interface TaskPlace {
   readonly threadId: string;
   readonly task: string;
-  /** Of the graph that runs the task. */
+  /** The namespace of the graph that runs the task. */
   readonly namespace: string;
   /** The checkpoint that the task follows. */
   readonly checkpointId: string;
   readonly node: string;
-  /** What LangGraph keeps of the task in one run of the graph. */
+  /** LangGraph's internal state of the task in one run of the graph. */
   readonly scratchpad: object;
 }
 
-/** Where a tool is called, by the config of LangGraph; or why nothing can be recorded there. */
+/** Returns the task from a LangGraph config, or the reason why calls cannot be recorded there. */
 export function taskPlace(
   { configurable = {}, metadata = {} }: ToolConfig,
   checkpointer: object,
@@ -31,7 +31,7 @@ export function taskPlace(
   return { threadId, task, namespace, checkpointId, node: textOf(metadata["langgraph_node"]), scratchpad };
 }
 
-/** The namespace of the graph that runs a task. A task that another one calls follows the same checkpoint as that one. */
+/** Returns the namespace of the graph that runs a task. A task that another task calls follows the same checkpoint. */
 function graphOf(task: string, checkpoints: Readonly<Record<string, unknown>>): string {
   let namespace = namespaceAbove(task);
   while (namespace !== "" && checkpoints[namespaceAbove(namespace)] === checkpoints[namespace])
@@ -39,7 +39,7 @@ function graphOf(task: string, checkpoints: Readonly<Record<string, unknown>>): 
   return namespace;
 }
 
-/** The namespace of a task is that of its graph, with a part of its own. */
+/** Removes the task's part of its namespace, which leaves the namespace of the graph. */
 function namespaceAbove(namespace: string): string {
   return namespace.slice(0, Math.max(0, namespace.lastIndexOf("|")));
 }

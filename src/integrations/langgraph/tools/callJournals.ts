@@ -2,12 +2,12 @@ import type { CallJournal } from "./CallJournal.ts";
 
 const journals = new WeakMap<object, CallJournal>();
 
-/** Makes the journal of a checkpointer known to durable tools. */
+/** Registers the journal of a checkpointer for durable tools. */
 export function keepJournal(journal: CallJournal): void {
   journals.set(journal.checkpointer, journal);
 }
 
-/** The journal of a checkpointer; `undefined` for one of another kind. */
+/** Returns the journal of a checkpointer, or `undefined` for a foreign checkpointer. */
 export function journalOf(checkpointer: unknown): CallJournal | undefined {
   return journals.get(Object(checkpointer) as object);
 }

@@ -7,7 +7,7 @@ import { letThrough } from "./letThrough.ts";
 import { type CallPlace, idempotencyKey, TaskAttempts } from "./TaskAttempts.ts";
 import { type TaskPlace, taskPlace } from "./TaskPlace.ts";
 
-/** A call with its place in the task, which it got when the node made it. */
+/** A call with the position that it got when the node made it. */
 interface Ticket {
   readonly input: unknown;
   readonly where: { readonly task: TaskPlace; readonly place: CallPlace } | ToolOutsideThreadError["where"];
@@ -18,7 +18,7 @@ type TicketConfig = ToolConfig & { readonly [ticketKey]?: Ticket };
 
 const attempts = new TaskAttempts();
 
-/** The tool, whose calls are recorded. It is what it was in all else. */
+/** Returns a proxy of the tool that records its calls and is otherwise unchanged. */
 export function durableTool(tool: GraphTool, journal: CallJournal, settings: GraphToolSettings<unknown>): object {
   const members: Pick<GraphTool, "call" | "_call"> = {
     call(input, given, tags) {
@@ -60,9 +60,9 @@ function outside(name: string, where: ToolOutsideThreadError["where"]): ToolOuts
   return error;
 }
 
-/** Of the node, where the caller passes none. */
+/** Falls back to the config of the node if the caller passes no config. */
 function configOf(given: unknown, input: unknown): ToolConfig {
-  // LangChain once took callbacks in place of a config.
+  // Older LangChain versions passed callbacks in place of a config.
   const isConfig = typeof given === "object" && given !== null && !Array.isArray(given) && !("name" in given);
   const config = ensureConfig((isConfig ? given : { callbacks: given }) as never) as ToolConfig;
   return isToolCall(input) ? { ...config, toolCall: input } : config;
@@ -80,8 +80,8 @@ function isToolCall(input: unknown): input is { readonly id: string; readonly ar
 }
 
 /**
- * What the tool gets. LangChain rejects a call of a function as soon as its signal aborts, and its end is not known then: where
- * that counts, the function finds the signal, but LangChain does not.
+ * Builds the config of the tool. LangChain rejects a call as soon as its signal aborts, while the tool may still run
+ * and take effect. For calls with an effect, the tool can read the signal but LangChain cannot.
  */
 function configFor(tool: GraphTool, config: TicketConfig, id: string, effect: string): ToolConfig {
   const { [ticketKey]: _ticket, signal, ...rest } = config;
@@ -90,7 +90,7 @@ function configFor(tool: GraphTool, config: TicketConfig, id: string, effect: st
   return { ...rest, configurable, ...(signal && !isCutOff && { signal }) };
 }
 
-/** Of a tool that yields, LangChain's callbacks get what comes before the end. */
+/** Returns the last value of a generator tool. LangChain's callbacks receive the values before. */
 async function lastOf(output: unknown, run: ToolRun | undefined): Promise<unknown> {
   if (!isGenerator(output)) return output;
   for (;;) {

@@ -1,22 +1,22 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 
-/** Errors that end a run: no tool has failed with them. */
+/** Errors that end a run and are not failures of a tool. */
 const passing = new WeakSet<object>();
 
-/** Of this name, a `ToolNode` lets an error out; of any other, it tells the model of it. */
+/** A `ToolNode` rethrows errors with this name. It passes all other errors to the model. */
 const nameThatPasses = "GraphDrained";
 
-/** Lets an error out of every node of a graph. Outside of nodes, it has the name that it had. */
+/** Makes every node of a graph rethrow an error. Outside of nodes, the error has its original name. */
 export function letThrough(error: unknown): void {
   if (typeof error !== "object" || error === null || passing.has(error)) return;
   passing.add(error);
   const { name } = error as { readonly name?: unknown };
   const get = (): unknown => (isInTask() ? nameThatPasses : name);
-  // One that cannot be changed is refused when its task ends.
+  // A frozen error is rejected when its task ends.
   Reflect.defineProperty(error, "name", { get, configurable: true, enumerable: false });
 }
 
-/** Lets through what an action of a checkpointer fails with: a graph within a tool fails with it, and the tool has not. */
+/** Marks errors of checkpointer actions, so that a graph inside a tool fails without a failure of the tool. */
 export async function lettingThrough<Result>(action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();
@@ -26,7 +26,7 @@ export async function lettingThrough<Result>(action: () => Promise<Result>): Pro
   }
 }
 
-/** Whether an error was let through, or collects one that was. */
+/** Returns whether an error, or an error that it aggregates, was marked. */
 export function isLetThrough(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
   const { errors } = error as { readonly errors?: unknown };

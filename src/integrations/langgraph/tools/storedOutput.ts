@@ -5,12 +5,12 @@ import type { CallEnd } from "../thread/GraphRecord.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
 
-/** An output in its stored form, or why it has none. */
+/** An output in its stored form, or the reason why it cannot be stored. */
 export type CapturedOutput =
   | { readonly kind: "output" | "command"; readonly json: Json }
   | { readonly kind: "lost"; readonly error: NotSerializableError };
 
-/** The output as it is now. */
+/** Captures the output before it can change. */
 export async function capturedOutput(coder: ValueCoder, output: unknown, subject: string): Promise<CapturedOutput> {
   try {
     const command = commandFields(output);
@@ -25,7 +25,7 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
   }
 }
 
-/** The end of a call, for a record that is appended in the same turn of the event loop. */
+/** Builds the outcome of a call for a record that is appended in the same turn of the event loop. */
 export function endOf(thread: OwnedThread, captured: CapturedOutput, subject: string): CallEnd {
   if (captured.kind === "lost") {
     const { path, reason } = captured.error;
@@ -35,7 +35,11 @@ export function endOf(thread: OwnedThread, captured: CapturedOutput, subject: st
   return captured.kind === "command" ? { command: value } : { output: value };
 }
 
-/** What a recorded call has returned. @throws UnreadableValueError */
+/**
+ * Returns the output of a recorded call.
+ *
+ * @throws UnreadableValueError
+ */
 export async function recordedOutput(
   { coder, thread }: { readonly coder: ValueCoder; readonly thread: OwnedThread },
   { output, command }: CallEnd,
@@ -43,12 +47,12 @@ export async function recordedOutput(
   const [json] = await thread.read([command ?? output ?? null]);
   const value: unknown = await coder.decode(json as Json);
   if (command === undefined) return value;
-  // LangGraph knows a command by its class. Nothing else of this package needs LangGraph itself.
+  // LangGraph recognizes a command by its class. The import is lazy, because only this code needs LangGraph itself.
   const { Command } = await import("@langchain/langgraph");
   return new Command(value as ConstructorParameters<typeof Command>[0]);
 }
 
-/** The fields of a `Command` of LangGraph; `undefined` for any other value. */
+/** Returns the fields of a LangGraph `Command`, or `undefined` for any other value. */
 function commandFields(value: unknown): object | undefined {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) === Object.prototype)
     return undefined;

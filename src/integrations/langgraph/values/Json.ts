@@ -1,10 +1,10 @@
 /** A value in its stored form. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The key that names what an object of the stored form stands for. An object of the user's that has it is stored as a `plain` one. */
+/** The key that marks special objects of the stored form. A user object with this key is stored as `plain`. */
 export const tag = "$";
 
-/** An object of the stored form that stands for something which JSON cannot say. */
+/** An object of the stored form that represents a value that JSON cannot express. */
 export type Tagged = { readonly [tag]: string; readonly v?: Json; readonly f?: Json };
 
 export function isTagged(json: Json): json is Tagged {

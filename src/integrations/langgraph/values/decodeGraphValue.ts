@@ -8,7 +8,7 @@ import { isTagged, type Json, tag, type Tagged } from "./Json.ts";
 import { messageOf } from "./messageFields.ts";
 
 /**
- * The value of a stored form, made anew. Stored data creates nothing but what {@link encodeGraphValue} stores.
+ * Decodes a stored form to a new value. Stored data can only create the types that {@link encodeGraphValue} stores.
  *
  * @throws UnreadableValueError
  */

@@ -12,17 +12,17 @@ import { messageClassOf, messageFields } from "./messageFields.ts";
 interface Walk {
   readonly subject: string;
   readonly ancestors: Set<object>;
-  /** Keys and places from the value to where the walk is. */
+  /** The keys and indexes from the root to the current value. */
   readonly path: (string | number)[];
 }
 
 /**
- * The stored form of a value of a graph: JSON as it is, messages and documents of LangChain, `Send`, `Overwrite`,
- * `Command`, errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN, ±Infinity, -0 and instances of registered classes. What could
- * not be restored is refused. Nothing of the value is kept.
+ * Encodes a value of a graph. Supports JSON, messages and documents of LangChain, `Send`, `Overwrite`, `Command`,
+ * errors, Date, Map, Set, bigint, bytes, URL, RegExp, undefined, NaN, ±Infinity, -0 and instances of registered
+ * classes. The result shares no objects with the value.
  *
- * @param subject what the value is, for the error.
- * @throws NotSerializableError
+ * @param subject names the value in errors
+ * @throws NotSerializableError for a value that could not be restored
  */
 export function encodeGraphValue(value: unknown, subject: string): Json {
   return encode(value, { subject, ancestors: new Set(), path: [] });
@@ -115,7 +115,7 @@ function encodeBuiltIn(value: object, walk: Walk): Json | undefined {
   return undefined;
 }
 
-/** Of LangGraph, in the forms in which it takes them back. */
+/** Encodes LangGraph objects in the plain forms that LangGraph accepts. */
 function encodeLangGraph(value: object, walk: Walk): Json | undefined {
   const { lg_name: name } = value as { readonly lg_name?: unknown };
   if (name === "DeltaSnapshot") return { [tag]: "snapshot", v: encode((value as { value: unknown }).value, walk) };
@@ -127,7 +127,7 @@ function encodeLangGraph(value: object, walk: Walk): Json | undefined {
   return fields && encodeFields(fields, walk);
 }
 
-/** The plain object that LangGraph takes in place of an instance. */
+/** Returns the fields of a LangGraph object, which LangGraph accepts in place of an instance. */
 function fieldsOfPlain(name: unknown, value: object): object | undefined {
   const { node, args, timeout, graph, update, resume, goto } = value as Readonly<Record<string, unknown>>;
   const optional = (fields: object): object =>

@@ -1,6 +1,6 @@
 import * as messages from "@langchain/core/messages";
 
-/** What a message is made of again: what its constructor was given, and what was set on it later. */
+/** The constructor fields of a message and the fields that were set later. */
 export type MessageFields = Readonly<Record<string, unknown>>;
 
 type MessageClass = new (fields: never) => object;
@@ -26,13 +26,13 @@ interface LangChainObject {
   readonly lc_kwargs: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that the constructors of messages, chunks aside, fill with an empty object. */
+/** Fields that message constructors, except those of chunks, default to an empty object. */
 const filled: ReadonlySet<string> = new Set(["additional_kwargs", "response_metadata"]);
 
-/** Fields that the constructor of an AI message fills with an empty list, unless it finds calls in `additional_kwargs`. */
+/** Fields that the AI message constructor defaults to an empty list, unless `additional_kwargs` contains calls. */
 const filledCalls: ReadonlySet<string> = new Set(["tool_calls", "invalid_tool_calls"]);
 
-/** The name of the class of a message of LangChain; `undefined` for anything else, also for classes made of them. */
+/** Returns the class name of a LangChain message, or `undefined` for other values and for subclasses. */
 export function messageClassOf(value: object): string | undefined {
   if (!("lc_kwargs" in value) || !("lc_id" in value)) return undefined;
   const { lc_id: id } = value as LangChainObject;
@@ -41,7 +41,6 @@ export function messageClassOf(value: object): string | undefined {
   return isMessage && classes.has(name) ? name : undefined;
 }
 
-/** @param name of the class. */
 export function messageFields(name: string, message: object): MessageFields {
   const own = message as Record<string, unknown>;
   const given = (message as LangChainObject).lc_kwargs;
@@ -56,25 +55,25 @@ export function messageFields(name: string, message: object): MessageFields {
   return fields;
 }
 
-/** @returns `undefined` when there is no such class. */
+/** @returns `undefined` for an unknown class */
 export function messageOf(name: string, fields: MessageFields): object | undefined {
   const Message = classes.get(name);
   return Message && new Message(fields as never);
 }
 
-/** Which fields a constructor fills, so that empty ones need not be stored. */
+/** Selects the fields that a constructor fills. If they are empty, they need not be stored. */
 function filledFields(name: string, own: Readonly<Record<string, unknown>>): (key: string) => boolean {
   const isWhole = !name.endsWith("Chunk");
   const withCalls = name === "AIMessage" && isUnset(own["additional_kwargs"]);
   return (key) => (isWhole && filled.has(key)) || (withCalls && filledCalls.has(key));
 }
 
-/** Whether a field follows from the class. */
+/** Returns whether a field is determined by the class. */
 function isOfClass(key: string): boolean {
   return key === "type" || key.startsWith("lc_");
 }
 
-/** What a constructor makes of a field that it was not given. */
+/** Returns whether a value equals the default of a missing constructor field. */
 function isUnset(value: unknown): boolean {
   if (value === undefined) return true;
   if (typeof value !== "object" || value === null) return false;

@@ -6,37 +6,37 @@ import { tag } from "../values/Json.ts";
 import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";
 import type { ValueCoder } from "./ValueCoder.ts";
 
-/** A value that is not known, in its stored form. */
+/** A value in its stored form that is not an item of the thread yet. */
 export interface FreshItem {
-  /** Once the capture is settled. */
+  /** Set once the capture has settled. */
   json: Json;
-  /** The object that it was made of, with its fields then. Absent: it is not recognized again. */
+  /** The source object and its fields at the time of the capture. Omitted if the object cannot be recognized later. */
   readonly source?: object;
   readonly fields?: OwnFields;
 }
 
-/** An item of the thread, or what may have to become one. */
+/** An item of the thread, or a value that may become an item. */
 export type CapturedItem = Item | FreshItem;
 
-/** A value as it was when it was given. */
+/** A snapshot of a value. */
 export type CapturedValue =
   | { readonly kind: "one"; readonly item: CapturedItem }
   | { readonly kind: "list"; readonly items: readonly CapturedItem[] }
   | { readonly kind: "map"; readonly entries: readonly (readonly [key: string, item: CapturedItem])[] }
   | { readonly kind: "snapshot"; readonly value: CapturedValue };
 
-/** Captures values at once. {@link settled} says when they are whole: a serializer of the user's may take its time. */
+/** Captures values synchronously. Custom serializers may finish later, see {@link settled}. */
 export class ValueCapture {
   readonly #pending: Promise<unknown>[] = [];
 
   constructor(
     readonly thread: string,
     readonly coder: ValueCoder,
-    /** `undefined`: everything is compared in depth. */
+    /** `undefined` compares everything in depth. */
     readonly known: KnownItems | undefined,
   ) {}
 
-  /** `undefined`: everything captured is whole already. */
+  /** Resolves when all captured values are complete. `undefined` if they already are. */
   get settled(): Promise<unknown> | undefined {
     return this.#pending.length === 0 ? undefined : Promise.all(this.#pending);
   }
@@ -54,7 +54,11 @@ export class ValueCapture {
     return { kind: "one", item: this.#item(value, subject) };
   }
 
-  /** A value that is not shared with others. @throws NotSerializableError */
+  /**
+   * Captures a value that other values do not share.
+   *
+   * @throws NotSerializableError
+   */
   field(value: unknown, subject: string): { readonly json: Json } {
     return this.#fresh(value, subject, undefined);
   }

@@ -6,7 +6,10 @@ import { sameStored } from "./sameStored.ts";
 
 type Index = ReadonlyMap<string, Item>;
 
-/** Finds the item of a value: in the same place of the value before, else among further ones and in other places. */
+/**
+ * Finds the item of a value: at the same position of the previous value, then at other positions and among further
+ * candidates.
+ */
 export class ItemSearch {
   #further: Index | undefined;
   #moved: Index | undefined;
@@ -27,7 +30,7 @@ export class ItemSearch {
     return item && sameStored(item.stored, json) ? item : undefined;
   }
 
-  /** Needed where another item is in the place: items may have moved, as when the oldest are removed. */
+  /** Indexes all positions, because items move when, for example, the oldest are removed. */
   #movedIndex(): Index {
     return (this.#moved ??= indexed(this.before ? itemsOf(this.before) : []));
   }
@@ -44,7 +47,7 @@ function indexed(items: readonly Item[]): Index {
   return new Map(items.filter(({ number }) => number !== undefined).map((item) => [keyOfItem(item), item]));
 }
 
-/** Of items that were looked at before. */
+/** Cached keys of compared items. */
 const keys = new WeakMap<Item, string>();
 
 function keyOfItem(item: Item): string {
@@ -55,7 +58,7 @@ function keyOfItem(item: Item): string {
   return key;
 }
 
-/** Values of one text have one key, and few others have it: the length and three parts of the text. */
+/** Returns a cheap hash key: the length and three parts of the JSON text. Equal texts have equal keys. */
 function keyOf(json: Json): string {
   const text = JSON.stringify(json);
   const middle = text.length >> 1;

@@ -13,7 +13,7 @@ import { ItemSearch } from "./ItemSearch.ts";
 import type { KnownItems, OwnFields } from "./KnownItems.ts";
 import { sameStored } from "./sameStored.ts";
 
-/** Stores a value, and returns what refers to it. */
+/** Stores a value and returns a reference to it. */
 export type StoreValue = (json: Json) => StoredValue;
 
 interface NewlyKnown {
@@ -23,26 +23,26 @@ interface NewlyKnown {
 }
 
 /**
- * Makes items of captured values: those that the thread has already where it has them, new ones for what is new. The
- * record of the new ones goes before the records that refer to them.
+ * Converts captured values to items. Reuses existing items of the thread and creates the others. Append the record of
+ * new items before the records that refer to them.
  */
 export class ItemWriter {
   readonly #added: Item[] = [];
   readonly #known: NewlyKnown[] = [];
-  /** An object that is in several values is stored once. */
+  /** Maps source objects to items, so that an object in several values is stored once. */
   readonly #made = new Map<object, Item>();
   readonly #first: number;
 
   constructor(
     readonly state: ThreadState,
     readonly store: StoreValue,
-    /** Further items that may be meant, such as those of the writes that a checkpoint was made of. */
+    /** Further items to reuse, such as those of the writes that produced a checkpoint. */
     readonly candidates: () => readonly Item[],
   ) {
     this.#first = state.nextItem;
   }
 
-  /** @param before the value that it replaces, which it may share items with. */
+  /** @param before the replaced value, whose items can be reused */
   value(captured: CapturedValue, before: GraphValue | undefined): GraphValue {
     if (captured.kind === "snapshot")
       return { kind: "snapshot", value: this.value(captured.value, withoutSnapshot(before)) };
@@ -60,12 +60,12 @@ export class ItemWriter {
     return { kind: "map", entries: new Map(entries) };
   }
 
-  /** The record of the new items; none when there are none. */
+  /** Returns the record of the new items, or an empty list. */
   records(): readonly ItemsRecord[] {
     return this.#added.length === 0 ? [] : [{ kind: "items", items: this.#added.map(({ stored }) => stored) }];
   }
 
-  /** The records are in the state now: the objects are known by its items from here on. */
+  /** Registers the source objects after their records were added to the state. */
   remember(thread: string, known: KnownItems): void {
     for (const { source, item, fields } of this.#known) {
       const own = item.number === undefined ? undefined : this.state.items.get(item.number);
@@ -83,7 +83,7 @@ export class ItemWriter {
     return item;
   }
 
-  /** An item of this state that was known by another reading of the thread. */
+  /** Maps an item from an earlier read of the thread to an item of this state. */
   #own(known: Item): Item {
     const own = known.number === undefined ? undefined : this.state.items.get(known.number);
     if (own === known || (own && sameStored(own.stored, known.stored))) return own;

@@ -1,7 +1,7 @@
 import { messageClassOf } from "../values/messageFields.ts";
 import type { Item } from "../thread/Item.ts";
 
-/** The names and values of an object's own fields, in their order. Of a message, also of what is within them. */
+/** The names and values of an object's fields in order. For a message, nested fields are included. */
 export type OwnFields = readonly unknown[];
 
 interface Known {
@@ -11,26 +11,26 @@ interface Known {
 }
 
 /**
- * The items that objects were stored as or read from. An object counts as unchanged while its own fields have the values
- * that they had. Comparing them takes a fraction of the time of storing the object again. A change deeper within is seen in
- * messages only: people edit the arguments of a call in place.
+ * The items of objects that were stored or read. An object counts as unchanged while its direct fields keep their
+ * values, which is much faster than serializing it again. Deeper changes are detected only in messages, because people
+ * edit the arguments of a call in place.
  */
 export class KnownItems {
   readonly #known = new WeakMap<object, Known>();
 
-  /** The item of an unchanged object; `undefined` for one that is new or changed. */
+  /** Returns the item of an unchanged object, or `undefined` for a new or changed one. */
   find(thread: string, value: object): Item | undefined {
     const known = this.#known.get(value);
     return known && known.thread === thread && hasFields(value, known.fields) ? known.item : undefined;
   }
 
-  /** @param fields what {@link ownFields} said when the item was made. */
+  /** @param fields the result of {@link ownFields} when the item was created */
   set(thread: string, value: object, item: Item, fields: OwnFields): void {
     this.#known.set(value, { thread, item, fields });
   }
 }
 
-/** `undefined` for an object that can change without a change of its own fields, such as a `Map`. */
+/** Returns `undefined` for an object that can change without a change of its fields, such as a `Map`. */
 export function ownFields(value: object): OwnFields | undefined {
   const isDeep = messageClassOf(value) !== undefined;
   return isDeep || isPlain(value) ? addFields(value, isDeep, []) : undefined;
@@ -48,7 +48,10 @@ function hasFields(value: object, fields: OwnFields): boolean {
   return endOfFields(value, messageClassOf(value) !== undefined, fields, 0) === fields.length;
 }
 
-/** Where the fields of a value end; -1 if they are others. Makes nothing, because it is called for each item of each put. */
+/**
+ * Returns the index after the fields of a value, or -1 if they differ. Allocates no memory, because each put calls it
+ * for each item.
+ */
 function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: number): number {
   let at = from;
   for (const key in value) {
@@ -62,7 +65,10 @@ function endOfFields(value: object, isDeep: boolean, fields: OwnFields, from: nu
   return at;
 }
 
-/** Whether the fields of a message's field count, too. `lc_kwargs` has the same values once more. */
+/**
+ * Returns whether nested fields of a message field are compared. `lc_kwargs` is skipped, because it repeats the same
+ * values.
+ */
 function isOpened(key: string, field: unknown): field is object {
   return typeof field === "object" && field !== null && key !== "lc_kwargs" && isPlain(field);
 }

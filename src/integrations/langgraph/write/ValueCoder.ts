@@ -6,14 +6,18 @@ import { decodeGraphValue } from "../values/decodeGraphValue.ts";
 import { encodeGraphValue } from "../values/encodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 
-/** Makes stored forms of values, and values of stored forms. */
+/** Converts values to their stored forms and back. */
 export interface ValueCoder {
-  /** Reads the value before it returns. @throws NotSerializableError */
+  /**
+   * Reads the value synchronously.
+   *
+   * @throws NotSerializableError
+   */
   encode(value: unknown, subject: string): Json | Promise<Json>;
   decode(json: Json): unknown;
 }
 
-/** The coder of a serializer: the library's own at once, any other by its bytes. */
+/** Returns the coder of a serializer. The built-in serializer works synchronously, others through their bytes. */
 export function coderOf(serde: SerializerProtocol): ValueCoder {
   if (serde instanceof GraphSerializer) return { encode: encodeGraphValue, decode: decodeGraphValue };
   return {
@@ -29,7 +33,7 @@ function bytesOf([type, data]: readonly [string, Uint8Array]): Json {
   return text === undefined ? [type, toBase64Url(data), true] : [type, text];
 }
 
-/** `undefined` for bytes that are no UTF-8. */
+/** Returns `undefined` for bytes that are not UTF-8. */
 function textOf(data: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);

@@ -1,8 +1,11 @@
-/** Lets what is captured first be written first, where a serializer takes its time. */
+/** Writes values in the order of their capture, even if a serializer is slow. */
 export class WriteOrder {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Writes at once, or after what waits for its values in the same thread. @param settled `undefined`: at once. */
+  /**
+   * Writes after the earlier writes of the same thread. Writes synchronously if `settled` is `undefined` and no write
+   * is pending.
+   */
   async write<Result>(
     thread: string,
     settled: Promise<unknown> | undefined,

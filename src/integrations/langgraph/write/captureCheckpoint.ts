@@ -8,13 +8,13 @@ import { encodeGraphValue } from "../values/encodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 import type { CapturedValue, ValueCapture } from "./CapturedValue.ts";
 
-/** A checkpoint as it was when it was given. */
+/** A snapshot of a checkpoint. */
 export interface CapturedCheckpoint {
   readonly id: string;
   readonly ts: string;
   readonly version: number;
   readonly source: unknown;
-  /** Settled once the capture is. */
+  /** Complete once the capture has settled. */
   readonly meta: ReadonlyMap<string, CapturedField>;
   readonly versions: ReadonlyMap<string, Json>;
   readonly seen: ReadonlyMap<string, Json>;
@@ -25,7 +25,7 @@ export interface CapturedCheckpoint {
   readonly carried: readonly string[];
 }
 
-/** A field in its stored form, once the capture is settled. */
+/** A field in its stored form, complete once the capture has settled. */
 export interface CapturedField {
   readonly json: Json;
 }
@@ -40,8 +40,8 @@ const ownFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param newVersions the channels with a new value. Without it, and in a copy of a checkpoint, every value counts as new. So
- * does the value of a channel without a version, because nothing else tells whether it changed.
+ * @param newVersions the channels with a new value. Without it, and in a copied checkpoint, every value counts as new.
+ * The value of a channel without a version always counts as new, because its changes cannot be detected.
  * @throws NotSerializableError
  */
 export function captureCheckpoint(
@@ -75,7 +75,7 @@ export function captureCheckpoint(
   };
 }
 
-/** A write as it was when it was given. */
+/** A snapshot of a write. */
 export interface CapturedWrite {
   readonly channel: string;
   readonly index: number;

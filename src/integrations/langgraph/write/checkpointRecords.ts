@@ -10,14 +10,14 @@ import { isWritten } from "../thread/writesOf.ts";
 import type { CapturedCheckpoint, CapturedField, CapturedWrite } from "./captureCheckpoint.ts";
 import { ItemWriter, type StoreValue } from "./ItemWriter.ts";
 
-/** Where a checkpoint or its writes belong. */
+/** Identifies the checkpoint that a put or a write refers to. */
 export interface CheckpointPlace {
   readonly namespace: string;
-  /** The id of the parent, or of the checkpoint that was written to. */
+  /** The id of the parent, or of the checkpoint that the writes follow. */
   readonly id: string | undefined;
 }
 
-/** Records that are yet to be appended. */
+/** Records that are not appended yet. */
 export interface WrittenRecords {
   readonly records: readonly GraphRecord[];
   readonly writer: ItemWriter;
@@ -44,7 +44,7 @@ export function checkpointRecords(
   return { records: [...writer.records(), put], writer };
 }
 
-/** @returns no records when all of it was written before. */
+/** @returns no records if all writes are already stored */
 export function writeRecords(
   state: ThreadState,
   store: StoreValue,
@@ -66,7 +66,9 @@ export function writeRecords(
   return { records: [...writer.records(), { kind: "writes", ...of, task: task.id, ...path, w }], writer };
 }
 
-/** A message is first written by a task, then a part of the next checkpoint. */
+/**
+ * Returns the items of the writes, because a message is first written by a task and then part of the next checkpoint.
+ */
 function writtenItems({ entry }: StoredPut): readonly Item[] {
   return entry.writes.flatMap(({ value }) => itemsOf(value));
 }

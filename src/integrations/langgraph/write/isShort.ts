@@ -2,7 +2,7 @@ import type { Json } from "../values/Json.ts";
 
 const longestText = 48;
 
-/** Whether a value takes no more room than a reference to it would. */
+/** Returns whether a value takes no more space than a reference to it. */
 export function isShort(json: Json): boolean {
   if (typeof json === "string") return json.length <= longestText;
   if (typeof json !== "object" || json === null) return true;

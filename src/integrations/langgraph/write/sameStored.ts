@@ -1,6 +1,6 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 
-/** Whether two stored forms are of the same value. */
+/** Returns whether two stored forms represent the same value. */
 export function sameStored(a: StoredValue, b: StoredValue): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -6,7 +6,8 @@ import { withOriginalAgent } from "../wrapped/originals.ts";
 import type { AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
 /**
- * The streams of a loop as one: the SDK makes a new one after each approval. Nobody has to read it for the loop to go on.
+ * Joins the streams of a loop into one, because the SDK creates a new stream after each approval. The loop does not
+ * depend on a reader.
  */
 export class JoinedStream {
   readonly #events = new EventQueue<RunStreamEvent>();
@@ -15,7 +16,7 @@ export class JoinedStream {
   #completed: Promise<void> = Promise.resolve();
   #error: unknown;
 
-  /** Hands a stream on to its end. */
+  /** Forwards a stream to its end. */
   async add(stream: AnyStream): Promise<void> {
     this.#current = stream;
     this.#tellBegun();
@@ -24,9 +25,9 @@ export class JoinedStream {
   }
 
   /**
-   * The stream that users get, once it has begun.
+   * Resolves with the joined stream once the first stream exists.
    *
-   * @param done settles when nothing more is going to be added: with the state to show if the streams did not come to an end.
+   * @param done settles after the last stream. Its state is used if the streams did not finish.
    */
   async begun(done: Promise<AnyState | undefined>): Promise<AnyStream> {
     const begun = new Promise<void>((resolve) => (this.#tellBegun = resolve));
@@ -83,7 +84,7 @@ export class JoinedStream {
   }
 }
 
-/** An event with the agents of the user. The items of the loop keep theirs. */
+/** Returns an event with the user's agents. The loop keeps the durable ones. */
 function shown(event: RunStreamEvent): RunStreamEvent {
   if (event.type === "agent_updated_stream_event") return withOriginalAgent(event);
   if (event.type !== "run_item_stream_event") return event;

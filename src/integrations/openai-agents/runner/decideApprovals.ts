@@ -8,10 +8,10 @@ import { withOriginalAgent } from "../wrapped/originals.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 
 /**
- * Waits until all interruptions of a loop have an answer, and tells the state of the loop. Never settles while one has none:
- * the run ends as waiting.
+ * Waits until all interruptions are answered and applies the answers to the state of the loop. Never settles while an
+ * answer is missing, because the run then ends as waiting.
  *
- * @throws InvalidInputError for an approval of a computer, shell or patch call.
+ * @throws InvalidInputError for an approval of a computer, shell or patch call
  */
 export async function decideApprovals(
   run: DurableRun,
@@ -28,7 +28,7 @@ export async function decideApprovals(
   }
 }
 
-/** Without a reason, the SDK formats the message, as the user has configured it. */
+/** Without a reason, the SDK formats the rejection message according to the user's configuration. */
 function messageOf(verdict: HostedApproval | undefined): { readonly message: string } | undefined {
   if (!verdict || verdict.approved || verdict.reason === unexplainedRejection) return undefined;
   return { message: verdict.reason };

@@ -4,10 +4,10 @@ import type { SdkOptions } from "./runLoop.ts";
 import type { AnyAgent, AnyState } from "../wrapped/AnyAgent.ts";
 
 /**
- * The state of a run that waits, as the SDK shows one: with the interruptions alone. For a run whose loop has not told, such as
- * one that is asked for while it waits, or one that waits within a call.
+ * Builds the state of a waiting run with only its interruptions. Used if the loop reported no state, for example
+ * because the run waits inside a tool call.
  *
- * @param approvals those that this process has seen, by the ids of their calls.
+ * @param approvals the approvals that this process has seen, by the ids of their calls
  */
 export function interruptedState(
   agent: AnyAgent,

@@ -9,8 +9,8 @@ import type { AnyAgent, AnyResult, AnyStream } from "../wrapped/AnyAgent.ts";
 type Given = Parameters<Runner["run"]>;
 
 /**
- * Agents that are tools, and agents that a tool runs, are run by runners that only the SDK knows. While a durable run makes a
- * call, what runners run within it is part of that run. Elsewhere they run as ever.
+ * Patches `Runner.prototype.run`, because agents inside tools use runners that only the SDK knows. Runs inside a call
+ * of a durable run become part of that run. Other runs are unaffected.
  */
 export function joinNestedRuns(): void {
   if (Runner.prototype.run === nestedRun) return;
@@ -27,7 +27,8 @@ async function nestedRun(
   const call = currentCall();
   const asEver = () => runOfSdk.call(this, agent, input, options as never);
   if (!run) return asEver();
-  // The order of such a run is not that of a call, and a state holds agents that are not durable.
+  // Runs outside of calls have no fixed order, and a RunState contains agents that are not durable. Neither is
+  // recorded.
   if (call === undefined || input instanceof RunState) return besideTheRun(asEver)();
   makeDurable(this);
   const { stream = false, ...rest } = options ?? {};

@@ -4,27 +4,24 @@ import { quoted } from "../../../errors/quoted.ts";
 import { storeOf } from "../session/sessionStores.ts";
 import type { RunInput } from "./runLoop.ts";
 
-/** What is stored as the input of a run that has a session. */
+/** The stored input of a run with a session. */
 interface InputWithSession {
   readonly input: RunInput;
-  /** The id of a PersistenceSession; `null`: a session of another kind, which may have another id in each process. */
+  /** The id of a PersistenceSession. `null` for any other session, because its id may differ between processes. */
   readonly session: string | null;
 }
 
-/** What is stored as the input of a run. */
 export type StoredInput = RunInput | InputWithSession;
 
-/** The input as it is stored, with the session that the run reads. */
 export async function storedInput(input: RunInput, session: Session | undefined): Promise<StoredInput> {
   return session ? { input, session: await nameOf(session) } : input;
 }
 
-/** The input as it was given. */
 export function givenInput(stored: StoredInput): RunInput {
   return isWithSession(stored) ? stored.input : stored;
 }
 
-/** @throws InvalidInputError for another session than the one that the run began with. */
+/** @throws InvalidInputError if the session differs from the session of the run's start */
 export async function assertSameSession(stored: StoredInput, session: Session | undefined): Promise<void> {
   const begun = isWithSession(stored) ? stored.session : undefined;
   const given = session && (await nameOf(session));

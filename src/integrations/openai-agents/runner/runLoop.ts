@@ -11,7 +11,7 @@ type Run = Runner["run"];
 export type RunInput = Exclude<Parameters<Run>[1], AnyState>;
 export type SdkOptions = Omit<NonNullable<Parameters<Run>[2]>, "stream">;
 
-/** What a runner of the SDK is asked to run. */
+/** The parameters of a run of the SDK's runner. */
 export interface RunRequest {
   readonly runner: Runner;
   readonly agent: AnyAgent;
@@ -19,11 +19,13 @@ export interface RunRequest {
   readonly options: SdkOptions;
 }
 
-/** `run` of the SDK as it was when this library was loaded. */
+/** The SDK's `run`, saved before it is patched. */
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its runner
 export const runOfSdk: Run = Runner.prototype.run;
 
-/** Runs an agent as a part of a durable run, over all its approvals. @param onRound gets each result, the last included. */
+/**
+ * Runs an agent inside a durable run, including all approvals. `onRound` receives each result, including the last one.
+ */
 export async function runLoop(
   run: DurableRun,
   { runner, agent, input, options }: RunRequest,
@@ -39,7 +41,7 @@ export async function runLoop(
   return withOriginalAgents(result);
 }
 
-/** The same as a stream. @param joined what the streams are added to. */
+/** Streams like {@link runLoop}. The streams are added to `joined`. */
 export async function streamLoop(
   run: DurableRun,
   { runner, agent, input, options }: RunRequest,
@@ -64,7 +66,7 @@ function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
   };
 }
 
-/** Users compare agents with their own. */
+/** Restores the user's agents in a result, because users compare them by identity. */
 export function withOriginalAgents<Result extends AnyResult | AnyStream>(result: Result): Result {
   const { state, newItems, lastAgent } = result;
   for (const item of newItems) if ("agent" in item) Object.assign(item, { agent: originalOf(item.agent) });

@@ -3,16 +3,16 @@ import { decideApprovals } from "./decideApprovals.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 
-/** A result of the SDK, or a stream of it. */
+/** A result or a stream of the SDK. */
 interface Round {
   readonly interruptions: readonly RunToolApprovalItem[];
   readonly state: AnyState;
 }
 
 /**
- * Runs a loop of the SDK to its end: each time it stops for want of approvals, it goes on once they are given.
+ * Runs an SDK loop to its end. Each time the loop stops for approvals, it continues after the answers.
  *
- * @param begin runs the loop, from its input or from its state. Resolves when the loop has stopped.
+ * @param begin runs the loop from its input or its state and resolves when the loop stops
  */
 export async function runToEnd<Result extends Round, Input>(
   run: DurableRun,
@@ -24,7 +24,7 @@ export async function runToEnd<Result extends Round, Input>(
     await decideApprovals(run, result);
     result = await begin(result.state);
   }
-  // A stream of the SDK that was aborted ends as if it were done.
+  // An aborted stream of the SDK ends without an error.
   run.loop.signal.throwIfAborted();
   return result;
 }

@@ -3,7 +3,6 @@ import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { NumberRange, SessionRecord, SpliceRecord } from "./sessionRecords.ts";
 import type { SessionItem, SessionState } from "./SessionState.ts";
 
-/** What can be done to a session. */
 export type SessionChange =
   | { readonly type: "add"; readonly items: readonly AgentInputItem[] }
   /** Replaces the last items. */
@@ -14,7 +13,7 @@ export type SessionChange =
 
 type Encode = (item: AgentInputItem) => StoredValue;
 
-/** The records of a change; none if it changes nothing. */
+/** Returns the records of a change. The list is empty if the change has no effect. */
 export function recordsOf(state: SessionState, change: SessionChange, encode: Encode): SessionRecord[] {
   const { length } = state.items;
   switch (change.type) {
@@ -31,18 +30,19 @@ export function recordsOf(state: SessionState, change: SessionChange, encode: En
   }
 }
 
-/** The records that take items back, by their numbers. Those that are not there any more are passed over. */
+/** Returns the records that remove items by number. Missing numbers are skipped. */
 export function removalRecords({ items }: SessionState, numbers: readonly NumberRange[]): SessionRecord[] {
   const isTaken = ({ number }: SessionItem) => numbers.some(([first, last]) => number >= first && number <= last);
   const taken = items.flatMap((item, at) => (isTaken(item) ? [at] : []));
-  // From the end, so that the places before it stay as they are.
+  // Removes from the end, so that earlier positions stay valid.
   return taken.toReversed().flatMap((at) => splice(at, 1, []));
 }
 
 /**
- * The records that replace function calls: the first call of an id becomes the replacement, further ones go.
+ * Returns the records that replace function calls. The replacement takes the position of the first call with its id,
+ * and further calls with that id are removed.
  *
- * @param items of the session, in order.
+ * @param items the items of the session in order
  */
 export function mutationRecords(
   items: readonly AgentInputItem[],

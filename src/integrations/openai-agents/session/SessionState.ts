@@ -8,13 +8,13 @@ import type {
   SpliceRecord,
 } from "./sessionRecords.ts";
 
-/** One item of a session, as it is stored. Its number is its own for good. */
+/** A stored item. Its number never changes. */
 export interface SessionItem {
   readonly number: number;
   readonly value: StoredValue;
 }
 
-/** The items of a session, in order, and the transactions that were applied. */
+/** The items of a session in order, and its applied transactions. */
 export class SessionState {
   #items: SessionItem[] = [];
   #next = 0;
@@ -27,12 +27,12 @@ export class SessionState {
     return this.#items;
   }
 
-  /** The digest of the transaction that was applied under an id; `undefined`: none was. */
+  /** Returns the digest of an applied transaction, or `undefined`. */
   digestOf(operation: string): string | undefined {
     return this.#transactions.get(operation);
   }
 
-  /** What the provider calls the calls that durable runs have added. */
+  /** The provider's ids of calls that durable runs added. */
   get callIds(): readonly CallId[] {
     return [...this.#callIds];
   }
@@ -42,17 +42,17 @@ export class SessionState {
     return this.#next;
   }
 
-  /** How much of its changes a durable run has made. */
+  /** Returns how many of its changes a durable run has applied. */
   progressOf(run: string): number {
     return this.#progress.get(run)?.done ?? 0;
   }
 
-  /** The numbers of the items that a durable run has added. */
+  /** Returns the numbers of the items that a durable run added. */
   addedBy(run: string): readonly NumberRange[] {
     return this.#progress.get(run)?.added ?? [];
   }
 
-  /** @throws RangeError if the record does not fit. */
+  /** @throws RangeError if the record does not fit */
   add(record: SessionRecord): void {
     switch (record.kind) {
       case "splice":
@@ -91,7 +91,7 @@ export class SessionState {
     const added = items.map((value, index) => ({ number: first + index, value }));
     if (at === length) for (const item of added) this.#items.push(item);
     else this.#items = [...this.#items.slice(0, at), ...added, ...this.#items.slice(at + drop)];
-    // A replaced item is newer than those after it: what restates a session does not go by number.
+    // Item numbers need not be ascending: a replacement has a higher number than the items after it.
     this.#next = Math.max(this.#next, first + added.length);
   }
 
@@ -115,7 +115,7 @@ export class SessionState {
   }
 }
 
-/** The numbers of items as ranges, in the order of the items. */
+/** Groups the numbers of items into ranges, in item order. */
 export function rangesOf(items: readonly SessionItem[]): NumberRange[] {
   const ranges: [number, number][] = [];
   for (const { number } of items) {

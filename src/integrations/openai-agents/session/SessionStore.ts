@@ -15,26 +15,26 @@ import { rangesOf, type SessionItem, type SessionState } from "./SessionState.ts
 
 type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
-/** Where a change stands among those of a durable run. */
+/** Locates a change among the changes of a durable run. */
 export interface RunPart {
-  /** The run, and the tool call in it that uses the session. */
+  /** The run, combined with the tool call that uses the session. */
   readonly run: string;
-  /** What came before, counted as `done` of a {@link ProgressRecord}. */
+  /** The progress before the change, counted like `done` of a {@link ProgressRecord}. */
   readonly before: number;
-  /** What the provider calls the calls of the change. Absent: as the session does. */
+  /** The provider's ids of calls in the change. Omitted if they equal the ids in the session. */
   readonly callIds?: readonly CallId[];
 }
 
-/** Items as a durable run read them. */
+/** Items that a durable run read. */
 export interface ReadItems {
   readonly items: readonly AgentInputItem[];
-  /** Their numbers, by which a resumed run finds them again. */
+  /** The item numbers, which a resumed run uses to read the same items. */
   readonly numbers: readonly NumberRange[];
-  /** How much of its changes the run has made. */
+  /** How many of its changes the run has applied. */
   readonly done: number;
 }
 
-/** One session in a storage. Changes are made one after another, and are durable when they resolve. */
+/** One session in a storage. Changes are applied in order and durable when they resolve. */
 export class SessionStore {
   readonly #storage: LogStorage;
   readonly #sessionId: string;
@@ -51,12 +51,12 @@ export class SessionStore {
     this.#logs = new KeptLogs(sessionShape, { storage });
   }
 
-  /** The items, in order. Owns nothing. @param limit only so many, the last ones. Absent: all. */
+  /** Returns the items in order without owning the session. `limit` counts from the end and defaults to all items. */
   async items(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
     return this.#read(({ items }) => (limit > 0 ? items.slice(Math.max(items.length - limit, 0)) : []));
   }
 
-  /** All items, and their numbers, as a durable run reads them. */
+  /** Returns all items with their numbers and the progress of a durable run. */
   async numberedItems(run: string): Promise<ReadItems> {
     let read: Omit<ReadItems, "items"> = { numbers: [], done: 0 };
     const items = await this.#read((state) => {
@@ -66,7 +66,7 @@ export class SessionStore {
     return { items, ...read };
   }
 
-  /** Takes back what a durable run has added, which begins anew. */
+  /** Removes the items that a durable run added, because the run starts again. */
   async takeBack(run: string): Promise<void> {
     await this.#write(async (log) => {
       if (log.state.progressOf(run) === 0) return;
@@ -75,7 +75,7 @@ export class SessionStore {
     });
   }
 
-  /** The items that had these numbers, as far as the session still has them. */
+  /** Returns the items with these numbers that still exist. */
   async itemsOf(numbers: readonly NumberRange[]): Promise<AgentInputItem[]> {
     return this.#read(({ items }) => {
       const known = new Map(items.map((item) => [item.number, item]));
@@ -85,7 +85,7 @@ export class SessionStore {
     });
   }
 
-  /** What the provider calls the calls that durable runs have added. */
+  /** Returns the provider's ids of calls that durable runs added. */
   async callIds(): Promise<readonly CallId[]> {
     let callIds: readonly CallId[] = [];
     await this.#read((state) => {
@@ -99,7 +99,7 @@ export class SessionStore {
     await this.#write(async (log) => append(log, change));
   }
 
-  /** Makes what a durable run has not yet made of a change. */
+  /** Applies the part of a change that a durable run has not applied yet. */
   async changeOnce(change: SessionChange, part: RunPart): Promise<void> {
     const { run, before } = part;
     await this.#write(async (log) => {
@@ -113,7 +113,7 @@ export class SessionStore {
     });
   }
 
-  /** Removes the last item. @returns it; `undefined`: there was none. */
+  /** Removes and returns the last item. Returns `undefined` if the session is empty. */
   async pop(): Promise<AgentInputItem | undefined> {
     let popped: AgentInputItem | undefined;
     await this.#write(async (log) => {
@@ -123,7 +123,6 @@ export class SessionStore {
     return popped;
   }
 
-  /** Replaces function calls. */
   async mutate(mutations: readonly SessionHistoryMutation[]): Promise<void> {
     if (mutations.length === 0) return;
     await this.#write(async (log) => {
@@ -132,7 +131,11 @@ export class SessionStore {
     });
   }
 
-  /** Applies a transaction, once. @throws SessionConflictError; nothing was changed then. */
+  /**
+   * Applies a transaction at most once. If the call rejects, nothing was changed.
+   *
+   * @throws SessionConflictError
+   */
   async transact(operation: string, transaction: SessionHistoryTransaction): Promise<void> {
     const sha256 = await this.#storage.sha256();
     const digest = sha256.base64url(canonicalText(transaction) ?? "");
@@ -144,7 +147,7 @@ export class SessionStore {
     });
   }
 
-  /** Removes what the session does not show any more. */
+  /** Deletes removed items from the storage. */
   async prune(): Promise<{ readonly bytes: number }> {
     const operation = { kind: "prune", agentId: this.#sessionId } as const;
     return traced(
@@ -199,7 +202,7 @@ export class SessionStore {
   }
 }
 
-/** What stands in one append with a change of a durable run. */
+/** Returns the progress records of a change, which are appended together with the change. */
 function partRecords(
   { next }: SessionState,
   change: SessionChange,
@@ -211,10 +214,10 @@ function partRecords(
   return [{ kind: "progress", run, done, ...added }, ...named];
 }
 
-/** Whether items are those that a run has added before at the same place, as far as it has and they are still there. */
+/** Returns whether items equal the items that the run added earlier at the same position, as far as those exist. */
 async function isRepeated(log: SessionLog, items: readonly AgentInputItem[], part: RunPart): Promise<boolean> {
   const numbers = numbersAdded(log.state, part.run);
-  // Of what else a run has changed, nothing is compared.
+  // If the run made other changes as well, its items cannot be compared.
   if (numbers.length !== log.state.progressOf(part.run)) return true;
   const at = new Map(numbers.slice(part.before, part.before + items.length).map((number, index) => [number, index]));
   const stored = log.state.items.filter(({ number }) => at.has(number));
@@ -222,7 +225,7 @@ async function isRepeated(log: SessionLog, items: readonly AgentInputItem[], par
   return stored.every(({ number }, index) => canonicalText(known[index]) === canonicalText(items[at.get(number) ?? 0]));
 }
 
-/** The records that take back what a run has added from a place on. */
+/** Returns the records that remove the items which a run added from a position on. */
 function setBackTo(state: SessionState, { run, before }: RunPart): SessionRecord[] {
   const numbers = numbersAdded(state, run);
   const ranges = (some: readonly number[]): NumberRange[] => some.map((number) => [number, number]);
@@ -237,7 +240,7 @@ function numbersAdded(state: SessionState, run: string): number[] {
     .flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
 }
 
-/** Queues a change, with what else its append says. A value is encoded and appended in one turn. */
+/** Appends a change with further records. Values are encoded and appended in one turn. */
 function append(log: SessionLog, change: SessionChange, ...more: readonly SessionRecord[]): void {
   log.append([...recordsOf(log.state, change, encoderOf(log)), ...more], { last: true });
 }
@@ -246,7 +249,7 @@ function encoderOf(log: SessionLog): Parameters<typeof recordsOf>[2] {
   return (item) => log.value(item, "an item of the session");
 }
 
-/** Copies: who gets them may change them. What a session holds was an item when it was added. */
+/** Decodes items to copies, because callers may modify them. */
 async function decoded(
   from: { read(values: readonly SessionItem["value"][]): Promise<unknown[]> },
   items: readonly SessionItem[],

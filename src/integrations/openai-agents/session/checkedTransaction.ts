@@ -3,9 +3,10 @@ import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
 import { frozenCopy } from "../../../internal/copy/frozenCopy.ts";
 
 /**
- * Returns a copy of a transaction that the SDK accepts. The SDK's own session checks it, so that each session accepts the same.
+ * Returns a copy of a valid transaction. Validation uses the SDK's own session, so that both accept the same
+ * transactions.
  *
- * @throws InvalidInputError without any content of the transaction.
+ * @throws InvalidInputError, which contains no content of the transaction
  */
 export async function checkedTransaction(args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> {
   const read = readOnce(args);
@@ -31,7 +32,7 @@ const silent = {
   dontLogToolData: true,
 };
 
-/** Members may be getters. */
+/** Reads each member once, because members may be getters. */
 function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs {
   try {
     const { operationId, transaction } = args;

@@ -1,54 +1,54 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 
-/** The numbers of items that follow each other: the first and the last. */
+/** The first and the last number of consecutive items. */
 export type NumberRange = readonly [first: number, last: number];
 
-/** Replaces items of the history: those from a place on, by others. Adding, removing and rewriting are all this. */
+/** Replaces a range of items. Adding, removing and rewriting items all use this record. */
 export interface SpliceRecord {
   readonly kind: "splice";
-  /** The place of the first removed item, or where the new ones go: from 0. */
+  /** The index of the first removed item or of the insertion, from 0. */
   readonly at: number;
-  /** How many are removed. Absent: none. */
+  /** The number of removed items. Defaults to 0. */
   readonly drop?: number;
-  /** The new items. Absent: none. */
+  /** The new items. Omitted if items are only removed. */
   readonly items?: readonly StoredValue[];
-  /** The number of the first new item. Absent: the next number that no item had. */
+  /** The number of the first new item. Defaults to the next unused number. */
   readonly first?: number;
 }
 
-/** A transaction was applied. It stands in one append with what it changed. */
+/** An applied transaction. Appended together with its change. */
 export interface TransactionRecord {
   readonly kind: "transaction";
   readonly operation: string;
-  /** Of the transaction, to tell another one under the same id. */
+  /** The digest of the transaction, which detects another transaction with the same id. */
   readonly digest: string;
 }
 
-/** The session has no items any more, and remembers no transactions. Numbers go on, and so do durable runs. */
+/** Removes all items and transactions. Item numbers and the progress of durable runs continue. */
 export interface ClearRecord {
   readonly kind: "clear";
   /** The number of the next item. */
   readonly next: number;
 }
 
-/** How much of its changes a durable run has made. It stands in one append with the last of them. */
+/** The progress of a durable run. Appended together with the last counted change. */
 export interface ProgressRecord {
   readonly kind: "progress";
-  /** The run, and the tool call in it that uses the session. */
+  /** The run, combined with the tool call that uses the session. */
   readonly run: string;
-  /** Added items count one each, any other change counts one. 0: the run was set back, and begins anew. */
+  /** Each added item counts one, and any other change counts one. 0 means that the run was reset and starts again. */
   readonly done: number;
-  /** The numbers of the items that it has added since its last record. Absent: none. */
+  /** The numbers of the items that the run added since its last record. */
   readonly added?: readonly NumberRange[];
 }
 
-/** What the provider calls the calls that durable runs have added. It stands in one append with their items. */
+/** The provider's ids of calls that durable runs added. Appended together with their items. */
 export interface CallIdsRecord {
   readonly kind: "call_ids";
   readonly ids: readonly CallId[];
 }
 
-/** The id of a call in the session, and that of its provider, which may repeat. */
+/** The id of a call in the session and the provider's id, which may repeat. */
 export type CallId = readonly [call: string, provided: string];
 
 export type SessionRecord = SpliceRecord | TransactionRecord | ClearRecord | ProgressRecord | CallIdsRecord;

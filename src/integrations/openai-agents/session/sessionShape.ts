@@ -5,7 +5,6 @@ import { SessionState } from "./SessionState.ts";
 
 const isCallId = (value: unknown): boolean => Array.isArray(value) && value.length === 2 && value.every(text);
 
-/** A log that is a session. */
 export const sessionShape: LogShape<SessionRecord, SessionState> = {
   name: "session",
   version: 1,

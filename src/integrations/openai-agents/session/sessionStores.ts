@@ -2,12 +2,12 @@ import type { SessionStore } from "./SessionStore.ts";
 
 const stores = new WeakMap<object, SessionStore>();
 
-/** Makes the store of a session known to the runs that use it. */
+/** Registers the store of a session for durable runs. */
 export function keepStore(session: object, store: SessionStore): void {
   stores.set(session, store);
 }
 
-/** The store of a session; `undefined` for a session of another kind. */
+/** Returns the store of a session, or `undefined` for a foreign session. */
 export function storeOf(session: object): SessionStore | undefined {
   return stores.get(session);
 }

@@ -5,19 +5,19 @@ import type { KnownTools } from "./KnownTools.ts";
 import { ProvidedIds } from "./ProvidedIds.ts";
 import type { AnyAgent, AnyTool } from "./AnyAgent.ts";
 
-/** One run in this process: what its wrappers share. */
+/** The state that the wrappers of one run share in this process. */
 export class DurableRun {
   readonly ids = new ProvidedIds();
-  /** The durable agents, by those that they stand for. */
+  /** The durable agents by their originals. */
   readonly agents = new WeakMap<AnyAgent, AnyAgent>();
   readonly tools = new WeakMap<AnyTool, AnyTool>();
-  /** The sessions as the run sees them, by the session and the tool call that uses it. */
+  /** The wrapped sessions by original session and by the tool call that uses it. */
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
-  /** The approvals that the loops of the run have stopped for, by the library's ids of their calls. */
+  /** The approvals that stopped loops of the run, by the library's ids of their calls. */
   readonly approvals = new Map<string, RunToolApprovalItem>();
   readonly #turns = new Map<string, Mutex>();
 
-  /** @param isFinished whether the run is over, and only its records are read. */
+  /** @param isFinished whether the run is over and is only replayed */
   constructor(
     readonly loop: HostedLoop,
     readonly knownTools: KnownTools,
@@ -25,8 +25,8 @@ export class DurableRun {
   ) {}
 
   /**
-   * Whether the run may change a session now: once all that it has recorded is durable. A run that has finished has made its
-   * changes; one that was stopped makes them when it is resumed.
+   * Returns whether the run may change a session now, after its records are durable. A finished run has made its
+   * changes already. A stopped run makes them when it is resumed.
    */
   async mayChange(): Promise<boolean> {
     const { loop } = this;
@@ -35,7 +35,7 @@ export class DurableRun {
     return true;
   }
 
-  /** Runs of agents within one tool call take turns: their requests are told apart by their order. */
+  /** Serializes agent runs inside one tool call, because their requests are matched by order. */
   turnOf(toolCallId: string): Mutex {
     const known = this.#turns.get(toolCallId);
     if (known) return known;

@@ -1,6 +1,6 @@
 type Settled<Item> = IteratorResult<Item, undefined>;
 
-/** Items that come at their own time, for one reader. What nobody reads any more is dropped. */
+/** An asynchronous queue with one reader. Items are dropped after the reader leaves. */
 export class EventQueue<Item> implements AsyncIterable<Item> {
   readonly #items: Item[] = [];
   #end: { readonly error?: { readonly reason: unknown } } | undefined;
@@ -18,7 +18,7 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     this.#wake?.();
   }
 
-  /** The reader gets the error after what came before it. */
+  /** Fails the queue. The reader receives earlier items first. */
   fail(reason: unknown): void {
     this.#end ??= { error: { reason } };
     this.#wake?.();

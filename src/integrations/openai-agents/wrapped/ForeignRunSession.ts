@@ -12,15 +12,15 @@ import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { DurableRun } from "./DurableRun.ts";
 import type { AnyContext } from "./AnyAgent.ts";
 
-/** What the SDK may call of a session. A view of one has only what the session has. */
+/** The session methods that the SDK may call. A wrapped session has only the methods of the original. */
 type AnySession = Session & OpenAIResponsesCompactionOwnershipAwareSession;
 type CompactionArgs = Parameters<AnySession["runCompaction"]>;
 
-/** What a compaction has come to. */
+/** The recorded result of a compaction. */
 interface Compacted {
-  /** What it took, as the fields of a `RequestUsage`. `null`: it was not needed. */
+  /** The usage, as fields of a `RequestUsage`. `null` if no compaction was needed. */
   readonly usage: ConstructorParameters<typeof RequestUsage>[0] | null;
-  /** How many items the session has after it. */
+  /** The number of items after the compaction. */
   readonly length: number;
 }
 
@@ -28,14 +28,14 @@ const reading = hostedTool("read_session_items", { effect: "none" });
 const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
- * A session of another kind in a run: it cannot say what the run has added, so its items are recorded when they are read, and
- * compared when the run is repeated.
+ * A foreign session inside a run. It cannot report which items the run added. Its items are therefore recorded when
+ * they are read and compared when the run is replayed.
  */
 export class ForeignRunSession {
   readonly #session: AnySession;
   readonly #run: DurableRun;
   readonly #name: string;
-  /** How many items the session holds as far as the run knows. Absent: the run has not read it. */
+  /** The number of items in the session as known to the run, or `undefined` before the first read. */
   #length: number | undefined;
   #isRepeated = false;
   #transactions = 0;
@@ -54,7 +54,7 @@ export class ForeignRunSession {
   async getItemsWithCompactionOwnership(
     ...context: [AnyContext?]
   ): Promise<{ items: AgentInputItem[]; ownership: object }> {
-    // One that the session does not know keeps it from replacing what it has.
+    // Used in a replay. The session does not know this ownership and therefore does not replace its items.
     let ownership = {};
     const items = await this.#read(async () => {
       const read = await this.#session.getItemsWithCompactionOwnership(...context);
@@ -85,7 +85,7 @@ export class ForeignRunSession {
     ...context: [AnyContext?]
   ): Promise<void> {
     const given = structuredClone(transaction);
-    // The SDK makes its ids at random: a repetition has others.
+    // The SDK generates random ids, which differ in a replay.
     const operationId = `${this.#name}#${this.#transactions++}`;
     if ((await this.#run.mayChange()) && isSessionHistoryTransactionAwareSession(this.#session))
       await this.#session.applyHistoryTransaction({ operationId, transaction: given }, ...context);
@@ -93,7 +93,7 @@ export class ForeignRunSession {
     else this.#grow(given.replacement.length - given.expectedSuffix.length);
   }
 
-  /** What a repetition finds of the session is what the compaction has left. */
+  /** The result is recorded, because a replay finds the session already compacted. */
   async runCompaction(...args: CompactionArgs): Promise<OpenAIResponsesCompactionResult | null> {
     const perform = async (): Promise<Compacted> => {
       const result = await this.#session.runCompaction(...args);
@@ -130,7 +130,7 @@ export class ForeignRunSession {
     if (this.#length !== undefined) this.#length += by;
   }
 
-  /** How many of these items an earlier process has added. */
+  /** Returns how many of these items an earlier process has added. */
   async #alreadyAdded(items: readonly AgentInputItem[]): Promise<number> {
     if (!this.#isRepeated || this.#length === undefined) return 0;
     const found = (await this.#session.getItems()).slice(this.#length);

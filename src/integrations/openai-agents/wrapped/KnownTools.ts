@@ -1,11 +1,11 @@
 import { hostedTool, type HostedTool, type HostedToolSettings } from "../../hosted/HostedTool.ts";
 import type { AnyFunctionTool } from "./AnyAgent.ts";
 
-/** The tools of a runner, as the log knows them. A tool that has no settings is known when it is called. */
+/** The tools of a runner in the form of the log. A tool without settings is registered at its first call. */
 export class KnownTools {
   readonly #tools: Map<string, HostedTool>;
 
-  /** @throws InvalidInputError for a name that no tool can have. */
+  /** @throws InvalidInputError for an invalid tool name */
   constructor(settings: Readonly<Record<string, HostedToolSettings>>) {
     this.#tools = new Map(Object.entries(settings).map(([name, own]) => [name, hostedTool(name, own)]));
   }
@@ -14,7 +14,7 @@ export class KnownTools {
     return [...this.#tools.values()];
   }
 
-  /** Makes a tool known. What an agent that is a tool does has records of its own. */
+  /** Registers a tool. Agents used as tools have the effect `none`, because their own steps are recorded. */
   meet(tool: AnyFunctionTool): void {
     if (!this.#tools.has(tool.name)) this.#add(tool.name, isAgent(tool) ? { effect: "none" } : {});
   }
@@ -30,7 +30,7 @@ export class KnownTools {
   }
 }
 
-/** Tools that `agent.asTool()` has made listen to events. */
+/** Detects tools of `agent.asTool()` by their `on` method. */
 function isAgent(tool: object): boolean {
   return "on" in tool && typeof tool.on === "function";
 }

@@ -5,18 +5,18 @@ import { isHostedCall, responseOf } from "./recordedAnswer.ts";
 type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
 
 /**
- * The ids that the provider gave to the calls of a run. The SDK, the tools and the session see the ids of this library, which
- * no other call has; the provider sees its own.
+ * Maps between the unique call ids of this library and the provider's ids. The SDK, tools and sessions see the
+ * library's ids. The provider sees its own.
  */
 export class ProvidedIds {
   readonly #provided = new Map<string, string>();
-  /** Those of earlier runs, which a session has told. */
+  /** The ids from earlier runs, which a session provided. */
   readonly #earlier = new Map<string, string>();
 
-  /** The library's ids of calls that the provider makes, by the ids that the SDK sees. */
+  /** The library's ids of calls that the provider executes, by the ids that the SDK sees. */
   readonly #hosted = new Map<string, string>();
 
-  /** The answer as the SDK gets it. */
+  /** Registers the ids of a response and returns the response for the SDK. */
   noted(given: GivenHostedAnswer): ModelResponse {
     const { content } = given.message;
     for (const part of typeof content === "string" ? [] : content) {
@@ -28,28 +28,28 @@ export class ProvidedIds {
     return responseOf(given);
   }
 
-  /** Makes the ids of earlier runs known. */
+  /** Registers ids from earlier runs. */
   learn(ids: readonly (readonly [call: string, provided: string])[]): void {
     for (const [call, provided] of ids) this.#earlier.set(call, provided);
   }
 
-  /** What the provider calls a call; `undefined`: it is not known to be called otherwise. */
+  /** Returns the provider's id of a call, or `undefined` if no other id is known. */
   providedOf(callId: string): string | undefined {
     return this.#provided.get(callId) ?? this.#earlier.get(callId);
   }
 
-  /** Whether a recorded answer of this run asks for the call. */
+  /** Returns whether a recorded response of this run requests the call. */
   has(toolCallId: string): boolean {
     return this.#provided.has(toolCallId);
   }
 
-  /** Returns the library's id of a call that waits for an approval. `undefined` if no recorded answer asks for it. */
+  /** Returns the library's id of a call that waits for an approval. `undefined` if no recorded response requests it. */
   ofApproval(call: RunToolApprovalItem["rawItem"]): string | undefined {
     if (call.type === "hosted_tool_call") return this.#hosted.get(String(call.providerData?.["id"] ?? call.id));
     return "callId" in call && this.has(call.callId) ? call.callId : undefined;
   }
 
-  /** The request as the provider gets it. Calls of unknown runs keep their ids. */
+  /** Returns the request with the provider's ids. Calls of unknown runs keep their ids. */
   provided(request: ModelRequest): ModelRequest {
     const { input } = request;
     return typeof input === "string" ? request : { ...request, input: input.map((item) => this.#item(item)) };

@@ -12,17 +12,17 @@ import type { DurableRun } from "./DurableRun.ts";
 
 const reading = hostedTool("read_session", { effect: "none" });
 /**
- * It has an effect: it begins once its intent is durable, so that only the owner of the run takes anything back. A rollback of it
- * has nothing to do: the run, which begins anew then, takes back what it finds.
+ * Recorded as a call with an effect, so that its intent is durable first and only the owner of the run removes items.
+ * Its rollback does nothing, because the restarted run removes the items it finds.
  */
 export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 
-/** A PersistenceSession in a run: the session itself remembers how much of its changes the run has made. */
+/** A PersistenceSession inside a run. The session stores how many of its changes the run has applied. */
 export class StoredRunSession {
   readonly #store: SessionStore;
   readonly #run: DurableRun;
   readonly #name: string;
-  /** How much of its changes the run has come to, in this process. */
+  /** The number of changes that the run has reached in this process. */
   #done = 0;
 
   constructor(store: SessionStore, run: DurableRun, name: string) {
@@ -31,13 +31,13 @@ export class StoredRunSession {
     this.#name = name;
   }
 
-  /** Records which items were read, and not the items. */
+  /** Records the numbers of the items instead of the items. */
   async getItems(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
     const { loop } = this.#run;
     let read: ReadItems | undefined;
     const look = async () => {
       read = await this.#store.numberedItems(this.#name);
-      // It has made changes, and comes to the first of them: a rollback has set it back since.
+      // The session has changes of the run, but the run is at its first change. A rollback has therefore reset the run.
       return this.#done === 0 && read.done > 0 ? null : read.numbers;
     };
     const takeBack = async () => {
@@ -65,11 +65,11 @@ export class StoredRunSession {
   }
 
   async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
-    // A repetition finds the calls replaced, and changes nothing.
+    // In a replay the calls are already replaced, so the change has no effect.
     if (await this.#run.mayChange()) await this.#store.mutate(structuredClone(mutations));
   }
 
-  /** The SDK makes its ids at random: a repetition has others. */
+  /** Ignores the operation id, because the SDK generates random ids that differ in a replay. */
   async applyHistoryTransaction({ transaction }: SessionHistoryTransactionArgs): Promise<void> {
     const given: SessionHistoryTransaction = structuredClone(transaction);
     if (given.type === "append_items") return this.#change({ type: "add", items: given.items });

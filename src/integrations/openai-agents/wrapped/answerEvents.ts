@@ -5,9 +5,9 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
 
 /**
- * A streamed answer of a model as a whole. Every event but the last is handed on as it comes.
+ * Assembles a streamed response. Forwards each event except the last.
  *
- * @throws TypeError if the stream ends without its last event.
+ * @throws TypeError if the stream ends without its last event
  */
 export async function streamedAnswer(
   events: ReturnType<Model["getStreamedResponse"]>,
@@ -24,7 +24,7 @@ export async function streamedAnswer(
   return { responseId, ...withoutUndefined({ requestId, rawUsage }), output, usage: new Usage(usage as UsageInput) };
 }
 
-/** The SDK ignores raw usage that cannot be read or copied. */
+/** Returns `undefined` for raw usage that cannot be read or copied, which the SDK ignores as well. */
 function rawUsageOf(response: LastEvent["response"]): ModelResponse["rawUsage"] {
   try {
     return snapshotRawUsage(response.rawUsage);
@@ -33,7 +33,7 @@ function rawUsageOf(response: LastEvent["response"]): ModelResponse["rawUsage"] 
   }
 }
 
-/** A recorded answer as the events of a stream, up to the last. */
+/** Yields a recorded response as stream events, except the last. */
 export function* replayedEvents({ output }: ModelResponse): Iterable<StreamEvent> {
   yield { type: "response_started" };
   for (const item of output) {
@@ -45,7 +45,7 @@ export function* replayedEvents({ output }: ModelResponse): Iterable<StreamEvent
   }
 }
 
-/** The last event of a streamed answer. */
+/** Returns the last event of a streamed response. */
 export function lastEvent({ responseId, requestId, rawUsage, usage, output }: ModelResponse): LastEvent {
   const { requestUsageEntries, ...counts } = usage;
   const known = { ...counts, ...withoutUndefined({ requestUsageEntries }) };

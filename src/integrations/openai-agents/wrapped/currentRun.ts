@@ -3,28 +3,33 @@ import type { DurableRun } from "./DurableRun.ts";
 
 interface Place {
   readonly run: DurableRun;
-  /** The tool call around; absent: the loop of the run itself. */
+  /** The enclosing tool call, or `undefined` in the loop of the run. */
   readonly call?: string;
 }
 
 const places = new AsyncLocalStorage<Place>();
 
-/** The durable run that this code works for; `undefined`: none, or code whose model requests are not the run's. */
+/**
+ * Returns the durable run of the current code. `undefined` outside of runs and in code whose model requests are not
+ * recorded.
+ */
 export function currentRun(): DurableRun | undefined {
   return places.getStore()?.run;
 }
 
-/** The tool call that this code works for. */
+/** Returns the tool call of the current code. */
 export function currentCall(): string | undefined {
   return places.getStore()?.call;
 }
 
-/** Does work of a run, or of one of its tool calls. */
+/** Runs work inside a run or one of its tool calls. */
 export function inRun<Result>(run: DurableRun, call: string | undefined, work: () => Result): Result {
   return places.run(call === undefined ? { run } : { run, call }, work);
 }
 
-/** Calls code beside the loop, such as guardrails: its order is not that of the loop, so it records nothing. */
+/**
+ * Runs code outside the recorded loop, such as guardrails. Such code has no fixed order and therefore records nothing.
+ */
 export function besideTheRun<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

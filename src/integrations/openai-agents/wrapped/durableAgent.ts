@@ -6,8 +6,8 @@ import { unrecorded } from "./runnerConfig.ts";
 import type { AnyAgent } from "./AnyAgent.ts";
 
 /**
- * The agent as a durable run sees it: its model, its tools, those of its MCP servers, and the agents that it hands off to are
- * durable. The agent itself is not touched: its events, its instructions and its predicates see the agent as it is.
+ * Returns an agent whose model, tools, MCP tools and handoff targets are durable. The original agent is unchanged. Its
+ * events, instructions and predicates receive the original.
  */
 export function durableAgent<Given extends AnyAgent>(given: Given, run: DurableRun): Given {
   const agent = originalOf(given);

@@ -8,9 +8,9 @@ const durable = new WeakSet<Model>();
 const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();
 
 /**
- * The model, whose answers are recorded while a durable run asks it. Elsewhere it is the model as it was.
+ * Returns a model whose responses are recorded inside durable runs. Outside of runs it behaves like the original.
  *
- * @param name by which its provider was asked for it; `undefined`: not known.
+ * @param name the name that the model was requested by, or `undefined` if unknown
  */
 export function durableModel(model: Model, name?: string): Model {
   if (durable.has(model)) return model;
@@ -45,7 +45,7 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   return run.ids.noted(given);
 }
 
-/** The last event is held until the answer is durable: the tools start after it. */
+/** Delays the last event until the response is durable, because the tools start after it. */
 async function* stream({ model, name }: NamedModel, request: ModelRequest): AsyncIterable<StreamEvent> {
   const run = currentRun();
   if (!run) return yield* model.getStreamedResponse(request);

@@ -3,7 +3,7 @@ import { durableModel } from "./durableModel.ts";
 
 const durable = new WeakSet<ModelProvider>();
 
-/** A provider whose models are durable in a durable run, and as they were elsewhere. */
+/** Returns a provider whose models are recorded inside durable runs. */
 export function durableModelProvider(provider: ModelProvider): ModelProvider {
   if (durable.has(provider)) return provider;
   const wrapper: ModelProvider = { getModel: async (name) => durableModel(await provider.getModel(name), name) };

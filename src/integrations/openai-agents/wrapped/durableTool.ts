@@ -16,10 +16,10 @@ import type { AnyTool, AnyFunctionTool, AnyContext } from "./AnyAgent.ts";
 type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
 
-/** What the SDK tells the model of a tool that threw. */
+/** The message that the SDK sends to the model for a failed tool. */
 const failure = "An error occurred while running the tool. Please try again.";
 
-/** The tool, whose calls a durable run records. Tools that are not functions are left as they are. */
+/** Returns a tool whose calls a durable run records. Tools other than function tools are returned unchanged. */
 export function durableTool<Given extends AnyTool>(given: Given, run: DurableRun): Given {
   if (given.type !== "function") return given;
   const tool: AnyFunctionTool = given;
@@ -40,11 +40,11 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
   const { inputGuardrails = [], outputGuardrails = [] } = tool;
   const members: Partial<AnyFunctionTool> = {
     invoke,
-    // The time of the tool counts, not that of the records: the tool itself is invoked with its limit.
+    // The timeout applies to the original tool only, so that writing records does not count.
     timeoutMs: undefined as never,
     inputGuardrails: inputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
     outputGuardrails: outputGuardrails.map((guardrail) => ({ ...guardrail, run: unrecordedCode(guardrail.run) })),
-    // The SDK knows a policy that is not a function of yours by its identity.
+    // The SDK recognizes a policy that is not a user's function by its identity.
     ...(hasDynamicFunctionToolApprovalPolicy(tool) && { needsApproval: policyOf(tool) }),
   };
   return Object.fromEntries(
@@ -55,7 +55,7 @@ function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDesc
   );
 }
 
-/** The SDK gives a policy the input as the schema returns it, which it finds by the `invoke` of the tool. */
+/** Returns the policy of the original tool. The SDK finds the parsed input by the tool's `invoke`. */
 function policyOf(tool: AnyFunctionTool): AnyFunctionTool["needsApproval"] {
   return async (runContext, input, callId) => {
     const prepared = prepareFunctionToolInput(tool, JSON.stringify(input));
@@ -74,7 +74,7 @@ interface Invocation {
 async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   const { tool, runContext, input, details } = invocation;
   const toolCallId = details?.toolCall?.callId;
-  // Calls that no recorded answer asked for have no place in the log.
+  // Calls that no recorded response requests are not recorded.
   if (details === undefined || toolCallId === undefined || !run.ids.has(toolCallId))
     return invokeFunctionTool({ tool, runContext, input, ...(details && { details }) });
   try {
@@ -84,7 +84,8 @@ async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
       perform: ({ abortSignal }) => perform(run, toolCallId, { ...invocation, details }, abortSignal),
     });
   } catch (error) {
-    // As the tool threw it, while it is known: then the SDK ends the run. When that is repeated, the model is told.
+    // Rethrows the original error if it is available, and the SDK ends the run. In a replay the model gets a message
+    // instead.
     // oxlint-disable-next-line typescript/only-throw-error -- a tool may throw anything
     if (error instanceof ToolFailedError && error.cause !== undefined) throw error.cause;
     if (isToolFailure(error)) return toldToModel(error);
@@ -100,13 +101,13 @@ async function perform(
 ): Promise<unknown> {
   const signalled = { ...invocation, details: withSignal(details, abortSignal) };
   const output: unknown = await inRun(run, toolCallId, () => invokeFunctionTool(signalled));
-  // The SDK makes a text for the model of whatever happens within a tool. These are no outcomes.
+  // The SDK turns any error inside a tool into text for the model. Such text is not an outcome of the tool.
   if (run.loop.failure) throw run.loop.failure.error;
   if (output === failure) abortSignal.throwIfAborted();
   return output;
 }
 
-/** The SDK keeps more in the details of a call than their types say. */
+/** The details of a call have more fields at runtime than in the SDK's types. */
 function withSignal(details: Details, signal: AbortSignal): Details {
   const signals = details.signal ? [details.signal, signal] : [signal];
   const member = { value: AbortSignal.any(signals), enumerable: true, configurable: true, writable: true };

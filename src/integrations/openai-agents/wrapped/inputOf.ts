@@ -1,4 +1,4 @@
-/** Returns the input of a call as the model wrote it. A text that is not JSON is returned as it is. */
+/** Parses the input of a call that a model wrote. Returns text that is not JSON unchanged. */
 export function inputOf(text: unknown): unknown {
   if (typeof text !== "string") return text ?? null;
   try {

@@ -1,12 +1,12 @@
-/** The agents and tools of users, by the durable ones that a run puts in their places. */
+/** The user's agents and tools by their durable wrappers. */
 const originals = new WeakMap<object, object>();
 
-/** Notes what a durable agent or tool stands for. */
+/** Registers the original of a durable agent or tool. */
 export function noteOriginal(durable: object, original: object): void {
   originals.set(durable, original);
 }
 
-/** Returns the agent or tool that a durable one stands for. Any other value is returned as it is. */
+/** Returns the original of a durable agent or tool. Returns any other value unchanged. */
 export function originalOf<Given>(given: Given): Given {
   return typeof given === "object" && given !== null ? ((originals.get(given) as Given | undefined) ?? given) : given;
 }
@@ -23,7 +23,7 @@ export function withOriginalAgent<Given>(given: Given): Given {
   return copy as Given;
 }
 
-/** Wraps code of the user that the SDK calls with agents and tools, or with objects that have an `agent`. */
+/** Wraps user code that the SDK calls, so that it receives original agents and tools. */
 export function givenOriginals<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

@@ -12,12 +12,12 @@ type FunctionCall = Extract<OutputItem, { type: "function_call" }>;
 type HostedCallItem = Extract<OutputItem, { type: "hosted_tool_call" }>;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Under this name a part of a message keeps the fields that only the SDK knows. */
+/** The provider option for fields that only the SDK understands. */
 const ours = "openai-agents";
 
-/** What the message of an answer does not say. */
+/** The fields of a response that its message does not contain. */
 interface Rest {
-  /** The items in order: the place of a part of the message, or the item itself. */
+  /** The output in order: an index of a message part, or the item itself. */
   readonly output: readonly (number | OutputItem)[];
   readonly usage: Fields;
   readonly rawUsage?: Fields;
@@ -34,17 +34,18 @@ const call = z.looseObject({
 const message = z.looseObject({ role: z.literal("assistant"), content: z.array(z.looseObject({ type: z.string() })) });
 const other = z.looseObject({ type: z.string().refine((type) => type !== "function_call" && type !== "message") });
 
-/** What the SDK says of an answer, as far as this library reads it. */
+/** The response fields that this library reads. */
 const responseSchema = z.looseObject({
   output: z.array(z.union([call, message, other])),
   usage: z.looseObject({}),
 });
 
 /**
- * An answer as it is recorded: texts and calls of function tools as a message, the rest beside it. Handoffs are no calls of
- * tools. `providerData` of the response is not kept: it may be all that the provider sent.
+ * Converts a response to its recorded form. Texts and function calls become the message. Other items, including
+ * handoffs, are stored separately. `providerData` of the response is dropped, because it may contain the whole payload
+ * of the provider.
  *
- * @throws UnusableModelAnswerError if the adapter of the model gave something else than an answer.
+ * @throws UnusableModelAnswerError if the model adapter returned an invalid response
  */
 export function recordedAnswer(
   response: ModelResponse,
@@ -63,7 +64,7 @@ export function recordedAnswer(
   return { message: { role: "assistant", content }, opaque, usage: usageOf(usage) };
 }
 
-/** The answer as the SDK gets it. Its calls carry the ids of this library. */
+/** Restores the response for the SDK. Its calls have the library's ids. */
 export function responseOf({ message, opaque }: GivenHostedAnswer): ModelResponse {
   const { output, usage, ...ids } = structuredClone(opaque) as Rest;
   const parts = typeof message.content === "string" ? [] : message.content;
@@ -84,13 +85,16 @@ function partOf(item: OutputItem, functions: ReadonlySet<string>): ContentPart |
 
 function callPart({ callId, name, arguments: text, ...call }: FunctionCall): ContentPart {
   const input = inputOf(text);
-  // Models write spaces that a repetition of the text from its value would lose.
+  // Keeps the original text if serializing the value would change it, for example its spaces.
   const exact = JSON.stringify(input) === text ? {} : { arguments: text };
   const kept = { [ours]: { ...call, ...exact } };
   return { type: "tool-call", toolCallId: callId, toolName: name, input, providerOptions: kept };
 }
 
-/** A call of a hosted MCP server that waits for an approval. The provider makes it, so the item keeps its id. */
+/**
+ * Converts a call of a hosted MCP server that waits for an approval. The item keeps its id, because the provider
+ * executes it.
+ */
 function approvalPart(item: HostedCallItem): ContentPart | undefined {
   const { providerData = {} } = item;
   const { id, name, arguments: text } = providerData;
@@ -100,7 +104,7 @@ function approvalPart(item: HostedCallItem): ContentPart | undefined {
   return { type: "tool-call", toolCallId: id, toolName: name, input: inputOf(text), providerOptions };
 }
 
-/** Whether a part of a recorded answer is a call that its provider makes once it is approved. */
+/** Returns whether a recorded part is a call that the provider executes after its approval. */
 export function isHostedCall({ providerOptions }: ContentPart & { readonly type: "tool-call" }): boolean {
   return "hosted" in Object(providerOptions?.[ours]);
 }
@@ -117,7 +121,7 @@ function itemOf(part: ContentPart | undefined): OutputItem {
   return { ...message, content: [{ ...rest, text: part.text }] } as unknown as OutputItem;
 }
 
-/** The SDK reads usage back from JSON. Its counts of single requests are objects of a class. */
+/** Converts usage to JSON, because its per-request entries are class instances. */
 function jsonOf(usage: Usage): Fields {
   return JSON.parse(JSON.stringify(usage)) as Fields;
 }

@@ -4,7 +4,7 @@ import { durableModel } from "./durableModel.ts";
 import { durableModelProvider } from "./durableModelProvider.ts";
 import { givenOriginals } from "./originals.ts";
 
-/** The configuration of a runner, with guardrails that record nothing. */
+/** Returns the runner configuration with guardrails that record nothing. */
 export function withoutRecords(config: Partial<RunConfig>): Partial<RunConfig> {
   const { inputGuardrails, outputGuardrails, callModelInputFilter } = config;
   return {
@@ -17,7 +17,7 @@ export function withoutRecords(config: Partial<RunConfig>): Partial<RunConfig> {
 
 const tellingOriginals = new WeakSet<Runner>();
 
-/** Makes the models durable that a runner chooses. Its listeners get the agents and tools of the user. */
+/** Makes the models of a runner durable. Its listeners receive the user's agents and tools. */
 export function makeDurable(runner: Runner): void {
   const { config } = runner;
   if (!tellingOriginals.has(runner)) runner.emit = givenOriginals(runner.emit.bind(runner)) as Runner["emit"];
@@ -26,14 +26,14 @@ export function makeDurable(runner: Runner): void {
   if (typeof config.model === "object") config.model = durableModel(config.model);
 }
 
-/** The guardrail, whose model requests are not those of the run. */
+/** Wraps a guardrail so that its model requests are not recorded in the run. */
 export function unrecorded<Guardrail extends { readonly execute: (args: never) => unknown }>(
   guardrail: Guardrail,
 ): Guardrail {
   return { ...guardrail, execute: unrecordedCode(guardrail.execute) };
 }
 
-/** Code of a guardrail, which sees the agents of the user. */
+/** Wraps code of a guardrail. It receives the user's agents. */
 export function unrecordedCode<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {

@@ -6,8 +6,8 @@ import { ForeignRunSession } from "./ForeignRunSession.ts";
 import { StoredRunSession } from "./StoredRunSession.ts";
 
 /**
- * A session as a durable run sees it: what the run has read it reads again, and what it has added is not added twice. All
- * else is the session itself.
+ * Wraps a session for a durable run. A replay reads the same items as before and adds no item twice. Other members are
+ * those of the session.
  */
 export function sessionInRun(session: Session, run: DurableRun): Session {
   const call = currentCall();
@@ -20,7 +20,7 @@ export function sessionInRun(session: Session, run: DurableRun): Session {
   const own: object = store ? new StoredRunSession(store, run, name) : new ForeignRunSession(session, run, name);
   const view = new Proxy(session, {
     get: (target, key) => {
-      // A capability that the session lacks, the view must not have.
+      // The SDK detects capabilities by their methods, so the wrapper must not add any.
       const source = key in target && key in own ? own : target;
       const value: unknown = Reflect.get(source, key);
       return typeof value === "function" ? value.bind(source) : value;
