@@ -36,8 +36,15 @@ import { type AnyTool, tool, type Tool, toolSchema } from "./tool/Tool.ts";
 import { z } from "zod";
 
 /**
- * An agent: a model, its tools, and the strategy that decides what runs next. One object serves any number of concurrent
- * runs, each with its own `agentId`; they share no mutable state.
+ * An agent with a model, tools and a strategy that decides which node runs next. One object serves any number of
+ * concurrent runs, each with a different `agentId`. The runs share no mutable state.
+ *
+ * @example
+ * ```ts
+ * const agent = new AIAgent({ promptExecutor: aiSdkExecutor(openai), llmModel: "gpt-5-mini", tools: [signUp] });
+ * agent.install(Persistence, { storage: new FilePersistenceStorageProvider() });
+ * const result = await agent.run("Sign up Alex.", { agentId: "team-7", runId: "monday" });
+ * ```
  */
 export class AIAgent<in Input = string, out Output = string> implements AsyncDisposable {
   readonly #definition: AgentDefinition;
@@ -47,16 +54,20 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   >();
   #hasRun = false;
 
-  /** @throws InvalidInputError for wrong or unknown options, InvalidAgentIdError, DuplicateNameError for two tools of one name. */
+  /**
+   * @throws InvalidInputError for wrong or unknown options, InvalidAgentIdError, DuplicateNameError for two tools of
+   * one name.
+   */
   constructor(config: AIAgentConfig<Input, Output>) {
     this.#definition = defineAgent(config, (feature) => this.feature(feature));
   }
 
   /**
-   * Adds a feature. Features wrap each other in install order, the first outermost.
+   * Adds a feature. Features wrap each other in install order. The first feature is the outermost.
    *
-   * @param config optional if the feature requires no option.
-   * @throws DuplicateNameError if a feature of this key is installed; InvalidInputError for a wrong option of the feature.
+   * @param config Optional if the feature requires no option.
+   * @throws DuplicateNameError if a feature with this key is installed.
+   * @throws InvalidInputError for a wrong option of the feature.
    */
   install<Config, Instance>(
     feature: AgentFeature<Config, Instance>,
@@ -68,26 +79,29 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
         `The feature "${feature.key}" was installed after a run began. Install features before the first run.`,
       );
     if (this.#features.has(feature.key)) throw new DuplicateNameError("duplicate_feature", feature.key);
-    // Absent only where its type allows an empty configuration.
+    // The type allows a missing config only if an empty config is valid.
     const [given = {} as Config] = config;
     this.#features.set(feature.key, { feature, instance: feature.install(this.#definition.pipeline.hooks, given) });
     return this;
   }
 
-  /** The instance of an installed feature. @throws FeatureNotInstalledError if it is not installed. */
+  /**
+   * Returns the instance of an installed feature.
+   *
+   * @throws FeatureNotInstalledError if the feature is not installed.
+   */
   feature<Instance>(feature: FeatureKey<Instance>): Instance {
     checkSchema(featureSchema, feature, "feature");
     const installed = this.#features.get(feature.key);
     if (installed?.feature !== feature) throw new FeatureNotInstalledError(feature.key);
-    // This feature returned this instance.
     return installed.instance as Instance;
   }
 
   /**
-   * Runs the strategy. Rejects with the error of a failed run, or with the reason of an aborted signal.
+   * Runs the strategy. Rejects with the error of a failed run, or with the abort reason of the signal.
    *
-   * @throws InvalidInputError for a wrong option, or if the strategy's schema refuses the input, before anything happens.
-   * @throws FeatureNotInstalledError for an option that needs a feature which is not installed.
+   * @throws InvalidInputError for a wrong option or input, before the run starts.
+   * @throws FeatureNotInstalledError if an option needs a feature that is not installed.
    */
   async run(input: Input, options: RunOptions = {}): Promise<RunResult<Output>> {
     checkSchema(runOptionsSchema, options, "options of run()");
@@ -100,9 +114,10 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   }
 
   /**
-   * Continues an earlier run that was interrupted, failed, or waits.
+   * Continues an earlier run that was interrupted, failed, or is waiting for input.
    *
-   * @throws FeatureNotInstalledError without a feature that stores runs; InvalidInputError for a wrong option.
+   * @throws FeatureNotInstalledError if no installed feature stores runs.
+   * @throws InvalidInputError for a wrong option.
    */
   async resume(options: ResumeOptions = {}): Promise<RunResult<Output>> {
     checkSchema(resumeOptionsSchema, options, "options of resume()");
@@ -111,12 +126,13 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   }
 
   /**
-   * This agent as a tool of another one, which calls it from its model or from its code. A call runs the strategy of this
-   * agent, with its own history, stored values, tools, model and limits. With Persistence installed in both, it is durable in
-   * the log of the caller: after a crash it goes on where it was, and a rollback takes back what it did. The storage, the clock
-   * and the rollback participants are those of the caller.
+   * Returns this agent as a tool that other agents can call from their model or from node code. A call runs the
+   * strategy of this agent with a separate history, storage, tools, model and limits. If both agents install
+   * Persistence, the call is recorded in the log of the caller: it resumes after a crash, and a rollback of the caller
+   * reverts it. The storage, the clock and the rollback participants of the caller apply.
    *
-   * @param options `inputSchema`: of the call, as the model sees it. `input`: the input of this agent, from that of the call.
+   * @param options `inputSchema` is the schema of the call that the model sees. `input` maps the input of the call to
+   * the input of this agent.
    * @throws InvalidInputError for a wrong or unknown option.
    */
   asTool<Schema extends z.ZodType>(options: {
@@ -131,7 +147,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     const { graph } = this.#definition;
     const called = tool<Schema, Output>({
       ...definition,
-      // The effects are those of its own calls, and a call that was interrupted goes on.
+      // The tool has no effect besides the recorded calls inside it, and an interrupted call resumes.
       effect: "none",
       execute: () => {
         throw new TypeError(
@@ -142,7 +158,6 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     registerSubAgent(called, {
       definition: this.#definition,
       inputOf: (given) =>
-        // The schema of the tool has returned it.
         frozenCopy(
           checkSchema(graph.root.input, input(given as z.output<Schema>), `input of strategy "${graph.name}"`),
         ),
@@ -150,7 +165,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     return called;
   }
 
-  /** Disposes the features, in reverse install order. */
+  /** Disposes the features in reverse install order. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { instance } of [...this.#features.values()].reverse()) {
       if (isAsyncDisposable(instance)) await instance[Symbol.asyncDispose]();
@@ -173,7 +188,6 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     this.#hasRun = true;
     const request: RunRequest = { kind, agentId, options, ...input };
     const result = await pipeline.around("run", request, (accepted) => executeRun(this.#definition, accepted));
-    // This agent was constructed with the strategy that returned the output.
     return result as RunResult<Output>;
   }
 }
@@ -192,13 +206,12 @@ function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;
 }
 
-/** The same in every process, so that a run without an `agentId` is found again by the next one without it. */
+/** The same in every process, so that a later process finds a run that was started without an `agentId`. */
 const defaultAgentId = "agent";
 const defaultMaxIterations = 50;
-/** As long as the clients of large providers wait: only a provider that hangs takes longer. */
+/** The default timeout of the clients of large model providers. */
 const defaultModelTimeoutMs = 600_000;
 
-/** Validates a configuration and compiles it. */
 function defineAgent<Input, Output>(
   config: AIAgentConfig<Input, Output>,
   feature: AgentDefinition["feature"],
@@ -241,42 +254,44 @@ function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
   return byName;
 }
 
-/** The configuration of an agent. */
 export interface AIAgentConfig<Input, Output> {
   /**
-   * The `agentId` of runs that are given none. Default: "agent", in every process. Definitions that share a storage need
-   * ids of their own: a second one that would use the default is refused with DefaultIdSharedError.
+   * The `agentId` of runs that specify none. Agents that share a storage need different ids. A second agent that uses
+   * the default id is rejected with DefaultIdSharedError. Defaults to "agent", in every process.
    */
   readonly id?: string | undefined;
-  /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or your own. */
+  /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or a custom executor. */
   readonly promptExecutor: PromptExecutor;
-  /** Passed to the executor. A node may change it for its run. */
+  /** The model name that is passed to the executor. A node can change it for the run. */
   readonly llmModel: string;
-  /** Passed to the executor, such as a temperature. Default: the provider's defaults. */
+  /** Passed to the executor, such as a temperature. Defaults to the provider's defaults. */
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
-  /** The first message of each fresh history. Default: none. */
+  /** The first message of each fresh history. Defaults to no message. */
   readonly systemPrompt?: string | undefined;
-  /** Default: call the model and run its tool calls until it makes none, with the nodes `callModel` and `callTools`. */
+  /** Defaults to a loop of the nodes `callModel` and `callTools` that ends when the model makes no tool call. */
   readonly strategy?: Strategy<Input, Output> | undefined;
-  /** Offered to the model unless a node configures others. Default: none. */
+  /** The tools that the model can call unless a node configures others. Defaults to no tools. */
   readonly tools?: readonly AnyTool[] | undefined;
-  /** Makes failed model requests again, with growing delays; `false`: never. Default: up to twice. */
+  /** How failed model requests are retried, with growing delays. `false` disables retries. Defaults to two retries. */
   readonly modelRetry?: ModelRetry | false | undefined;
   /**
-   * How long one try of a model request may take, in milliseconds; then it is aborted and fails with ModelTimeoutError.
-   * `Infinity` for no limit. Default 600,000: ten minutes.
+   * The timeout of one attempt of a model request in milliseconds. A late attempt is aborted and fails with
+   * ModelTimeoutError. `Infinity` for no limit. Defaults to 600,000 (ten minutes).
    */
   readonly modelTimeoutMs?: number | undefined;
-  /** How long a call may take of a tool without a `timeoutMs` of its own, in milliseconds; see there. Default: no limit. */
+  /** The timeout in milliseconds of calls to tools without a `timeoutMs`. Defaults to no limit. */
   readonly toolTimeoutMs?: number | undefined;
   /**
-   * True: an answer that was cut off at its length, with the finish reason `length`, counts like any other. Default false:
-   * it is refused with ModelAnswerCutError, so that no run completes with half an answer.
+   * Accepts model responses that were cut off at their maximum length (finish reason `length`). Defaults to `false`: a
+   * cut response is rejected with ModelAnswerCutError, so that no run completes with half a response.
    */
   readonly acceptCutAnswers?: boolean | undefined;
-  /** An answer with more tool calls is refused with UnusableModelAnswerError. `Infinity` for no limit. Default: 1,000. */
+  /**
+   * The maximum number of tool calls in one model response. A response with more calls is rejected with
+   * UnusableModelAnswerError. `Infinity` for no limit. Defaults to 1,000.
+   */
   readonly maxToolCallsPerAnswer?: number | undefined;
-  /** How many nodes a run may visit; `Infinity` for no limit. Default: 50. */
+  /** The maximum number of nodes that a run visits. `Infinity` for no limit. Defaults to 50. */
   readonly maxIterations?: number | undefined;
 }
 

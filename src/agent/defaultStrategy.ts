@@ -13,7 +13,7 @@ const text = z.string({
 });
 const answer = z.custom<AssistantMessage>((value) => hasRole(value, "assistant"), "expected an assistant message");
 
-/** The default loop of an agent: call the model and run its tool calls until it makes none. */
+/** The default loop of an agent: calls the model and runs its tool calls until the model makes none. */
 export const defaultStrategy: Strategy<string, string> = strategy<string, string>(
   "default",
   { input: text, output: z.string() },

@@ -3,8 +3,8 @@ import type { InputRequest } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 
 /**
- * What a node, or a tool that it calls, can do. A context belongs to one visit of one node. After the run has moved, every
- * use of the context throws ExecutionMovedError.
+ * The API that nodes and tools use. A context belongs to one visit of one node. After the run has moved, every use of
+ * the context throws ExecutionMovedError.
  */
 export interface AgentContext {
   readonly agentId: string;
@@ -13,104 +13,147 @@ export interface AgentContext {
   readonly nodeId: string;
   /** Aborted when the run is aborted or moves. */
   readonly signal: AbortSignal;
-  /** The message history of the run, and the model. */
   readonly llm: AgentLlm;
-  /** Calls tools and records the calls. The tools that the model may call are set by `llm.configure`. */
+  /** Calls tools and records the calls. Use `llm.configure` to set the tools that the model can call. */
   readonly tools: AgentTools;
-  /** Typed values of the run. */
   readonly storage: AgentStorage;
-  /** @param percent 0 to 100. @param summary one line for people. Absent: none. @throws InvalidInputError */
+  /**
+   * Sets the progress of the run.
+   *
+   * @param percent 0 to 100.
+   * @param summary One line for people.
+   * @throws InvalidInputError
+   */
   setProgress(percent: number, summary?: string): void;
-  /** Adds a decision to the next checkpoints. @throws InvalidInputError */
+  /**
+   * Adds a decision to the next checkpoints.
+   *
+   * @throws InvalidInputError
+   */
   recordDecision(decision: Decision): void;
-  /** Adds files and environment values that a later resume requires. @throws InvalidInputError, and then adds nothing. */
+  /**
+   * Adds files and environment values that a later resume requires.
+   *
+   * @throws InvalidInputError if one requirement is wrong. In this case, no requirement is added.
+   */
   require(needs: Requirements): void;
   /**
-   * Asks a person, or a system that calls back, for input. Await it. If there is no answer by the time the node's other
-   * work has settled, the run ends as `waiting`, and this promise never settles. Once the request is answered and the run
-   * is resumed, the node runs again from its start: its recorded calls return their recorded results, and this promise
-   * resolves to the answer.
+   * Requests input from a person or an external system. Await the returned promise. If the input is still missing when
+   * all other work of the node has settled, the run ends as `waiting`, and this promise never settles. After the
+   * request is answered and the run is resumed, the node runs again from its start. Recorded calls return their
+   * recorded results, and this promise resolves to the answer.
    *
+   * @example
+   * ```ts
+   * const approval = await context.requestInput({
+   *   prompt: "Refund order 7?",
+   *   schema: z.object({ approved: z.boolean() }),
+   *   waitingFor: "human_approval",
+   * });
+   * ```
    * @throws InvalidInputError for a wrong request.
-   * @throws FeatureNotInstalledError without a feature that stores requests.
-   * @throws DuplicateNameError for an id that this visit of the node has used.
+   * @throws FeatureNotInstalledError if no installed feature stores requests.
+   * @throws DuplicateNameError if this visit of the node has already used the id.
    * @throws RequestNotOpenError if the request expired without an answer.
-   * @throws WaitingNotSupportedError on a storage that stores no requests.
+   * @throws WaitingNotSupportedError if the storage cannot store requests.
    */
   requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer>;
-  /** The instance of an installed feature. @throws FeatureNotInstalledError if it is not installed. */
+  /**
+   * Returns the instance of an installed feature.
+   *
+   * @throws FeatureNotInstalledError if the feature is not installed.
+   */
   feature<Instance>(feature: FeatureKey<Instance>): Instance;
 }
 
-/** The message history, and the model. */
+/** The message history and the model. */
 export interface AgentLlm {
   /** The history as a frozen snapshot. */
   readonly messages: readonly Message[];
-  /** Adds messages to the end of the history. @throws InvalidInputError if one is not a message; then none is added. */
+  /**
+   * Appends messages to the history.
+   *
+   * @throws InvalidInputError if one value is not a message. In this case, no message is appended.
+   */
   append(...messages: readonly Message[]): void;
-  /** Replaces the history by the messages that `change` returns. */
+  /** Replaces the history with the messages that `change` returns. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void;
   /**
-   * Sets the model, its parameters or its tools for the rest of the run. Checkpoints store them.
+   * Sets the model, the model parameters or the tools for the rest of the run. Checkpoints store these settings.
    *
-   * @throws InvalidInputError; UnknownToolError for a tool that the agent does not have.
+   * @throws InvalidInputError
+   * @throws UnknownToolError if the agent does not have a tool.
    */
   configure(settings: {
     readonly model?: string | undefined;
     readonly parameters?: Readonly<Record<string, unknown>> | undefined;
     readonly tools?: readonly ToolRef[] | undefined;
   }): void;
-  /** Calls the model. Does not append the answer. The options apply to this request only. @throws as {@link configure}. */
+  /**
+   * Calls the model without appending the response to the history. The options apply to this request only.
+   *
+   * @throws The errors of {@link configure}.
+   */
   request(options?: {
     readonly tools?: readonly ToolRef[] | undefined;
     readonly model?: string | undefined;
   }): Promise<AssistantMessage>;
 }
 
-/** Tool calls. Persistence records both kinds: a call that finished before a crash does not run again. */
+/** Makes tool calls. Persistence records them: a call that finished before a crash does not run again. */
 export interface AgentTools {
-  /** Calls a tool from node code. @throws ToolFailedError whose `cause` is what the tool threw. */
+  /**
+   * Calls a tool from node code.
+   *
+   * @throws ToolFailedError if the tool throws. `cause` is the error of the tool.
+   */
   call<Arguments, Output>(tool: ToolRef<Arguments, Output>, input: NoInfer<Arguments>): Promise<Output>;
-  /** Runs the tool calls of a message concurrently. A call that fails becomes a result with `isError`. Does not append the results. */
+  /**
+   * Runs the tool calls of a message concurrently, without appending the results. A failed call becomes a result with
+   * `isError`.
+   */
   execute(message: AssistantMessage): Promise<ToolMessage>;
 }
 
-/** Typed values of one run. Each checkpoint stores them. */
+/** The typed values of one run. Each checkpoint stores them. */
 export interface AgentStorage {
-  /** `undefined` if the key is not set. Plain objects and arrays are frozen; dates, maps, sets and bytes are copies. */
+  /**
+   * Returns `undefined` if the key is not set. Plain objects and arrays are frozen. Dates, maps, sets and bytes are
+   * copies.
+   */
   get<Value>(key: StorageKey<Value>): Value | undefined;
-  /** Stores a copy. @throws InvalidInputError when the schema refuses the value. */
+  /**
+   * Stores a copy of the value.
+   *
+   * @throws InvalidInputError if the schema rejects the value.
+   */
   set<Value>(key: StorageKey<Value>, value: NoInfer<Value>): void;
   delete(key: Pick<StorageKey<unknown>, "name">): void;
 }
 
-/** A decision of the agent, for readers of its checkpoints. */
+/** A decision of the agent, shown to readers of its checkpoints. */
 export interface Decision {
   readonly decision: string;
   readonly reason?: string | undefined;
 }
 
-/** What a resume of the run requires. */
+/** The requirements that are checked before the run is resumed. */
 export interface Requirements {
-  /** Paths, absolute or relative to the working directory. */
+  /** Absolute paths, or paths relative to the working directory. */
   readonly files?: readonly string[] | undefined;
   /** The required value of each name, such as `{ node: ">=20.19", "env:DATABASE_URL": "*" }`. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The part of an `AgentFeature` by which a context finds its instance. */
 export interface FeatureKey<out Instance> {
-  /** Unique among the features of an agent. */
   readonly key: string;
   install(pipeline: never, config: never): Instance;
 }
 
-/** Phantom key of tools: it exists only for the compiler. */
+/** Phantom key of tools, used only by the compiler. */
 export declare const argumentsOf: unique symbol;
 
-/** The part of a `Tool` by which a context names it. */
 export interface ToolRef<in Arguments = never, out Output = unknown> {
-  /** Unique among the tools of an agent. */
   readonly name: string;
   readonly execute: (input: never, options: never) => Output | PromiseLike<Output>;
   readonly [argumentsOf]: (input: Arguments) => void;

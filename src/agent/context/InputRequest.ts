@@ -3,21 +3,21 @@ import { zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 
-/** A node's request for input from outside the run. */
+/** A request of a node for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
   /**
-   * Tells the request from others that ask the same; unique in the visit. Set it if equal questions may come in another
-   * order when the node runs again. Default: its number among equal questions. With and without an id, an answer counts
-   * only for the same question: prompt, schema and `waitingFor`.
+   * Distinguishes the request from others with the same question; unique in the visit. Set it if equal questions can be
+   * requested in another order when the node runs again. Defaults to the number of the request among equal questions.
+   * An answer counts only for the same question, which consists of prompt, schema and `waitingFor`.
    */
   readonly id?: string | undefined;
   /** Shown to the person or system that answers. */
   readonly prompt: string;
-  /** Validates the answer. Stored as JSON Schema, for processes that do not run the node. */
+  /** Validates the answer. Stored as JSON Schema for processes that do not run the node. */
   readonly schema: z.ZodType<Answer>;
-  /** Default: `user_input`. */
+  /** Defaults to `user_input`. */
   readonly waitingFor?: WaitingFor | undefined;
-  /** When the request expires. Default: never. */
+  /** When the request expires. Defaults to never. */
   readonly expiresAt?: Date | undefined;
 }
 

@@ -12,13 +12,22 @@ const keySchema = z.object({ name: nonEmptyString, schema: zodSchema });
 const named = keySchema.partial({ schema: true });
 const usedKeySchema = customSchema("what storageKey(name, schema) returned", (key) => named.safeParse(key).success);
 
-/** Defines a storage key. Its schema validates a value when it is set, and a restored one when it is first read. @throws InvalidInputError */
+/**
+ * Defines a storage key. The schema validates a value when it is set, and a restored value when it is first read.
+ *
+ * @example
+ * ```ts
+ * const visits = storageKey("visits", z.number());
+ * context.storage.set(visits, (context.storage.get(visits) ?? 0) + 1);
+ * ```
+ * @throws InvalidInputError
+ */
 export function storageKey<Value>(name: string, schema: z.ZodType<Value>): StorageKey<Value> {
   checkSchema(keySchema, { name, schema }, "storage key");
   return Object.freeze({ name, schema });
 }
 
-/** A key that reaches a storage; to delete a value, its name is enough. @throws InvalidInputError */
+/** Returns the key if it is valid. To delete a value, the name is enough. @throws InvalidInputError */
 export function checkedKey<Key>(key: Key): Key {
   checkSchema(usedKeySchema, key, "storage key");
   return key;

@@ -2,15 +2,14 @@ import type { AgentContext } from "../context/AgentContext.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { NodeVisit } from "./PipelineEvents.ts";
 
-/** What features know about a context beyond its members. It stays readable after the context is closed. */
+/** The data that features read from a context. It stays readable after the context is closed. */
 export interface ContextBinding {
   readonly run: AgentRun;
   readonly visit: NodeVisit;
-  /** The input of the node, as a frozen copy. */
   readonly input: unknown;
-  /** The tool call that the context was made for. Absent: it is the node's own. */
+  /** The tool call that the context was made for. `undefined` for the context of a node. */
   readonly call?: { readonly toolCallId: string };
-  /** The calls that this call is made in, innermost first. Absent: there is none. */
+  /** The ids of the tool calls around this call, innermost first. `undefined` if the node made the call. */
   readonly around?: readonly string[];
 }
 
@@ -20,27 +19,26 @@ export function bindContext(context: AgentContext, binding: ContextBinding): voi
   bindings.set(context, binding);
 }
 
-/** The run a context belongs to. */
+/** Returns the run of a context. */
 export function runOf(context: AgentContext): AgentRun {
   return bindingOf(context).run;
 }
 
-/** The visit that a context belongs to. */
+/** Returns the visit of a context. */
 export function visitOf(context: AgentContext): NodeVisit {
   return bindingOf(context).visit;
 }
 
-/** The input of the node that a context belongs to. */
+/** Returns the input of the node of a context, as a frozen copy. */
 export function nodeInputOf(context: AgentContext): unknown {
   return bindingOf(context).input;
 }
 
-/** The tool call that a context was made for; `undefined` for the context of a node. */
+/** Returns the tool call that a context was made for, or `undefined` for the context of a node. */
 export function callOf(context: AgentContext): { readonly toolCallId: string } | undefined {
   return bindingOf(context).call;
 }
 
-/** The tool calls around the one that a context was made for, innermost first. */
 export function callsAround(context: AgentContext): readonly string[] {
   return bindingOf(context).around ?? [];
 }

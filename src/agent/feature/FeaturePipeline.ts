@@ -16,50 +16,51 @@ import type {
 import type { RunRequest } from "./RunRequest.ts";
 import type { RunResult } from "./RunResult.ts";
 
-/** Does something before or after `next`, or returns a result without calling it. */
+/** An interceptor. It wraps `next`, or returns a result without calling `next`. */
 export type Around<Event, Result> = (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>;
 
-/** Called when an event is emitted. The runtime awaits it; an error that it throws fails the run. */
+/** A listener of an event. The runtime awaits it. If it throws, the run fails. */
 export type Listener<Event> = (event: Event) => void | PromiseLike<void>;
 
-/** Options and calls that need a feature: options of `run()`, `resume()` and `context.requestInput()`. */
+/** Options and calls that a feature implements: options of `run()` and `resume()`, and `context.requestInput()`. */
 export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "whenBusy" | "requestInput";
 
-/** Every interceptor by name, with its event and its result: `aroundRun` of {@link FeaturePipeline} wraps `run`. */
+/** The event and the result of each interceptor. `aroundRun` of {@link FeaturePipeline} wraps `run`. */
 export interface PipelineInterceptors {
-  /** May set where the run begins, return a recorded result, or end the run as waiting. */
+  /** Wraps a run. It can set the start position, return a recorded result, or end the run as waiting. */
   run: [event: RunRequest, result: RunResult<unknown>];
-  /** A branch of a parallel node is about to run. May set where it begins, or return what it left when it ended. */
+  /** Wraps the start of a branch of a parallel node. It can set the start position or return the recorded result. */
   branch: [event: BranchEvent, result: BranchBeginning];
-  /** An agent is about to run for a tool call. May set where it begins, or return its output if it has ended before. */
+  /** Wraps the start of a sub-agent. It can set the start position or return the recorded output. */
   agentCall: [event: AgentCallEvent, result: AgentCallBeginning];
-  /** The result is the output of the node, before its schema. */
+  /** Wraps a node. The result is the output of the node before its schema validates it. */
   node: [event: NodeEvent, result: unknown];
-  /** The message of the result carries the library's tool-call ids. */
+  /** Wraps a model request. The message of the result carries the library's tool-call ids. */
   modelRequest: [event: ModelRequestEvent, result: PromptAnswer];
   /**
-   * `next` runs the tool and resolves to its output. It rejects with ToolFailedError when the tool failed, with
-   * ToolNotStartedError when the call was aborted before the tool began, and with the reason of the abort when it was
-   * aborted later, in which case the tool may have had its effect. Any error of the interceptor other than
-   * ToolFailedError fails the run.
+   * Wraps a tool call. `next` runs the tool and resolves to its output. `next` rejects with ToolFailedError if the tool
+   * failed, and with ToolNotStartedError if the call was aborted before the tool started. It rejects with the abort
+   * reason if the call was aborted later; the tool may then have taken effect. Any other error of the interceptor fails
+   * the run.
    */
   toolCall: [event: ToolCallEvent, result: unknown];
   /**
-   * The result is the answer, as the request's schema returns it. `next` never resolves: there is no answer yet. Once
-   * nothing else in the node is pending, the run ends as `waiting`. The node gets an error that the interceptor throws.
-   * With `approval` the answer is `{ approved, reason? }`: only one that approves lets the call begin.
+   * Wraps a request for input. The result is the answer as the schema of the request returns it. `next` never resolves,
+   * because the answer is missing. When all other work of the node has settled, the run ends as `waiting`. The node
+   * receives an error that the interceptor throws. With `approval`, the answer is `{ approved, reason? }`, and only an
+   * approval lets the call start.
    */
   inputRequest: [event: InputRequestEvent, result: unknown];
 }
 
-/** `onAgentStarting(listener)` and so on, one method for each of {@link PipelineEvents}. */
+/** One method for each of {@link PipelineEvents}, such as `onAgentStarting(listener)`. */
 export type PipelineListeners = {
   readonly [Name in keyof PipelineEvents as `on${Capitalize<Name>}`]: (
     listener: Listener<PipelineEvents[Name]>,
   ) => void;
 };
 
-/** `aroundRun(wrap)` and so on, one method for each of {@link PipelineInterceptors}. */
+/** One method for each of {@link PipelineInterceptors}, such as `aroundRun(wrap)`. */
 export type PipelineWrappers = {
   readonly [Name in keyof PipelineInterceptors as `around${Capitalize<Name>}`]: (
     wrap: Around<PipelineInterceptors[Name][0], PipelineInterceptors[Name][1]>,
@@ -67,41 +68,40 @@ export type PipelineWrappers = {
 };
 
 /**
- * Where a feature registers its hooks; a hook that is no function is refused with InvalidInputError. Interceptors wrap each other in install order, the first installed outermost;
- * listeners are called in install order, one after the other.
+ * Registers the hooks of a feature. Interceptors wrap each other in install order, the first one outermost. Listeners
+ * are called in install order, one at a time. A hook that is not a function is rejected with InvalidInputError.
  */
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
-  /** The agent's own id, used by runs that name none. */
+  /** The id of the agent, used by runs that specify none. */
   readonly agentId: string;
-  /** True if the agent was given no id of its own. */
+  /** True if the agent was configured without an id. */
   readonly hasDefaultId: boolean;
-  /** Differs for definitions whose strategies differ in name, or which differ in the names of their tools or in their system prompt. */
+  /** Differs between definitions with different strategy names, tool names or system prompts. */
   readonly identity: string;
   readonly graph: StrategyGraph;
-  /** The tools of the agent by name. */
   readonly tools: ReadonlyMap<string, AnyTool>;
 
-  /** Declares that this feature implements these. Unclaimed ones are refused with FeatureNotInstalledError. */
+  /** Declares that this feature implements options. Unclaimed options are rejected with FeatureNotInstalledError. */
   claim(...options: readonly ClaimableOption[]): void;
 
-  /** Sets the grace period for work that ignores its abort signal. Default: 5 seconds of the system clock. */
+  /** Sets the grace period for work that ignores its abort signal. Defaults to 5 seconds of the system clock. */
   limitAborts(grace: AbortGrace): void;
 }
 
-/** The grace period of an aborted or moved visit. Afterwards the run no longer waits for work that ignores its signal. */
+/** The grace period of an aborted or moved visit. After it, the run stops waiting for work that ignores its signal. */
 export interface AbortGrace {
-  /** In milliseconds. */
   readonly ms: number;
   readonly clock: Clock;
 }
 
-/** Applies unless a feature sets another. */
 export const defaultAbortGrace: AbortGrace = { ms: 5_000, clock: systemClock };
 
-/** A feature that can be installed into an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`. */
+/**
+ * A feature that can be installed into an agent. Disposing the agent disposes an instance with `Symbol.asyncDispose`.
+ */
 export interface AgentFeature<in Config, out Instance> {
   /** Unique among the features of an agent. */
   readonly key: string;
-  /** Registers hooks. Returns the instance that `agent.feature` and `context.feature` return. */
+  /** Registers hooks and returns the instance that `agent.feature` and `context.feature` return. */
   install(pipeline: FeaturePipeline, config: Config): Instance;
 }

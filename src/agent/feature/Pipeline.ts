@@ -19,9 +19,7 @@ import { z } from "zod";
 type EventOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][0];
 type ResultOf<Name extends keyof PipelineInterceptors> = PipelineInterceptors[Name][1];
 
-/** The hooks that the features of one agent registered. Shared by all of its runs, which only read it. */
 export class Pipeline {
-  /** What features register their hooks with. */
   readonly hooks: FeaturePipeline;
   #abortGrace = defaultAbortGrace;
   readonly #claimed = new Set<ClaimableOption>();
@@ -68,7 +66,6 @@ export class Pipeline {
   constructor(agent: Pick<FeaturePipeline, "agentId" | "hasDefaultId" | "identity" | "graph" | "tools">) {
     this.hooks = {
       ...agent,
-      // Each list is a list of the hooks that its method takes.
       ...(registrars("on", this.#listeners) as unknown as PipelineListeners),
       ...(registrars("around", this.#wrappers) as unknown as PipelineWrappers),
       claim: (...options) => {
@@ -90,7 +87,7 @@ export class Pipeline {
     return this.#abortGrace;
   }
 
-  /** Calls `innermost` inside the interceptors of this name; the first installed is the outermost. */
+  /** Calls `innermost` inside the interceptors of this name. The first installed one is the outermost. */
   around<Name extends keyof PipelineInterceptors>(
     name: Name,
     event: EventOf<Name>,
@@ -103,7 +100,7 @@ export class Pipeline {
     return wrapped(event);
   }
 
-  /** Calls the listeners of an event, one after the other; rejects with what one of them throws, which fails the run. */
+  /** Calls the listeners of an event one at a time. Rejects with the first error, which fails the run. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     try {
       for (const listener of this.#listeners[name]) await listener(event);
@@ -113,7 +110,7 @@ export class Pipeline {
     }
   }
 
-  /** {@link emit} after a failure: the run reports that failure, so the error of a listener is dropped. */
+  /** Emits an event after a failure and ignores errors of listeners, because the run already reports the failure. */
   async emitFailure<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     await this.emit(name, event).catch(() => undefined);
   }
@@ -124,7 +121,6 @@ const claimSchema = z.array(z.enum(claimable satisfies readonly ClaimableOption[
 const graceSchema = strictOptions({ ms: numberFrom(0), clock: clockSchema });
 const hookSchema = functionSchema();
 
-/** For each list a method, such as `onNodeCompleted` for `nodeCompleted`, that adds a hook to it. */
 function registrars(
   prefix: string,
   lists: Readonly<Record<string, unknown[]>>,

@@ -19,7 +19,7 @@ export interface NodeEvent {
 
 /** The event of `aroundModelRequest`. */
 export interface ModelRequestEvent {
-  /** Of the node, or of the tool call that asks the model; see `callOf`. */
+  /** The context of the node or tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
   /** The number of the request in its context, from 0. */
@@ -28,9 +28,9 @@ export interface ModelRequestEvent {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
-  /** True: another runtime asks. Its answer is found by its number alone, whatever it asks. Absent: false. */
+  /** True if another runtime makes the request. A replay then finds the response by its number alone. */
   readonly isHosted?: true;
-  /** Whose model it is, such as `openai`. Absent: unknown. */
+  /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string;
 }
 
@@ -38,78 +38,68 @@ export interface ModelRequestEvent {
 export interface ToolCallEvent {
   readonly toolCallId: string;
   readonly tool: AnyTool;
-  /** As the model or the caller wrote it: the schema accepts it and has not changed it. */
+  /** The input as the model or the caller wrote it. The schema accepted it and did not change it. */
   readonly input: unknown;
-  /** Of the node, or of the tool call that makes this call; see `callOf`. */
+  /** The context of the node or tool call that makes this call; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
   readonly origin: CallOrigin;
 }
 
-/** The event of `aroundBranch`. */
 export interface BranchEvent {
-  /** The line that visits the parallel node. */
   readonly run: AgentRun;
-  /** The path of the parallel node. */
   readonly nodeId: string;
   /** The name of the branch, or for `graph.each` the key of its item. */
   readonly key: string;
-  /** Where the branch begins. */
   readonly start: RunStart;
 }
 
-/** The event of `aroundAgentCall`. */
 export interface AgentCallEvent {
-  /** The line that makes the call. */
   readonly run: AgentRun;
   readonly toolCallId: string;
-  /** The name that the agent has as a tool. */
+  /** The tool name of the agent. */
   readonly toolName: string;
-  /** The pipeline of the agent that is called: the object that its features were installed into. */
+  /** Identifies the called agent: the pipeline that its features were installed into. */
   readonly callee: object;
-  /** Where it begins. */
   readonly start: RunStart;
 }
 
-/** Where an agent begins that a tool call runs, or the output of one that has ended before. */
 export type AgentCallBeginning = { readonly start: RunStart } | { readonly output: unknown };
 
-/** Where a branch begins, or what it left when it ended. */
 export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };
 
 /** The event of `aroundInputRequest`. */
 export interface InputRequestEvent {
-  /** The same when the visit is repeated; different in another visit and after a move. */
+  /** Stable when the visit is repeated. Different in another visit and after a move. */
   readonly requestId: string;
   readonly nodeId: string;
   readonly request: InputRequest;
-  /** The digest of what is asked: prompt, schema and `waitingFor`. An answer to another question is not one to this. */
+  /** Digest of prompt, schema and `waitingFor`. An answer to another question is not used. */
   readonly question: string;
-  /** The number, from 0, among the requests of its context with this question and without an id. Absent: it has an id. */
+  /** The number, from 0, among requests of the context with this question and without an id. `undefined` with an id. */
   readonly ordinal?: number;
-  /** Why the last answer was refused; set by a feature that asks again. Absent: no answer was refused. */
+  /** Why the last answer was rejected. Set by a feature that requests the input again. */
   readonly problems?: readonly InputProblem[];
-  /** The tool call that needs an approval. Absent: the node asks for input. */
+  /** The tool call that needs an approval. `undefined` if the node requests input. */
   readonly approval?: ApprovalEvent;
-  /** Of the node, or of the tool call that makes the request; see `callOf`. */
+  /** The context of the node or tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
 }
 
 /** A tool call that may need an approval before it begins. */
 export interface ApprovalEvent {
-  /** The context of this call is that of its caller. */
+  /** The call, with the context of its caller. */
   readonly call: ToolCallEvent;
-  /** Asks the tool whether the call needs an approval. Absent from a request that is open: it does. */
+  /** Returns the verdict of the tool about the approval. Missing in an open request, which always needs approval. */
   readonly judge?: () => Promise<ApprovalVerdict>;
 }
 
-/** Whether a model or node code made a tool call. */
 export type CallOrigin =
   | {
       readonly kind: "model";
       readonly message: AssistantMessage;
-      /** The index of the tool-call part in the message's content. */
+      /** The index of the tool-call part in the content of the message. */
       readonly index: number;
     }
   | {
@@ -119,94 +109,99 @@ export type CallOrigin =
     };
 
 /**
- * Every event by name, with what its listeners get: `onNodeCompleted` of {@link FeaturePipeline} listens to
- * `nodeCompleted`. The run waits for its listeners. An error that a listener throws fails the run. It is dropped where the
- * run has failed already: in `agentFailed`, `strategyFailed`, `subgraphFailed` and `nodeFailed`.
+ * The event of each listener. `onNodeCompleted` of {@link FeaturePipeline} listens to `nodeCompleted`. The run waits
+ * for its listeners, and an error of a listener fails the run. Errors in `agentFailed`, `strategyFailed`,
+ * `subgraphFailed` and `nodeFailed` are ignored, because the run has already failed.
  */
 export interface PipelineEvents {
-  /** A run begins or is resumed, before any of its nodes. Not emitted when a feature answers with a recorded result. */
+  /** A run starts or resumes, before its first node. Not emitted if a feature returns a recorded result. */
   agentStarting: { readonly run: AgentRun };
-  /** The run has its output. Emitted before `run` or `resume` resolves. */
+  /** The run has finished. Emitted before `run` or `resume` resolves. */
   agentCompleted: { readonly run: AgentRun; readonly output: unknown };
-  /** The run rejects with this error; also when it was aborted. */
+  /** The run rejects with this error, or was aborted. */
   agentFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** A line waits: only these requests are pending in its node. The run goes on with its other lines, if there are any. */
+  /** A line waits for these requests. Other lines of the run continue. */
   lineWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** A line that waited has an answer, and `next` runs again. */
   lineContinued: { readonly run: AgentRun; readonly next: NextStep };
-  /** A parallel node begins, before its branches, with these names or keys. */
+  /** A parallel node starts, before its branches. `keys` are their names or keys. */
   forkStarting: {
     readonly run: AgentRun;
     readonly nodeId: string;
     readonly input: unknown;
     readonly keys: readonly string[];
   };
-  /** A branch begins or is resumed: `run` is its line. */
+  /** A branch starts or resumes. `run` is its line. */
   branchStarting: { readonly run: AgentRun; readonly next: NextStep };
-  /** A branch has its output. */
+  /** A branch has finished. */
   branchCompleted: { readonly run: AgentRun; readonly output: unknown };
-  /** A branch failed with this error, in this node. */
+  /** A branch failed in this node. */
   branchFailed: { readonly run: AgentRun; readonly nodeId: string; readonly error: unknown };
-  /** All branches of a parallel node have ended, and its `merge` has not begun. */
+  /** All branches of a parallel node have finished, and its `merge` has not started. */
   branchesJoined: {
     readonly run: AgentRun;
     readonly nodeId: string;
     readonly input: unknown;
-    /** What the branches left, by name or key. */
+    /** The results of the branches by name or key. */
     readonly results: ReadonlyMap<string, BranchResult>;
   };
-  /** The run ends as `waiting`: no line can go on without an answer. Their nodes run again when the run is resumed. */
+  /** The run ends as `waiting`, because all lines need an answer. Their nodes run again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
-  /** The first node is known and has not run. Also emitted when the run begins elsewhere than at the start. */
+  /** The first node is known and has not run. Also emitted if the run continues at a later node. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };
-  /** The strategy has reached its finish. */
+  /** The strategy has finished. */
   strategyCompleted: { readonly run: AgentRun; readonly output: unknown };
-  /** The strategy failed with this error. Emitted after the failures of its node and its subgraphs. */
+  /** The strategy failed. Emitted after the failures of its node and subgraphs. */
   strategyFailed: { readonly run: AgentRun; readonly error: unknown };
   /** The run has moved to `next`, whose node has not run. */
   runMoved: { readonly run: AgentRun; readonly next: NextStep };
-  /** A visit of a node begins. Emitted before the interceptors of `aroundNode`. */
+  /** A visit of a node starts. Emitted before the interceptors of `aroundNode`. */
   nodeStarting: NodeEvent & { readonly run: AgentRun };
-  /** A node has ended and its edges lead to `next`. Not emitted for a node that moved the run. */
+  /** A node has finished, and its edges select `next`. Not emitted for a node that moved the run. */
   nodeCompleted: NodeEvent & { readonly run: AgentRun; readonly output: unknown; readonly next: NextStep };
-  /** A node failed. `unresolved`: the node returned this output, and then its edges threw or none matched. */
+  /** A node failed. `unresolved` is the output of a node whose edges threw or did not match. */
   nodeFailed: NodeEvent & {
     readonly run: AgentRun;
     readonly error: unknown;
     readonly unresolved?: { readonly output: unknown };
   };
-  /** The run enters a subgraph. Not emitted for the subgraphs around a node at which the run begins. */
+  /** The run enters a subgraph. Not emitted for subgraphs around the node at which the run starts. */
   subgraphStarting: { readonly run: AgentRun; readonly path: string; readonly input: unknown };
   /** The run leaves a subgraph with this output. */
   subgraphCompleted: { readonly run: AgentRun; readonly path: string; readonly output: unknown };
   /** The run failed inside a subgraph. Emitted for each subgraph around the node, innermost first. */
   subgraphFailed: { readonly run: AgentRun; readonly path: string; readonly error: unknown };
-  /** A node or a tool asks the model. Emitted before the interceptors, so also when one of them replays an answer. */
+  /**
+   * A node or a tool makes a model request. Emitted before the interceptors, even if one of them replays a response.
+   */
   modelRequestStarting: ModelRequestEvent;
   /**
-   * The model has answered, or an interceptor has. The answer carries the library's tool-call ids. `replayed`: no model was
-   * asked, so that its tokens were used before.
+   * The model or an interceptor has responded. The response carries the library's tool-call ids. `replayed` means that
+   * no model was called, so the tokens were counted before.
    */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
-  /** A try of a request failed, and the next one is made after `delayMs` milliseconds. `attempt`: which one failed, from 1. */
+  /**
+   * An attempt failed and is retried after `delayMs` milliseconds. `attempt` is the number of the failed attempt, from
+   * 1.
+   */
   modelRequestRetrying: ModelRequestEvent & {
     readonly error: unknown;
     readonly attempt: number;
     readonly delayMs: number;
   };
-  /** A request was rejected. The node may catch what the model threw. */
+  /** A request failed. The node can catch errors of the model. */
   modelRequestFailed: ModelRequestEvent & { readonly error: unknown };
-  /** The tool's schema has accepted the input. Emitted before the interceptors, so also when one replays an outcome. */
+  /** The schema of the tool has accepted the input. Emitted before the interceptors, even if one replays an outcome. */
   toolCallStarting: ToolCallEvent;
-  /** The tool has returned its output, or an interceptor has. */
+  /** The tool or an interceptor has returned the output. */
   toolCallCompleted: ToolCallEvent & { readonly output: unknown };
-  /** A call failed or was interrupted. The caller may catch what the tool threw. */
+  /** A call failed or was interrupted. The caller can catch errors of the tool. */
   toolCallFailed: ToolCallEvent & { readonly error: unknown };
 }
 
 /** Identifies a visit of a node. A visit that is repeated after a crash has the same values. */
 export interface NodeVisit {
-  /** Where visits are numbered from, such as the position of the last checkpoint. */
+  /** The position that visits are numbered from, such as the position of the last checkpoint. */
   readonly base: number;
   /** The number of visits between `base` and this one. */
   readonly ordinal: number;

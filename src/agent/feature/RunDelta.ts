@@ -1,29 +1,29 @@
 import type { ModelDelta } from "../model/PromptExecutor.ts";
 
 /**
- * A piece of an answer of the model. The pieces of one `requestId`, since its last `restart`, make up the text of the answer.
- * An executor that cannot stream gives an answer whole, in one piece, and so does a replay: a node that runs again gets a
- * recorded answer under the `requestId` that it had.
+ * A part of a model response. The parts of one `requestId` since its last `restart` make up the text of the response.
+ * An executor that cannot stream sends a response as one part. A replay sends a recorded response as one part, with the
+ * original `requestId`.
  */
 export type RunDelta = (
   | ModelDelta
   | {
-      /** The request has failed and is made again: its pieces so far are void. */
+      /** The request failed and is retried. All parts sent so far are void. */
       readonly type: "restart";
     }
 ) & {
-  /** The node that asked, itself or by a tool. */
+  /** The node that makes the request, directly or through a tool. */
   readonly nodeId: string;
-  /** The path of the branch that it asked in, such as `both#facts`. Absent: it asked in none. */
+  /** The path of the branch that makes the request, such as `both#facts`. `undefined` outside branches. */
   readonly branch?: string;
-  /** The agent that asked: the names of the tools that led to it, outermost first. Absent: the agent itself. */
+  /** The tool names that lead to the sub-agent, outermost first. `undefined` for the agent of the run. */
   readonly agentPath?: readonly string[];
-  /** Tells the answers of a run apart, also those that come at the same time. */
+  /** Identifies the response within the run, also if responses are concurrent. */
   readonly requestId: string;
 };
 
 /**
- * Called for each piece, in order; not awaited. If it throws, a process warning says so, and it is not called again in
- * this run.
+ * Called for each part in order, without waiting. If it throws, a process warning is emitted, and it is not called
+ * again in this run.
  */
 export type OnDelta = (delta: RunDelta) => void;

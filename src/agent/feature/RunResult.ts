@@ -7,8 +7,8 @@ import { runOf } from "./ContextBinding.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 
 /**
- * How a run ended. A run that failed, was aborted, or was stopped by `tasks.pause` rejects instead. `paused` comes only
- * from an interceptor of yours that is registered with `aroundRun`.
+ * The result of a run. A run that failed, was aborted, or was stopped by `tasks.pause` rejects instead. `paused` is
+ * returned only by a custom `aroundRun` interceptor.
  */
 export type RunResult<Output> = RunFacts &
   (
@@ -17,14 +17,13 @@ export type RunResult<Output> = RunFacts &
     | { readonly status: "paused"; readonly reason: string }
   );
 
-/** What every result of a run says. */
 interface RunFacts {
   readonly runId: string;
-  /** The tokens of all model requests of the run, over all processes. Absent: no provider reported any. */
+  /** The tokens of all model requests of the run, in all processes. `undefined` if no provider reported any. */
   readonly usage?: ModelUsage;
   /**
-   * The beginning of an append at the end of the log, which this call of `run` or `resume` found and skipped. After a
-   * crash that append was never acknowledged; damage that cut the log looks the same. Absent: nothing was skipped.
+   * An incomplete append at the end of the log, which this call found and skipped. After a crash, the append was never
+   * acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
    */
   readonly tornTail?: TornTail;
 }
@@ -32,26 +31,25 @@ interface RunFacts {
 /** A request that a run waits for. */
 export type PendingRequest = PendingInput | PendingApproval;
 
-/** What every request says. */
 interface RequestFacts {
   /** Identifies the request when you answer it; unique in the agent. */
   readonly requestId: string;
   readonly nodeId: string;
-  /** The branch of a parallel node that asks, such as "both#facts". Absent: it is not asked in a branch. */
+  /** The branch of the parallel node that made the request, such as "both#facts". `undefined` outside branches. */
   readonly branch?: string;
-  /** The names of the tools by which agents called each other down to the one that asks. Empty: the agent itself asks. */
+  /** The tool names that lead to the sub-agent that made the request. Empty for the agent of the run. */
   readonly agentPath: readonly string[];
   /** Shown to the person or system that answers. */
   readonly prompt: string;
   /** JSON Schema of the answer. */
   readonly schema: unknown;
-  /** The kind of answer: the request's `waitingFor`. */
+  /** The kind of answer, from the `waitingFor` of the request. */
   readonly waitingFor: WaitingFor;
-  /** When it was first asked, in ISO 8601. */
+  /** When the request was first made, in ISO 8601. */
   readonly askedAt: string;
-  /** When the request expires, in ISO 8601. Absent: never. */
+  /** When the request expires, in ISO 8601. `undefined` if never. */
   readonly expiresAt?: string;
-  /** Why the last answer was not used: the node's own schema refused it, or it was to another question. Absent: there was none. */
+  /** Why the last answer was not used: the schema of the node rejected it, or it was for another question. */
   readonly problems?: readonly InputProblem[];
 }
 
@@ -65,15 +63,15 @@ export interface PendingApproval extends RequestFacts {
   readonly kind: "approval";
   readonly toolCallId: string;
   readonly toolName: string;
-  /** As it was written: the call that is made once it is approved. */
+  /** The input of the call as written. After approval, the call is made with this input. */
   readonly input: unknown;
   /** Binds the approval to exactly this call. Pass it to `answer`. */
   readonly digest: string;
 }
 
 /**
- * On a branch from an older checkpoint: which effects of the line it left remain, and which of its own were reverted. On a
- * run with `unfinished: "abandon"`: which effects a rollback that it found open could not revert.
+ * For a branch from an older checkpoint: the effects that remain from the abandoned line, and the effects of this line
+ * that were reverted. For a run with `unfinished: "abandon"`: the effects that an unfinished rollback could not revert.
  */
 export interface BranchEffects {
   readonly remaining: readonly RevertibleCall[];
@@ -84,19 +82,18 @@ export interface BranchEffects {
 export interface RevertibleCall {
   /** The library's id of the call. */
   readonly toolCallId: string;
-  /** The name of its tool. */
   readonly toolName: string;
-  /** As the model or the caller wrote it. */
+  /** The input as the model or the caller wrote it. */
   readonly input: unknown;
-  /** What the tool returned; `undefined` if no output is recorded. */
+  /** The output of the tool. `undefined` if no output is recorded. */
   readonly output: unknown;
-  /** Why the recorded input or output cannot be read; that one is `undefined` then. Absent: both were read. */
+  /** Why the recorded input or output cannot be read. The unreadable value is `undefined`. */
   readonly unreadable?: unknown;
-  /** The agent that made it, if that is another one, of which this agent is a fork. Absent: this agent made it. */
+  /** The agent that made the call, if this agent is a fork of it. `undefined` if this agent made the call. */
   readonly owner?: string;
 }
 
-/** An open request as the result of a run lists it. @param askedAt milliseconds since 1970. */
+/** Returns an open request as the result of a run lists it. @param askedAt milliseconds since 1970. */
 export function pendingRequest(event: InputRequestEvent, askedAt: number): PendingRequest {
   const { requestId, nodeId, request, problems, approval, question } = event;
   const { expiresAt } = request;

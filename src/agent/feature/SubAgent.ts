@@ -2,16 +2,18 @@ import type { AnyTool } from "../tool/Tool.ts";
 import type { AgentDefinition } from "./AgentDefinition.ts";
 import type { FeaturePipeline } from "./FeaturePipeline.ts";
 
-/** An agent that other agents call as a tool. */
 export interface SubAgent {
   readonly definition: AgentDefinition;
-  /** The input of its run, from the input of the call. @throws InvalidInputError if the schema of its strategy refuses it */
+  /**
+   * Returns the input of the run from the input of the call. @throws InvalidInputError if the strategy's schema rejects
+   * it
+   */
   readonly inputOf: (input: unknown) => unknown;
 }
 
 const subAgents = new WeakMap<object, SubAgent>();
 
-/** By the pipeline of an agent, what it is as a tool, by name. */
+/** The tools that represent an agent, by pipeline and tool name. */
 const asTools = new WeakMap<object, Map<string, AnyTool>>();
 
 export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
@@ -21,12 +23,12 @@ export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
   subAgents.set(tool, agent);
 }
 
-/** What an agent is as a tool of this name: its code may call itself, though it cannot be among its own tools. */
+/** Returns the tool that represents an agent. Node code of the agent can call it, though it is not among its tools. */
 export function asToolOf(pipeline: FeaturePipeline, name: string): AnyTool | undefined {
   return asTools.get(pipeline)?.get(name);
 }
 
-/** The agent that a tool calls; `undefined`: it is an ordinary tool. */
+/** Returns the agent that a tool calls, or `undefined` for an ordinary tool. */
 export function subAgentOf(tool: object): SubAgent | undefined {
   return subAgents.get(tool);
 }

@@ -1,11 +1,11 @@
 const runFailures = new WeakSet<object>();
 
-/** Marks what a feature threw: it fails the run, whatever catches it. */
+/** Marks an error of a feature. It fails the run even if node code catches it. */
 export function markRunFailure(error: unknown): void {
   if (typeof error === "object" && error !== null) runFailures.add(error);
 }
 
-/** Whether an error fails the run whatever catches it, as that of a feature does. */
+/** Returns whether an error fails the run even if node code catches it. */
 export function isRunFailure(error: unknown): boolean {
   return runFailures.has(Object(error) as object);
 }

@@ -3,23 +3,25 @@ import { integerFrom, numberFrom } from "../../internal/options/optionSchemas.ts
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /**
- * How often a model request that failed is made again. Only errors whose `retryable` is `true` are retried, such as those
- * of `aiSdkExecutor` for a rate limit, an overloaded provider, a dropped connection or a timeout; and the errors of `fetch`
- * for a network that fails.
+ * How failed model requests are retried. Only errors with `retryable: true` are retried, and network errors of `fetch`.
+ * `aiSdkExecutor` marks rate limits, overloaded providers, dropped connections and timeouts as retryable.
  */
 export interface ModelRetry {
-  /** After the first try. Default 2; 0: none. */
+  /** The number of retries after the first attempt. Defaults to 2. 0 disables retries. */
   readonly retries?: number | undefined;
   /**
-   * Before the first retry, in milliseconds; doubles with each further one. The wait is shortened at random by up to half,
-   * so that processes do not retry at the same moment. An error's `retryAfterMs` is waited for instead, in full. Default 1,000.
+   * The delay before the first retry in milliseconds. It doubles with each retry. A random jitter shortens it by up to
+   * half, so that processes do not retry at the same time. The `retryAfterMs` of an error replaces it, without jitter.
+   * Defaults to 1,000.
    */
   readonly delayMs?: number | undefined;
-  /** The longest wait, in milliseconds. If a provider asks for more, the request fails at once. Default 60,000. */
+  /**
+   * The longest delay in milliseconds. If a provider requests a longer one, the request fails at once. Defaults to
+   * 60,000.
+   */
   readonly maxDelayMs?: number | undefined;
 }
 
-/** A policy with its defaults. */
 export type FullModelRetry = { readonly [Name in keyof ModelRetry]-?: number };
 
 export const modelRetrySchema: z.ZodType = z.union([
@@ -31,7 +33,6 @@ export const modelRetrySchema: z.ZodType = z.union([
   }),
 ]);
 
-/** The policy with its defaults. */
 export function fullModelRetry(retry: ModelRetry | false = {}): FullModelRetry {
   const { retries = 2, delayMs = 1_000, maxDelayMs = 60_000 } = retry || { retries: 0 };
   return { retries, delayMs, maxDelayMs };

@@ -2,18 +2,21 @@ import type { AssistantMessage, Message } from "../../checkpoint/messages/Messag
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
-/** Calls a model. Implement it to use a model of your choice. */
+/** Calls a model. Implement it to use a custom model. */
 export interface PromptExecutor {
-  /** Answers a message history. Return the provider's tool-call ids: the runtime issues its own. Reject when the signal aborts. */
+  /**
+   * Sends a message history to the model and returns its response. Return the provider's tool-call ids: the runtime
+   * replaces them. Reject when the signal aborts.
+   */
   execute(request: PromptRequest): Promise<PromptAnswer>;
   /**
-   * Like `execute`, and passes the parts of the answer on as they come. Called instead of `execute` in runs with `onDelta`.
-   * Absent: the answer is passed on whole.
+   * Like `execute`, but also passes on parts of the response as they arrive. Called instead of `execute` in runs with
+   * `onDelta`. Without it, the response is passed on as a whole.
    */
   stream?(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<PromptAnswer>;
 }
 
-/** A part of an answer: a piece of its text, or of its reasoning. */
+/** A part of the text or the reasoning of a response. */
 export interface ModelDelta {
   readonly type: "text-delta" | "reasoning-delta";
   readonly text: string;
@@ -22,22 +25,22 @@ export interface ModelDelta {
 /** A request to a model. */
 export interface PromptRequest {
   readonly messages: readonly Message[];
-  /** The tools the model may call. */
+  /** The tools that the model can call. */
   readonly tools: readonly AnyTool[];
   readonly model: string;
-  /** Absent: the provider's defaults. */
+  /** `undefined` for the provider's defaults. */
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly abortSignal: AbortSignal;
 }
 
-/** The answer of a model. */
+/** The response of a model. */
 export interface PromptAnswer {
   readonly message: AssistantMessage;
-  /** The tokens of this request. Absent: unknown. */
+  /** The tokens of this request. `undefined` if unknown. */
   readonly usage?: ModelUsage | undefined;
   /**
-   * Why the model stopped, in the words of the AI SDK: `stop`, `tool-calls`, `length` (the answer is cut off), `other`, or a
-   * word of your own. Absent: unknown.
+   * Why the model stopped, in the terms of the AI SDK: `stop`, `tool-calls`, `length` (the response was cut off),
+   * `other`, or a custom value. `undefined` if unknown.
    */
   readonly finishReason?: string | undefined;
 }

@@ -2,8 +2,8 @@ import type { ModelFailure } from "../../checkpoint/records/callRecords.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 
 /**
- * A model request of a node that runs again: its first try failed, and another request followed it. It has the name, the
- * message, the code and the plain fields of the first error, but is not of its class.
+ * Reports a recorded failure of a model request when a node runs again. The node had caught the failure and made
+ * another request. The error has the name, message, code and plain fields of the original error, but not its class.
  */
 export class ReplayedModelError extends AgentPersistenceError {
   override readonly code: string;

@@ -3,7 +3,7 @@ import { summaryOf } from "../../errors/agent/InvalidInputError.ts";
 import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
 import { problemsOf } from "../../internal/options/problemsOf.ts";
 
-/** Refuses an answer that an adapter gave in another shape than its types say. @throws UnusableModelAnswerError */
+/** Checks a response of an adapter against a schema. @throws UnusableModelAnswerError */
 export function assertAnswerShape(schema: z.ZodType, answer: unknown, model: string, provider?: string): void {
   const checked = schema.safeParse(answer);
   if (checked.success) return;

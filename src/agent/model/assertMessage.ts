@@ -38,9 +38,9 @@ const messageSchema = z.discriminatedUnion("role", [
 ]);
 
 /**
- * Refuses a value that is not a message before it is stored: a model may return anything, whatever the types say.
+ * Checks that a value is a message before it is stored, because models return untyped data.
  *
- * @param role the only valid role. Absent: any.
+ * @param role The only valid role. Defaults to any role.
  * @throws InvalidInputError
  */
 export function assertMessage(message: Message, subject: string, role?: Message["role"]): void {
@@ -49,7 +49,7 @@ export function assertMessage(message: Message, subject: string, role?: Message[
     const expected = `expected "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
     throw new InvalidInputError(subject, [{ path: "role", expected }]);
   }
-  // Most messages are text, and parsing them by the schema would cost more than saving them.
+  // Shortcut for text messages: parsing them with the schema costs more than saving them.
   if (typeof given.content === "string" && given.role !== "tool" && isRole(given.role)) return;
   const checked = messageSchema.safeParse(message);
   if (checked.success) return;

@@ -4,14 +4,13 @@ import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswer
 import { assertMessage } from "./assertMessage.ts";
 import type { PromptAnswer } from "./PromptExecutor.ts";
 
-/** Whose answer is checked. */
 interface AskedModel {
   readonly model: string;
   readonly provider?: string | undefined;
   readonly maxToolCallsPerAnswer: number;
 }
 
-/** An executor may return anything, whatever the types say. @throws UnusableModelAnswerError */
+/** Checks the response of an executor, because executors return untyped data. @throws UnusableModelAnswerError */
 export function checkedAnswer(answer: PromptAnswer, asked: AskedModel): PromptAnswer {
   const { message, usage, finishReason } = Object(answer) as PromptAnswer;
   assertFewCalls(message, asked);

@@ -3,24 +3,21 @@ import type { Clock } from "../../internal/Clock.ts";
 import { pause } from "../../internal/pause.ts";
 import type { FullModelRetry } from "./ModelRetry.ts";
 
-/** A failed try that is followed by another. */
 export interface FailedTry {
   readonly error: unknown;
-  /** Which try failed, from 1. */
+  /** The number of the failed attempt, from 1. */
   readonly attempt: number;
-  /** Milliseconds until the next. */
   readonly delayMs: number;
 }
 
-/** How to wait between two tries. */
 interface Waiting {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called before each wait; what it rejects with ends the tries. */
+  /** Called before each delay. If it rejects, no further attempt is made. */
   readonly onRetry: (failed: FailedTry) => Promise<void>;
 }
 
-/** Makes a request up to `retries` times more. @throws the error of the last try, or the reason of the signal. */
+/** Makes a request with up to `retries` retries. @throws the error of the last attempt, or the reason of the signal. */
 export async function retried<Result>(
   request: () => Promise<Result>,
   { retries, ...delays }: FullModelRetry,
@@ -30,7 +27,7 @@ export async function retried<Result>(
   try {
     return await pRetry(() => request().catch(asError), {
       retries,
-      // Waited for by the injected clock instead.
+      // The injected clock waits instead.
       minTimeout: 0,
       async shouldRetry({ error: thrown, attemptNumber: attempt }) {
         signal.throwIfAborted();
@@ -48,7 +45,6 @@ export async function retried<Result>(
   }
 }
 
-/** The wait before the next try, in milliseconds; `undefined`: there is none. */
 function delayBefore(
   error: unknown,
   attempt: number,
@@ -58,7 +54,7 @@ function delayBefore(
     readonly retryable?: unknown;
     readonly retryAfterMs?: unknown;
   };
-  // Of the errors of this class, only those of a failing network get here.
+  // p-retry filters TypeErrors, so only those of a failing network arrive here.
   if (retryable !== true && !(error instanceof TypeError)) return undefined;
   if (typeof retryAfterMs === "number" && retryAfterMs >= 0)
     return retryAfterMs <= maxDelayMs ? retryAfterMs : undefined;
@@ -66,7 +62,7 @@ function delayBefore(
   return longest * (1 - Math.random() / 2);
 }
 
-/** Carries what is no error: the library replaces it otherwise. */
+/** Wraps a thrown value that is not an error. Otherwise the library replaces it. */
 class Thrown extends Error {
   constructor(readonly value: unknown) {
     super("something that is no error was thrown");

@@ -18,32 +18,30 @@ import type { ActiveRun } from "./ActiveRun.ts";
 import { Budget } from "./Budget.ts";
 import type { BranchResult } from "../feature/BranchResult.ts";
 
-/** What a move replaces as a whole. */
 interface Place {
   readonly position: RunStart;
   readonly state: RunState;
   line: RunLine;
   visitBase: number;
   visitOrdinal: number;
-  /** How many visits have begun here. */
+  /** The number of visits since the line started here or moved here. */
   visits: number;
 }
 
-/** Where a line is nested in another one. */
 export interface Nesting {
   readonly parent: ActiveLine;
-  /** The path of the node that it visits, with all that is in it; "" for a sub-agent, which visits a strategy. */
+  /** The path of the node that the line runs. "" for a sub-agent, which runs a strategy. */
   readonly root: string;
   readonly branch?: string | undefined;
-  /** The tool call that a sub-agent runs for. Absent: it is a branch. */
+  /** The tool call that a sub-agent runs for. `undefined` for a branch. */
   readonly call?: { readonly toolCallId: string; readonly toolName: string };
-  /** Told when the line waits. */
+  /** Called when the line waits. */
   readonly onWaiting: () => void;
-  /** Told when a line that waits is to go on. Resolves when it may. */
+  /** Called before a waiting line continues. Resolves when it can continue. */
   readonly onGoingOn: () => Promise<void>;
 }
 
-/** One line of a run: it visits one node after another. */
+/** One line of a run. It visits one node after another. */
 export class ActiveLine implements VisitedRun {
   readonly agentId: string;
   readonly signal: AbortSignal;
@@ -51,33 +49,29 @@ export class ActiveLine implements VisitedRun {
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly pipeline: Pipeline;
   readonly agentPath: readonly string[];
-  /** What it counts its iterations against. */
   readonly budget: Budget;
   readonly #nesting: Nesting | undefined;
-  /** Lines that are nested in this one and have not ended. */
   readonly #nested = new Set<ActiveLine>();
   #place: Place;
   #isFresh: boolean;
   #visit: NodeExecution | undefined;
   #next: RunStart | undefined;
-  /** A move in progress; fulfilled when it has ended, either way. */
+  /** A move in progress. It never rejects. */
   #moving: Promise<void> | undefined;
   #moveFailure: { readonly error: unknown } | undefined;
   #isClosed = false;
   #isStopped = false;
   readonly #iterationAtStart: number;
-  /** What it waits for. */
   #requests: readonly InputRequestEvent[] = [];
-  /** Ends a wait: the line goes on from there, or does not. */
+  /** Ends a wait and continues from the given position, or stops without one. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
-  /** How it goes on though it has not begun to wait: it was answered after its visit had ended to wait. */
+  /** Continues the line if it was answered after its visit settled but before it started to wait. */
   #goOnAtOnce: (() => Promise<RunStart>) | undefined;
-  /** True from the end of a visit that waits until the line waits. */
+  /** True between the end of a visit that waits and the wait of the line. */
   #beginsToWait = false;
-  /** True from an answer until the line has read how to go on: it then has every answer that was given meanwhile. */
+  /** True between an answer and the read of the new position. That read finds all answers given in between. */
   #isAnswered = false;
 
-  /** @param nesting absent: it is the main line. */
   constructor(
     readonly run: ActiveRun<ActiveLine>,
     readonly definition: AgentDefinition,
@@ -115,11 +109,9 @@ export class ActiveLine implements VisitedRun {
   get call(): string | undefined {
     return this.#nesting?.call?.toolCallId;
   }
-  /** Whether it is the main line of a run or of a sub-agent. */
   get isAgent(): boolean {
     return !this.#nesting || this.#nesting.call !== undefined;
   }
-  /** What the lines wait for that are nested in this one. */
   get #nestedRequests(): readonly InputRequestEvent[] {
     return [...this.#nested].flatMap((line) => [...line.#requests, ...line.#nestedRequests]);
   }
@@ -166,30 +158,29 @@ export class ActiveLine implements VisitedRun {
     this.#place.visitBase = base;
     this.#place.visitOrdinal = 0;
   }
-  /** True once a line that it is nested in has moved: nothing of it counts any more. */
+  /** True after a containing line has moved. From then on, results of this line are discarded. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
-  /** True once a branch beside it has failed and it is to go on no further. */
+  /** True after a sibling branch has failed and this line must not continue. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
-  /** True while it moves, and once it is closed. */
   get isLeaving(): boolean {
     return this.#isClosed || this.#moving !== undefined || this.#next !== undefined;
   }
-  /** How many nodes it has completed, those of its own branches included. */
+  /** The number of nodes that the line completed, including its branches. */
   get #iterations(): number {
     return this.state.iteration - this.#iterationAtStart;
   }
 
-  /** What the branches left that were joined where the line begins; `undefined`: they have to run. */
+  /** Returns the branch results at the start position of the line, or `undefined` if the branches must run. */
   takeJoined(): ReadonlyMap<string, BranchResult> | undefined {
     const { joined } = this.position;
     return this.#place.visits === 0 ? joined : undefined;
   }
 
-  /** Begins a visit. @throws IterationLimitError when the run has visited as many nodes as it may. */
+  /** Starts a visit. @throws IterationLimitError if the run has reached its maximum number of visits. */
   enter(nodeId: string, input: unknown): NodeExecution {
     this.budget.take(nodeId);
     this.#place.visits++;
@@ -197,7 +188,7 @@ export class ActiveLine implements VisitedRun {
     return (this.#visit = new NodeExecution(this, nodeId, input, at));
   }
 
-  /** An agent that is called needs the feature in its caller, too. */
+  /** A sub-agent needs the feature in all its callers. */
   claims(option: ClaimableOption): boolean {
     return this.pipeline.claims(option) && (this.parent?.claims(option) ?? true);
   }
@@ -206,24 +197,20 @@ export class ActiveLine implements VisitedRun {
     this.run.addUsage(usage);
   }
 
-  /** Ends a visit. */
   leave(): void {
     this.#visit = undefined;
   }
 
-  /** A node is completed. */
   countIteration(): void {
     this.state.iteration++;
     this.budget.add(1);
   }
 
-  /** Aborts the current visit, because the run is aborted. */
   abortVisit(): void {
     this.#visit?.abort(this.signal.reason);
     this.#endWait();
   }
 
-  /** The line has ended, in whatever way. */
   end(): void {
     this.run.lines.delete(this);
     if (this.#nesting) this.#nesting.parent.#nested.delete(this);
@@ -254,12 +241,14 @@ export class ActiveLine implements VisitedRun {
     });
   }
 
-  /** Waits for a move in progress. @throws its error, or `otherwise` if there was no move. */
+  /** Waits for a move in progress. @throws its error, or `otherwise` without a move. */
   async arrival(otherwise: unknown): Promise<void> {
     if (!(await this.#target()) && !this.#isClosed) throw otherwise;
   }
 
-  /** Continues at the target of the last move; resolves to whether there was one. @throws the error of a failed move. */
+  /**
+   * Continues at the target of the last move and resolves to whether one was made. @throws the error of a failed move.
+   */
   async takeMove(): Promise<boolean> {
     const next = await this.#target();
     if (!next) return false;
@@ -279,7 +268,7 @@ export class ActiveLine implements VisitedRun {
     return requests;
   }
 
-  /** Waits for an answer, for the end of the run, or for a move. Resolves to whether the line goes on. */
+  /** Waits for an answer, the end of the run, or a move. Resolves to whether the line continues. */
   async answered(requests: readonly InputRequestEvent[]): Promise<boolean> {
     const atOnce = this.#goOnAtOnce;
     this.#goOnAtOnce = undefined;
@@ -300,18 +289,17 @@ export class ActiveLine implements VisitedRun {
     return start;
   }
 
-  /** The line waits. The main line that waits ends the run. */
+  /** Reports that the line waits. A waiting main line ends the run. */
   waits(): void {
     if (this.#nesting) this.#nesting.onWaiting();
     else this.stopWaiting();
   }
 
-  /** The line waits no longer. Resolves when it may go on. */
+  /** Reports that the line stops waiting. Resolves when it can continue. */
   async goesOn(): Promise<void> {
     await this.#nesting?.onGoingOn();
   }
 
-  /** Nothing is waited for any more, on this line and on those that are nested in it. */
   stopWaiting(): void {
     this.#endWait();
     for (const line of this.#nested) line.stopWaiting();
@@ -323,7 +311,7 @@ export class ActiveLine implements VisitedRun {
     goOn?.(undefined);
   }
 
-  /** The lines that are nested in it go on no further than to the end of their visits. */
+  /** Stops the lines inside this line at the end of their current visits. */
   stopNested(): void {
     for (const line of this.#nested) {
       line.#isStopped = true;
@@ -343,12 +331,11 @@ export class ActiveLine implements VisitedRun {
     return true;
   }
 
-  /** True when it takes no further step. */
   get #isOver(): boolean {
     return this.#isClosed || this.#isStopped || this.signal.aborted;
   }
 
-  /** A line that it is nested in moves. Resolves to the ids of the tool calls that did not end in time. */
+  /** Closes the line because a containing line moves. Resolves to the ids of tool calls that did not settle in time. */
   async #close(options: InterruptOptions): Promise<readonly string[]> {
     if (!this.#isClosed) this.budget.add(-this.#iterations);
     this.#isClosed = true;

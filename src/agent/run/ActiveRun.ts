@@ -7,25 +7,22 @@ import { DeltaSender } from "../visit/DeltaSender.ts";
 import type { AgentCall } from "../visit/NodeExecution.ts";
 import type { LineEnd } from "./LineEnd.ts";
 
-/** A run in progress: what all of its lines share. */
+/** The state that all lines of a run share. */
 export class ActiveRun<Line extends { abortVisit(): void }> {
   readonly agentId: string;
   readonly signal: AbortSignal;
   readonly deltas: DeltaSender | undefined;
-  /** The lines that have begun and not ended. */
   readonly lines = new Set<Line>();
-  /** The lanes of lines that no feature records are numbered from here. */
+  /** The next lane number for lines that no feature records. */
   nextLane = 1;
   usage: ModelUsage | undefined;
-  /** The last move that has not ended; fulfilled when it has, either way. */
+  /** The last unfinished move. It never rejects. */
   #moving: Promise<unknown> | undefined;
 
   constructor(
     { agentId, options, start }: RunRequest,
     readonly sha256: Sha256,
-    /** Runs a line to its end. */
     readonly runLine: (line: Line) => Promise<LineEnd>,
-    /** Runs a sub-agent for a tool call of a line. */
     readonly callAgent: (line: Line, agent: SubAgent, call: AgentCall) => Promise<unknown>,
   ) {
     this.agentId = agentId;
@@ -38,14 +35,13 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
     this.usage = addUsage(this.usage, usage);
   }
 
-  /** Aborts the visits of all lines, because the run is aborted. */
   abort(): void {
     for (const line of this.lines) line.abortVisit();
   }
 
   /**
-   * Makes one move after another. Each may end the nodes that ask for others, and waits for these to end: what they ask for is
-   * refused as soon as `signal` says so.
+   * Runs moves one at a time. A move can close nodes that requested other moves, and it waits for these nodes. Their
+   * requests reject as soon as `signal` aborts, which prevents a deadlock.
    */
   async inTurn<Result>(signal: AbortSignal | undefined, move: () => Promise<Result>): Promise<Result> {
     const before = this.#moving;

@@ -9,7 +9,6 @@ import { branchStart } from "./branchStart.ts";
 import type { PlannedBranch } from "./plannedBranches.ts";
 import type { LineEnd } from "./LineEnd.ts";
 
-/** The branches of one visit of a parallel node. */
 export class BranchGroup {
   readonly #line: ActiveLine;
   readonly #nodeId: string;
@@ -18,18 +17,15 @@ export class BranchGroup {
   readonly #fork: RunState;
   readonly #results = new Map<string, BranchResult>();
   readonly #left: InputRequestEvent[] = [];
-  /** How many branches were begun. */
   #begun = 0;
-  /** How many of them can go on. */
   #running = 0;
-  /** How many of them wait: for an answer, or answered for others to wait or end. */
+  /** The number of branches that wait for an answer, or for a free slot after an answer. */
   #waiting = 0;
-  /** Those that are answered, in the order in which they were. */
+  /** Continuations of answered branches, in the order of the answers. */
   readonly #answered: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
-  /** True once the line was told that all of it waits. */
+  /** True after the line was notified that all branches wait. */
   #isWaiting = false;
-  /** Resolves when the line, which has waited, may go on. */
   #lineGoesOn: Promise<void> | undefined;
   #ended: () => void = () => undefined;
 
@@ -42,10 +38,10 @@ export class BranchGroup {
   }
 
   /**
-   * Runs the branches. Resolves to what they left, in their order; to the requests that are left when no line can go on; or
-   * to `undefined` if the line moves.
+   * Runs the branches. Resolves to their results in order, or to the open requests if all branches wait. Resolves to
+   * `undefined` if the line moves.
    *
-   * @throws the error of the first branch that failed, once no other can go on.
+   * @throws the error of the first failed branch, when no other branch can continue.
    */
   async run(): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
     const ended = new Promise<void>((resolve) => (this.#ended = resolve));
@@ -57,7 +53,6 @@ export class BranchGroup {
     }
     if (this.#failure) throw this.#failure.error;
     if (this.#left.length > 0) return { waiting: this.#left };
-    // What stopped some of them stops the line, too.
     if (this.#results.size < this.#branches.length) return undefined;
     return new Map(
       this.#branches.flatMap(({ key }) => {
@@ -67,7 +62,7 @@ export class BranchGroup {
     );
   }
 
-  /** Continues and begins branches as far as there is room. When none can go on, the group waits or has ended. */
+  /** Continues and starts branches while slots are free. If no branch can continue, the group waits or has finished. */
   #goOn(): void {
     while (this.#hasRoom && this.#answered.length > 0) this.#answered.shift()?.();
     for (let next = this.#next(); next; next = this.#next()) {
@@ -95,7 +90,7 @@ export class BranchGroup {
     return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  /** A branch goes on, and with it the line, if that has waited. Resolves when the line may. */
+  /** Continues a branch, and the line if it waits. Resolves when the line can continue. */
   async #lineGoingOn(): Promise<void> {
     if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
     this.#isWaiting = false;
@@ -157,9 +152,9 @@ export class BranchGroup {
   }
 }
 
-/** The path of a branch: of the nodes around it, with the branch that each is in. */
+/** Returns the path of a branch, which includes the enclosing nodes and branches. */
 function branchPath({ branch, root }: ActiveLine, nodeId: string, key: string): string {
   if (branch === undefined) return `${nodeId}#${key}`;
-  // A branch is at its node; a sub-agent has nodes of its own.
+  // The path of a branch ends with its node. Node paths of a sub-agent are relative to the sub-agent.
   return `${branch}${root === "" ? `/${nodeId}` : nodeId.slice(root.length)}#${key}`;
 }

@@ -1,9 +1,9 @@
 import { IterationLimitError } from "../../errors/agent/IterationLimitError.ts";
 
-/** How many nodes the lines of one agent may visit together. */
+/** The limit on node visits that all lines of one agent share. */
 export class Budget {
   readonly #most: number;
-  /** The nodes that its lines have completed, as the run counts them: a move takes back what came after its target. */
+  /** The number of completed nodes. A move subtracts the nodes after its target. */
   #completed = 0;
   #visits = 0;
 
@@ -11,14 +11,13 @@ export class Budget {
     this.#most = most;
   }
 
-  /** A line completed this many nodes more, or fewer after a move. */
+  /** Adds completed nodes. The number is negative after a move. */
   add(completed: number): void {
     this.#completed += completed;
   }
 
-  /** A visit begins. @throws IterationLimitError when the lines have visited as many nodes as they may. */
   take(nodeId: string): void {
-    // A move restores an earlier count, so endless moves are found only by counting visits as well.
+    // A move restores an earlier count of completed nodes, so only the count of visits detects endless moves.
     if (Math.max(this.#completed, this.#visits) >= this.#most) throw new IterationLimitError(this.#most, nodeId);
     this.#visits++;
   }

@@ -1,7 +1,7 @@
 import type { BranchResult } from "../feature/BranchResult.ts";
 import type { RunState } from "../state/RunState.ts";
 
-/** Adds up what branches decided, require and completed. What they stored is up to the merge. */
+/** Adds the decisions, requirements and iterations of branches to the state. The merge handles their storage. */
 export function addUp(state: RunState, branches: Iterable<BranchResult>): void {
   for (const { decisions, requirements, iterations } of branches) {
     for (const decision of decisions) state.recordDecision(decision);

@@ -6,17 +6,17 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 
-/** More crossings than this between two nodes are an endless circle of subgraphs without a node. */
+/** More crossings between two nodes indicate an endless loop of subgraphs without a node. */
 const maxCrossings = 1_000;
 
 /**
- * The next step of a run: follows the first edge whose condition holds, out of subgraphs that end and into subgraphs that
- * begin, up to the next node with a body or the end of the strategy.
+ * Returns the next step of a run. It follows the first edge whose condition holds, leaves finished subgraphs and enters
+ * new ones, up to the next node with a body or the end of the strategy.
  *
- * @param from a node path, or "start", or the path of a subgraph with "/start".
- * @param root the node or subgraph that the line visits: its output ends the line. Default: the whole strategy.
+ * @param from A node path, "start", or the path of a subgraph with "/start".
+ * @param root The node or subgraph that the line runs. Its output ends the line. Defaults to the whole strategy.
  * @throws NoMatchingEdgeError if no edge accepts the output.
- * @throws InvalidInputError if a schema of the strategy refuses the output.
+ * @throws InvalidInputError if a schema of the strategy rejects the output.
  */
 export function advance(graph: StrategyGraph, from: string, output: unknown, root = ""): NextStep {
   const within = from.split("/");
@@ -52,7 +52,6 @@ export function advance(graph: StrategyGraph, from: string, output: unknown, roo
   throw new InvalidStrategyError(graph.name, `after "${from}" its subgraphs form a circle without a node.`);
 }
 
-/** @throws NoMatchingEdgeError */
 function matchingEdge({ edges }: GraphPlan, path: string, output: unknown): EdgePlan {
   const all = edges.get(path.slice(path.lastIndexOf("/") + 1)) ?? [];
   const edge = all.find(({ when }) => when === undefined || when(output));

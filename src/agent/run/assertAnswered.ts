@@ -3,16 +3,15 @@ import { UnansweredToolCallError } from "../../errors/toolCall/UnansweredToolCal
 import { textOf } from "../model/nodes.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 
-/** How a node has ended. */
 interface NodeEnd {
   readonly output: unknown;
   readonly next: NextStep;
-  /** The messages after the node. */
   readonly history: readonly Message[];
 }
 
 /**
- * Refuses the end of a strategy or of a subgraph that takes only the text of an answer, and so drops the tool calls in it.
+ * Rejects the end of a strategy or subgraph if its output is only the text of a model response that has tool calls. The
+ * tool calls would be lost.
  *
  * @throws UnansweredToolCallError
  */
@@ -29,7 +28,6 @@ export function assertAnswered(nodeId: string, { output, next, history }: NodeEn
   if (open.length > 0) throw new UnansweredToolCallError(nodeId, open);
 }
 
-/** The output of the graph that ends right after the node; `undefined` if none does. */
 function endedWith({ nodeId, input, crossings: [first] }: NextStep): { readonly value: unknown } | undefined {
   if (first) return first.kind === "left" ? { value: first.value } : undefined;
   return nodeId === "finish" ? { value: input } : undefined;

@@ -2,7 +2,6 @@ import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.t
 import type { BranchResult } from "../feature/BranchResult.ts";
 import type { RunState } from "../state/RunState.ts";
 
-/** What a branch leaves that has just ended. @param fork the state that it began with, which has not changed since. */
 export function branchResult(output: unknown, state: RunState, fork: RunState): BranchResult {
   const { settings, requirements, decisions, iteration } = state;
   const { entries } = state.history;

@@ -6,7 +6,10 @@ import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import type { PlannedBranch } from "./plannedBranches.ts";
 
-/** Where a branch begins that no feature has stored. @throws InvalidInputError if the schema of its subgraph refuses the input */
+/**
+ * Returns the start position of a branch without a stored one. @throws InvalidInputError if its schema rejects the
+ * input
+ */
 export function branchStart(
   line: ActiveLine,
   { history }: ParallelPlan,

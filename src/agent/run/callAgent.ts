@@ -6,7 +6,10 @@ import type { SubAgent } from "../feature/SubAgent.ts";
 import type { AgentCall } from "../visit/NodeExecution.ts";
 import { ActiveLine, type Nesting } from "./ActiveLine.ts";
 
-/** Runs an agent for a tool call, as a line that is nested in the caller's. Resolves to its output. @throws what failed it */
+/**
+ * Runs a sub-agent for a tool call, as a line inside the caller's line. Resolves to its output. @throws the error of a
+ * failed run
+ */
 export async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
   const { toolCallId, toolName, onWaiting } = call;
   const { definition } = agent;
@@ -25,7 +28,7 @@ export async function callAgent(caller: ActiveLine, agent: SubAgent, call: Agent
   return outputOf(new ActiveLine(caller.run, definition, begun.start, { isFresh: false, nesting }));
 }
 
-/** What a feature throws here fails the run. */
+/** An error of a feature fails the run. */
 async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCallBeginning> {
   try {
     return await caller.pipeline.around("agentCall", event, async ({ start }) => ({ start }));
@@ -60,7 +63,7 @@ async function outputOf(line: ActiveLine): Promise<unknown> {
     }
     if (line.isClosed) throw new ExecutionMovedError(line.position.nodeId);
     if (line.isStopped) line.waits();
-    // The caller's visit ends without this call, which is made again once the line goes on.
+    // The visit of the caller ends without this call, which is repeated when the line continues.
     return await new Promise<never>(() => undefined);
   } catch (error) {
     await pipeline.emitFailure("agentFailed", { run: line, error });

@@ -8,7 +8,6 @@ import { ActiveRun } from "./ActiveRun.ts";
 import { callAgent } from "./callAgent.ts";
 import { runLine } from "./runLine.ts";
 
-/** Executes a run, inside the interceptors of `aroundRun`. */
 export async function executeRun(definition: AgentDefinition, request: RunRequest): Promise<RunResult<unknown>> {
   const { pipeline } = definition;
   const { start } = request;
@@ -20,7 +19,7 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   try {
     await pipeline.emit("agentStarting", { run });
     const end = await runLine(run);
-    // Nothing stops the main line but an abort, with which it rejects.
+    // Only an abort stops the main line.
     if ("stopped" in end) throw run.signal.reason;
     const { runId, usage } = run;
     const facts = { runId, ...(usage && { usage }) };

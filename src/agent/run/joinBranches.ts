@@ -9,10 +9,10 @@ import { mergeBody } from "./mergeBody.ts";
 import { plannedBranches } from "./plannedBranches.ts";
 
 /**
- * Runs the branches of a node side by side, and joins them. Resolves to the body that merges what they did, to the requests
- * that are left when no line can go on, or to `undefined` if the line moved meanwhile.
+ * Runs the branches of a node concurrently. Resolves to the body that merges their results, to the open requests if all
+ * branches wait, or to `undefined` if the line moved.
  *
- * @throws the error of the first branch that failed, once the others have ended.
+ * @throws the error of the first failed branch, after the others have settled.
  */
 export async function joinBranches(
   line: ActiveLine,

@@ -9,7 +9,6 @@ import { TypedStorage } from "../state/TypedStorage.ts";
 import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";
 import { storageChanges } from "./storageChanges.ts";
 
-/** What a parallel node does once its branches have ended. */
 export function mergeBody(state: RunState, { nodeId, plan, joined }: Join): LeafPlan["run"] {
   return async (_input, context) => {
     const fork = new Map(state.storage.values);
@@ -28,7 +27,6 @@ export function mergeBody(state: RunState, { nodeId, plan, joined }: Join): Leaf
   };
 }
 
-/** A parallel node with what its branches left, in the order of the branches. */
 interface Join {
   readonly nodeId: string;
   readonly plan: ParallelPlan;
@@ -54,15 +52,12 @@ function mergeArguments(
   ];
 }
 
-/** What a merge begins with, and its context. */
 interface MergeStart {
   readonly state: RunState;
-  /** The storage of the fork. */
   readonly fork: ReadonlyMap<string, unknown>;
-  /** The history of the fork. */
   readonly history: readonly Message[];
   readonly context: AgentContext;
-  /** A branch is adopted, which decides every key of the storage. */
+  /** Called when `merge` adopts a branch, which resolves all storage conflicts. */
   readonly onAdopt: () => void;
 }
 
@@ -75,7 +70,7 @@ function branchOf(result: BranchResult, { state, fork, history, context, onAdopt
       return (storage ??= new TypedStorage(storageOf(result, fork)));
     },
     adopt() {
-      // Throws once the context is closed.
+      // Throws if the context is closed.
       context.llm.rewrite(() =>
         result.history ? messagesOf(result.history) : [...history, ...messagesOf(result.added)],
       );

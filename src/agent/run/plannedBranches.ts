@@ -5,19 +5,17 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EachBranchesPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 
-/** A branch that a parallel node is about to begin. */
 export interface PlannedBranch {
-  /** Its name, or for `graph.each` the key of its item. */
+  /** The name of the branch, or for `graph.each` the key of its item. */
   readonly key: string;
-  /** The path of its node. */
   readonly root: string;
   readonly input: unknown;
 }
 
 /**
- * The branches of a parallel node, in order.
+ * Returns the branches of a parallel node in order.
  *
- * @throws InvalidInputError if the input of `graph.each` is no list, or a key is no text.
+ * @throws InvalidInputError if the input of `graph.each` is not an array, or a key is not a string.
  * @throws DuplicateNameError if two items have the same key.
  */
 export function plannedBranches(graph: StrategyGraph, nodeId: string, input: unknown): readonly PlannedBranch[] {

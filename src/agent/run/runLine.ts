@@ -7,7 +7,7 @@ import { joinBranches } from "./joinBranches.ts";
 import type { LineEnd } from "./LineEnd.ts";
 import { visitNode } from "./visitNode.ts";
 
-/** Visits one node after another until the line finishes, or cannot go on. @throws what failed it */
+/** Visits nodes until the line finishes or must wait. @throws the error of a failed node */
 export async function runLine(line: ActiveLine): Promise<LineEnd> {
   const at: LastStep = {};
   try {
@@ -23,7 +23,6 @@ export async function runLine(line: ActiveLine): Promise<LineEnd> {
 
 const stopped = { stopped: true } as const;
 
-/** Where a line has come to. */
 interface LastStep {
   step?: NextStep;
 }
@@ -50,13 +49,13 @@ async function reportFailure(line: ActiveLine, { step }: LastStep, error: unknow
   else await pipeline.emitFailure("branchFailed", { run: line, nodeId, error });
 }
 
-/** Visits a node. Resolves to `undefined` if the line moved meanwhile. */
+/** Visits a node. Resolves to `undefined` if the line moved. */
 async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | LineEnd | undefined> {
   if (line.isClosed || line.isStopped) return stopped;
   line.signal.throwIfAborted();
   const node = line.graph.node(step.nodeId);
   const body = node.kind === "parallel" ? await joinBranches(line, step, node) : node;
-  // What its branches wait for they have waited for themselves.
+  // The branches have already waited for their requests.
   if (!body || "waiting" in body) return body;
   line.signal.throwIfAborted();
   const next = await visitNode(line, step, body);
@@ -66,7 +65,6 @@ async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | Li
   return next;
 }
 
-/** Waits for an answer. The run ends as waiting when no line can go on. */
 async function wait(line: ActiveLine, waiting: Wait): Promise<NextStep | LineEnd> {
   await line.pipeline.emit("lineWaiting", { run: line, requests: waiting.waiting });
   if (await line.answered(waiting.waiting)) {
@@ -77,7 +75,6 @@ async function wait(line: ActiveLine, waiting: Wait): Promise<NextStep | LineEnd
   return line.isClosed ? stopped : waiting;
 }
 
-/** Tells features where the line begins, or continues. */
 async function arrive(
   line: ActiveLine,
   event: "strategyStarting" | "branchStarting" | "runMoved" | "lineContinued",
@@ -88,7 +85,6 @@ async function arrive(
   return step;
 }
 
-/** The first step from where the line begins, or continues after a move. */
 function firstStep({ graph, position, root }: ActiveLine): NextStep {
   const { nodeId, unresolved } = position;
   const input = frozenCopy(position.input);
@@ -100,7 +96,7 @@ function firstStep({ graph, position, root }: ActiveLine): NextStep {
   return unresolved ? advance(graph, path, input, root) : { nodeId: path, ...here };
 }
 
-/** A branch that is a subgraph begins by entering it. */
+/** A branch that is a subgraph starts by entering it. */
 function withEntered(step: NextStep, path: string, value: unknown): NextStep {
   return {
     ...step,
@@ -116,7 +112,6 @@ async function emitCrossings(line: ActiveLine, step: NextStep): Promise<void> {
   }
 }
 
-/** The subgraphs around a node, innermost first. */
 function enclosing(path: string): readonly string[] {
   const names = path.split("/").slice(0, -1);
   return names.map((_name, at) => names.slice(0, names.length - at).join("/"));

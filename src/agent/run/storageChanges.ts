@@ -3,15 +3,13 @@ import type { BranchResult } from "../feature/BranchResult.ts";
 
 type Change = { readonly value: unknown } | undefined;
 
-/** What branches changed in the storage, together. */
 export interface StorageChanges {
-  /** The keys that one branch changed, or several alike. */
+  /** Keys that one branch changed, or that several branches changed to the same value. */
   readonly agreed: ReadonlyMap<string, Change>;
-  /** The branches by the keys that they changed differently. */
+  /** The branches of each key that has different new values. */
   readonly conflicts: ReadonlyMap<string, readonly string[]>;
 }
 
-/** @param fork the storage that all of them began with. */
 export function storageChanges(
   branches: ReadonlyMap<string, Pick<BranchResult, "storage">>,
   fork: ReadonlyMap<string, unknown>,

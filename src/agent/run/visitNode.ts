@@ -13,18 +13,13 @@ import { assertAnswered } from "./assertAnswered.ts";
 
 type Event = PipelineEvents["nodeStarting"];
 
-/** What runs in a visit, with the schemas of its input and its output. */
 type Body = Pick<LeafPlan, "run" | "input" | "output">;
 
-/** How a node's body ended. */
 type Outcome =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
-/**
- * Visits one node. Resolves to the next step, to the requests that the run waits for, or to `undefined` if the run moved
- * meanwhile.
- */
+/** Visits one node. Resolves to the next step, to the open requests of the run, or to `undefined` if the run moved. */
 export async function visitNode(
   line: ActiveLine,
   { nodeId, input }: NextStep,
@@ -45,7 +40,10 @@ export async function visitNode(
   }
 }
 
-/** Runs the body and awaits its pending work, except open requests; after an abort no longer than the grace period. */
+/**
+ * Runs the body and awaits its pending work, except open requests. After an abort, it waits at most for the grace
+ * period.
+ */
 async function settle(visit: NodeExecution, event: Event, node: Body): Promise<Outcome | Wait> {
   const outcome = await visit.untilLeft(runToEnd(visit, event, node));
   if (!outcome) return { failed: true, error: visit.run.signal.reason };
@@ -97,7 +95,7 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
   } catch (error) {
     return fail(line, { ...event, error, unresolved: { output } });
   }
-  // Before any other node, the line itself checks the signal.
+  // The line checks the signal before every other node.
   if (next.nodeId === "finish" && line.signal.aborted) return fail(line, { ...event, error: line.signal.reason });
   const { nodeId, input, context } = event;
   await line.pipeline.emit("nodeCompleted", { nodeId, input, context, run: line, output, next });

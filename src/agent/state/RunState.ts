@@ -19,11 +19,13 @@ const requirementsSchema = strictOptions({
   environment: z.record(z.string(), z.string()).optional(),
 });
 
-/** The state of a run, which checkpoints store. It tracks its changes, so that a save costs as much as changed. */
+/**
+ * The state of a run, which checkpoints store. It tracks changes, so that the cost of a save depends only on the
+ * changes.
+ */
 export class RunState {
   readonly history: MessageHistory;
   readonly storage: TypedStorage;
-  /** The number of completed nodes. */
   iteration: number;
   #settings: RunSettings;
   #progress: number | undefined;
@@ -32,7 +34,7 @@ export class RunState {
   readonly #decisions: Decision[];
   #decisionsTaken: number;
 
-  /** @param defaults from the agent's configuration, for members that the seed leaves out. */
+  /** @param defaults From the agent configuration. They apply to members that the seed omits. */
   constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
     this.history = new MessageHistory(seed.messages, seed.numbers);
     if (!seed.messages && defaults.systemPrompt !== undefined)
@@ -48,18 +50,18 @@ export class RunState {
     this.#decisionsTaken = this.#decisions.length;
   }
 
-  /** Replaced by each change. */
+  /** Each change replaces this object. */
   get settings(): RunSettings {
     return this.#settings;
   }
-  /** 0 to 100; `undefined` until it is set. */
+  /** 0 to 100. `undefined` until it is set. */
   get progress(): number | undefined {
     return this.#progress;
   }
   get progressSummary(): string | undefined {
     return this.#progressSummary;
   }
-  /** Replaced by each change. */
+  /** Each change replaces this object. */
   get requirements(): RecordedRequirements {
     return this.#requirements;
   }
@@ -67,7 +69,7 @@ export class RunState {
     return this.#decisions;
   }
 
-  /** What makes another state equal to this one, beside what is new in it. */
+  /** The members that make another state equal to this one. Tracked changes are excluded. */
   get seed(): RunStateSeed {
     const { history, storage, settings, iteration, progress, progressSummary, decisions, requirements } = this;
     return withoutUndefined({
@@ -87,7 +89,7 @@ export class RunState {
     this.#settings = frozenCopy({ ...this.#settings, ...change });
   }
 
-  /** Takes over the settings of another state, without what it does not have. */
+  /** Replaces the settings, and removes members that the new settings omit. */
   replaceSettings(settings: RunSettings): void {
     this.#settings = settings;
   }
@@ -103,7 +105,7 @@ export class RunState {
     this.#decisions.push(frozenCopy(decision));
   }
 
-  /** The decisions recorded since the last call. */
+  /** Returns the decisions recorded since the last call. */
   takeDecisions(): readonly Decision[] {
     const fresh = this.#decisions.slice(this.#decisionsTaken);
     this.#decisionsTaken = this.#decisions.length;
@@ -137,41 +139,40 @@ export class RunState {
 
 /** Plain data from which the state of a run is created. */
 export interface RunStateSeed {
-  /** Absent: a fresh history that begins with the agent's system prompt. */
+  /** Defaults to a fresh history that starts with the agent's system prompt. */
   readonly messages?: readonly NumberedMessage[];
-  /** Messages after `messages` that no log has yet. Absent: none. */
+  /** Messages after `messages` that are not in a log yet. */
   readonly added?: readonly Message[];
-  /** Numbers the messages, for all lines of the agent's log. Default: from 1, for this line alone. */
+  /** Numbers the messages for all lines in the agent's log. Defaults to numbers from 1 for this line only. */
   readonly numbers?: MessageNumbers;
-  /** Stored values by key, each validated when it is first read. Absent: none. */
+  /** Stored values by key. Each is validated when it is first read. */
   readonly storage?: ReadonlyMap<string, unknown>;
-  /** Absent: those of the agent's configuration. */
+  /** Defaults to the settings of the agent configuration. */
   readonly settings?: RunSettings;
-  /** The number of completed nodes. Default: 0. */
+  /** The number of completed nodes. Defaults to 0. */
   readonly iteration?: number;
-  /** 0 to 100; absent: not set. */
+  /** 0 to 100. `undefined` if not set. */
   readonly progress?: number;
   readonly progressSummary?: string;
-  /** Decisions already recorded. Default: none. */
   readonly decisions?: readonly Decision[];
   readonly requirements?: RecordedRequirements;
 }
 
-/** The defaults of model requests. A change replaces the object, so that identity shows whether it changed. */
+/** The defaults of model requests. Each change replaces the object, so object identity reveals a change. */
 export interface RunSettings {
   readonly model: string;
-  /** Absent: the provider's defaults. */
+  /** `undefined` for the provider's defaults. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** Names of the tools the model may call. */
+  /** The names of the tools that the model can call. */
   readonly tools: readonly string[];
 }
 
-/** What a resume requires, with the facts that were found at the last check. */
+/** The requirements of a resume, with the values found by the last check. */
 export interface RecordedRequirements extends Requirements {
   readonly files?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** The folder of relative paths. Absent: not checked yet. */
+  /** The directory that relative paths refer to. `undefined` before the first check. */
   readonly workingDirectory?: string;
-  /** SHA-256 in hex of each file by path; `null` if it did not exist. Absent: not checked yet. */
+  /** The SHA-256 in hex of each file by path. `null` if the file did not exist. `undefined` before the first check. */
   readonly hashes?: Readonly<Record<string, string | null>>;
 }

@@ -6,7 +6,6 @@ import type { StorageKey } from "../context/StorageKey.ts";
 
 const unchanged: ReadonlyMap<string, undefined> = new Map();
 
-/** The stored values of a run. It tracks which keys changed. */
 export class TypedStorage implements AgentStorage {
   readonly #values: Map<string, unknown>;
   readonly #checkedBy = new Map<string, unknown>();
@@ -14,22 +13,20 @@ export class TypedStorage implements AgentStorage {
   #watched = new Set<string>();
   #atMark: ReadonlyMap<string, unknown> | undefined;
 
-  /** @param values frozen copies, such as freshly decoded values; each is validated when it is first read. */
+  /** @param values Frozen copies, such as freshly decoded values. Each is validated when it is first read. */
   constructor(values: ReadonlyMap<string, unknown> = new Map()) {
     this.#values = new Map(values);
   }
 
-  /** All values by key. */
   get values(): ReadonlyMap<string, unknown> {
     return this.#values;
   }
 
-  /** Marks this moment for {@link valuesAtMark}, at no cost until a value changes. */
+  /** Makes {@link valuesAtMark} return the current values. The values are copied only when one changes. */
   mark(): void {
     this.#atMark = undefined;
   }
 
-  /** All values by key at the last mark. */
   get valuesAtMark(): ReadonlyMap<string, unknown> {
     return this.#atMark ?? this.#values;
   }
@@ -37,7 +34,6 @@ export class TypedStorage implements AgentStorage {
   get<Value>(key: StorageKey<Value>): Value | undefined {
     if (!this.#values.has(key.name)) return undefined;
     if (this.#checkedBy.get(key.name) !== key.schema) this.#check(key, this.#values.get(key.name), "stored value");
-    // The schema has returned this value.
     return copyMutableParts(this.#values.get(key.name)) as Value;
   }
 
@@ -57,7 +53,6 @@ export class TypedStorage implements AgentStorage {
     this.#changed.add(key.name);
   }
 
-  /** Makes changes that another storage tracked. Each value is validated when it is first read. */
   replace(changes: ReadonlyMap<string, { readonly value: unknown } | undefined>): void {
     if (changes.size > 0) this.#atMark ??= new Map(this.#values);
     for (const [name, change] of changes) {
@@ -69,7 +64,6 @@ export class TypedStorage implements AgentStorage {
     }
   }
 
-  /** Makes the values equal to those of another storage. */
   become(values: ReadonlyMap<string, unknown>): void {
     const gone = [...this.#values.keys()].filter((name) => !values.has(name));
     const changed = [...values].filter(([name, value]) => !Object.is(this.#values.get(name), value));
@@ -81,12 +75,12 @@ export class TypedStorage implements AgentStorage {
     );
   }
 
-  /** The names of the keys that are set or deleted from now on, until the next call. */
+  /** Returns a live set of the keys that are set or deleted until the next call. */
   watch(): ReadonlySet<string> {
     return (this.#watched = new Set());
   }
 
-  /** The changes since the last call: the new value of each key, or `undefined` for a deleted one. */
+  /** Returns the changes since the last call: the new value of each key, or `undefined` for a deleted key. */
   takeChanges(): ReadonlyMap<string, { readonly value: unknown } | undefined> {
     const changed = this.#changed;
     if (changed.size === 0) return unchanged;

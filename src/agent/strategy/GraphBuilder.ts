@@ -27,10 +27,9 @@ type EdgeOptions = Omit<EdgePlan, "to">;
 type Merge = ParallelPlan["merge"];
 type ParallelOptions = { readonly history?: BranchHistory; readonly onFailure?: BranchFailure };
 type EachOptions = ParallelOptions & Partial<Pick<EachBranchesPlan, "key" | "concurrency">>;
-/** The last arguments of `parallel` and `each`. */
 type Rest<Options> = readonly [merge: Merge] | readonly [options: Options, merge: Merge];
 
-// The graph checks the values, so that its errors name the node or the edge.
+// The graph validates the values, so that its errors name the node or the edge.
 const schemasSchema = strictOptions({ input: z.unknown().optional(), output: z.unknown().optional() });
 const edgeSchema = strictOptions({ when: z.unknown().optional(), map: z.unknown().optional() });
 const parallelShape = {
@@ -44,14 +43,13 @@ const eachSchema = strictOptions({
   concurrency: integerFrom(1).optional(),
 });
 
-/** Implements `Graph`: the same methods without their types. */
+/** Implements the methods of `Graph` without their types. */
 export class GraphBuilder {
   readonly start: object = Object.freeze({ name: "start" });
   readonly finish: object = Object.freeze({ name: "finish" });
   readonly #graph: string;
   readonly #nodes = new Map<string, NodePlan>();
   readonly #edges = new Map<string, EdgePlan[]>();
-  /** By the name of a node that is a branch: the name of its parallel node. */
   readonly #branchOf = new Map<string, string>();
   readonly #names = new Map<object, string>([
     [this.start, "start"],
@@ -63,7 +61,6 @@ export class GraphBuilder {
     this.#graph = graph;
   }
 
-  /** @throws InvalidStrategyError, DuplicateNameError */
   node(name: string, ...rest: readonly [run: Body] | readonly [schemas: Schemas, run: Body]): object {
     const [schemas, run] = rest.length === 1 ? [{}, rest[0]] : rest;
     if (typeof run !== "function") this.#refuse(`node "${name}" has no function to run.`);
@@ -121,7 +118,7 @@ export class GraphBuilder {
     this.#edges.set(source, [...edges, edge]);
   }
 
-  /** Runs a build function on a new graph. @throws InvalidStrategyError when the graph cannot run. */
+  /** Runs a build function on a new graph. @throws InvalidStrategyError if the graph cannot run. */
   static plan(name: string, schemas: Schemas, build: (graph: unknown) => void): GraphPlan {
     const graph = new GraphBuilder(name);
     if (typeof build !== "function") graph.#refuse("it has no function that builds it.");
@@ -165,7 +162,6 @@ export class GraphBuilder {
     return handle;
   }
 
-  /** The options and the `merge` of a parallel node. */
   #joining<Options extends ParallelOptions>(name: string, schema: z.ZodType, rest: Rest<Options>): [Options, Merge] {
     const [options, merge] = rest.length === 2 ? rest : [{} as Options, rest[0]];
     checkSchema(schema, options, `options of parallel node "${name}"`);
@@ -192,7 +188,6 @@ export class GraphBuilder {
     );
   }
 
-  /** Takes a node as a branch of a parallel node, and returns its name. */
   #branch(node: object, parallel: string, place: string): string {
     const name = this.#nameOf(node, { user: place, rule: "A branch is a node of the same graph." });
     if (node === this.start || node === this.finish)
@@ -216,7 +211,7 @@ export class GraphBuilder {
     return this.#refuse(`${use.user} names the node "${stranger}" of another graph. ${use.rule}`);
   }
 
-  /** The names of what edges lead to from the start, with the branches of the parallel nodes among them. */
+  /** Returns the names of all nodes that are reachable from the start, including branches. */
   #reached(): ReadonlySet<string> {
     const seen = new Set(["start"]);
     for (const name of seen) {
@@ -239,7 +234,7 @@ export class GraphBuilder {
   }
 }
 
-/** Who names a node, and what holds for the node. */
+/** The part of a graph that names a node, and the rule for that node. */
 interface Use {
   readonly user: string;
   readonly rule: string;

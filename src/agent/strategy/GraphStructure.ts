@@ -1,13 +1,13 @@
 import type { z } from "zod";
 import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } from "./GraphPlan.ts";
 
-/** The shape of a graph as plain JSON. Its fingerprint is a digest of it, and two versions are compared by it. */
+/** The structure of a graph as plain JSON. The fingerprint is a digest of it, and versions are compared by it. */
 export interface GraphStructure {
   /** Sorted by name. */
   readonly nodes: readonly NodeStructure[];
-  /** Sorted by the node they leave, then by the order they are tried. */
+  /** Sorted by the node that they leave, then by the order in which they are tried. */
   readonly edges: readonly EdgeStructure[];
-  /** Digests of what it accepts and returns; empty: anything. Absent: the schemas are not described. */
+  /** Digests of the schemas. Empty if any value is accepted. `undefined` if schemas are not described. */
   readonly input?: string;
   readonly output?: string;
 }
@@ -15,48 +15,47 @@ export interface GraphStructure {
 /** A node, a subgraph with its content, or a parallel node with its branches. */
 export interface NodeStructure {
   readonly name: string;
-  /** Absent: the node is not a subgraph. */
+  /** The content of a subgraph. */
   readonly graph?: GraphStructure;
-  /** Absent: the node is not parallel. */
+  /** The branches of a parallel node. */
   readonly parallel?: ParallelStructure;
-  /** Of a node with a body: digests of its schemas; empty: it has none. Absent: the schemas are not described. */
+  /** Digests of the schemas of a node with a body. Empty without a schema. `undefined` if schemas are not described. */
   readonly input?: string;
   readonly output?: string;
 }
 
-/** How a parallel node runs its branches. What joins them is a function, which is not compared. */
+/** How a parallel node runs its branches. The merge function is not compared. */
 export interface ParallelStructure {
   readonly branches: BranchesStructure;
   readonly history: BranchHistory;
   readonly onFailure: BranchFailure;
 }
 
-/** The branches of a parallel node. */
 export type BranchesStructure =
-  /** The node of each branch, sorted by the name of the branch. */
+  /** The node of each branch, sorted by branch name. */
   | { readonly kind: "named"; readonly nodes: readonly { readonly branch: string; readonly node: string }[] }
-  /** The node that runs for each item, and whether the branches have a `key`. */
+  /** The node that runs for each item, and whether branches have a `key`. */
   | { readonly kind: "each"; readonly node: string; readonly keyed: boolean };
 
-/** An edge. Its condition and mapping are functions, which are not compared. */
+/** An edge. Its condition and mapping are functions and are not compared. */
 export interface EdgeStructure {
   readonly from: string;
   readonly to: string;
-  /** Its index among the edges of `from`. */
+  /** The index among the edges of `from`. */
   readonly ordinal: number;
-  /** Whether it has a `when`. */
+  /** Whether the edge has a `when`. */
   readonly conditional: boolean;
-  /** Whether it has a `map`. */
+  /** Whether the edge has a `map`. */
   readonly mapped: boolean;
 }
 
-/** The digest of a schema; of none, an empty text. */
+/** Returns the digest of a schema, or an empty string for `undefined`. */
 export type SchemaDigest = (schema: z.ZodType | undefined) => string;
 
 /**
- * Describes a plan. The order of declaration shows only among the edges of a node, where it matters.
+ * Describes a plan. Declaration order affects only the edges of a node.
  *
- * @param digest describes the schemas, too. Absent: they are left out.
+ * @param digest Describes schemas. Without it, schemas are omitted.
  */
 export function structureOf(plan: GraphPlan, digest?: SchemaDigest): GraphStructure {
   const nodes = [...plan.nodes]
@@ -94,7 +93,7 @@ function branchesStructure(branches: BranchesPlan): BranchesStructure {
   return { kind, nodes: sorted.map(([branch, node]) => ({ branch, node })) };
 }
 
-/** By code unit, which does not depend on the locale. */
+/** Compares by code unit, independent of the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -2,21 +2,20 @@
 export interface NextStep {
   /** A node path, or "finish" at the end of the strategy. */
   readonly nodeId: string;
-  /** The input of the node; at the end, the output of the strategy. */
+  /** The input of the node. At the end, the output of the strategy. */
   readonly input: unknown;
-  /** Paths of the subgraphs entered on the way, in order. */
+  /** Paths of the entered subgraphs, in order. */
   readonly entered: readonly string[];
-  /** Paths of the subgraphs left on the way, in order. */
+  /** Paths of the left subgraphs, in order. */
   readonly left: readonly string[];
-  /** Both together with their values, in order. */
+  /** All entered and left subgraphs with their values, in order. */
   readonly crossings: readonly Crossing[];
 }
 
 /** A subgraph that the run enters or leaves. */
 export interface Crossing {
   readonly kind: "entered" | "left";
-  /** The path of the subgraph. */
   readonly path: string;
-  /** Its input if entered, its output if left. */
+  /** The input of an entered subgraph, or the output of a left one. */
   readonly value: unknown;
 }

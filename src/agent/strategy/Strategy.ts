@@ -8,11 +8,11 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type BranchFailure, type BranchHistory, registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
 
-/** A complete graph, which an agent runs or another graph contains. */
+/** A complete graph. An agent runs it, or another graph contains it as a node. */
 export interface Strategy<in Input = never, out Output = unknown> {
-  /** For people. Node paths do not contain it, so you can rename a strategy with stored runs. */
+  /** A label for people. Node paths do not contain it, so you can rename a strategy with stored runs. */
   readonly name: string;
-  /** Counts the changes that stored runs have to follow: a whole number from 0 on. */
+  /** The version for migrations of stored runs: an integer from 0. */
   readonly version: number;
   readonly [inputOf]: (input: Input) => void;
   readonly [outputOf]: () => Output;
@@ -21,15 +21,14 @@ export interface Strategy<in Input = never, out Output = unknown> {
 /** The version of a strategy. */
 export interface StrategyVersion {
   /**
-   * Raise it with a change that stored runs have to follow, and say in `migrations` of `PersistenceConfig` how they do. Code of
-   * a lower version does not continue them any more. A whole number from 0 on. Default: 0.
+   * Increase it when stored runs need a migration, and define the migration in `migrations` of `PersistenceConfig`.
+   * Code with a lower version no longer resumes these runs. An integer from 0. Defaults to 0.
    */
   readonly version?: number | undefined;
 }
 
 type Schemas<Input, Output> = { readonly input: z.ZodType<Input>; readonly output: z.ZodType<Output> };
 
-// The graph checks the schemas.
 const optionsSchema = strictOptions({
   version: customSchema("a whole number from 0 on", isVersion).optional(),
   input: z.unknown().optional(),
@@ -41,10 +40,19 @@ function isVersion(value: unknown): boolean {
 }
 
 /**
- * Builds a strategy. Schemas, if given, validate the input and the output of a run.
+ * Builds a strategy. The optional schemas validate the input and the output of a run.
  *
+ * @example
+ * ```ts
+ * const summarize = strategy<string, string>("summarize", (graph) => {
+ *   const ask = graph.node("ask", callModel);
+ *   graph.edge(graph.start, ask);
+ *   graph.edge(ask, graph.finish, { map: textOf });
+ * });
+ * ```
  * @throws DuplicateNameError for two nodes of one name in one graph.
- * @throws InvalidStrategyError for a graph that cannot run; InvalidInputError for an unknown option or a wrong version.
+ * @throws InvalidStrategyError for a graph that cannot run.
+ * @throws InvalidInputError for an unknown option or a wrong version.
  */
 export function strategy<Input, Output>(
   name: string,
@@ -70,23 +78,27 @@ export function strategy<Input, Output>(
   checkSchema(z.string(), name, "name of a strategy");
   checkSchema(optionsSchema, options, `options of strategy "${name}"`);
   const { version = 0, ...schemas } = options;
-  // The phantom members exist only for the compiler.
   const built = Object.freeze({ name, version }) as Strategy<Input, Output>;
   registerPlan(built, GraphBuilder.plan(name, schemas, build as (graph: unknown) => void));
   return built;
 }
 
 /**
- * Builds the nodes and edges of a strategy. Values pass from node to node as frozen copies: a node that changes its input
- * makes its own copy first.
+ * Builds the nodes and edges of a strategy. Values pass from node to node as frozen copies. To modify its input, a node
+ * makes a copy.
  */
 export interface Graph<Input, Output> {
-  /** The first edges leave it. Its output is the input of the run or the subgraph. */
+  /** The source of the first edges. Its output is the input of the run or the subgraph. */
   readonly start: Node<never, Input>;
-  /** The last edges lead to it. Its input is the output of the run or the subgraph. */
+  /** The target of the last edges. Its input is the output of the run or the subgraph. */
   readonly finish: Node<Output, never>;
 
-  /** Adds a node. @throws DuplicateNameError for a name that is taken, InvalidStrategyError for an invalid one. */
+  /**
+   * Adds a node.
+   *
+   * @throws DuplicateNameError for a name that is already used.
+   * @throws InvalidStrategyError for an invalid name.
+   */
   node<In, Returned>(name: string, run: (input: In, context: AgentContext) => Returned): Node<In, NodeOutput<Returned>>;
   node<In, Returned>(
     name: string,
@@ -99,15 +111,18 @@ export interface Graph<Input, Output> {
   subgraph<In, Out>(name: string, strategy: Strategy<In, Out>): Node<In, Out>;
 
   /**
-   * Adds a node that runs other nodes of this graph side by side and joins their outputs. Its input is the input of each
-   * branch. A branch is a node or a subgraph without edges, and a branch of this node only. It begins with the history,
-   * settings and storage of the fork, changes its own copy of them, and goes on at its own pace. When all branches have
-   * ended, `merge` gets their outputs by name; what it returns is the output of this node. After the join, the history and
-   * settings are those of the fork, unless `merge` changes them.
+   * Adds a node that runs other nodes of this graph concurrently as branches and joins their outputs. Each branch gets
+   * the input of this node. A branch is a node or subgraph without edges that belongs only to this parallel node. It
+   * starts with a copy of the history, settings and storage at the fork.
    *
-   * @param branches at least one node of this graph by branch name. Branch names are not empty and contain no "/" and "#".
-   * @throws DuplicateNameError for a name that is taken; InvalidStrategyError for a branch that cannot be one;
-   * InvalidInputError for a wrong or unknown option.
+   * When all branches have finished, `merge` gets their outputs by name and returns the output of this node. After the
+   * join, history and settings are as at the fork, unless `merge` changes them.
+   *
+   * @param branches At least one node of this graph by branch name. Branch names are not empty and contain neither "/"
+   * nor "#".
+   * @throws DuplicateNameError for a name that is already used.
+   * @throws InvalidStrategyError for a node that cannot be a branch.
+   * @throws InvalidInputError for a wrong or unknown option.
    */
   parallel<Branches extends Readonly<Record<string, Node>>, Returned>(
     name: string,
@@ -122,11 +137,12 @@ export interface Graph<Input, Output> {
   ): Node<InputOf<Branches[keyof Branches]>, NodeOutput<Returned>>;
 
   /**
-   * Adds a node that runs another node of this graph once for each item of its input, each time as a branch, as
-   * {@link parallel} does. `merge` gets the outputs in the order of the items. Without items, it runs at once.
+   * Adds a node that runs another node of this graph once for each item of its input. Each run is a branch as in {@link
+   * parallel}. `merge` gets the outputs in the order of the items. Without items, `merge` runs at once.
    *
-   * @throws DuplicateNameError for a name that is taken; InvalidStrategyError for a node that cannot be a branch;
-   * InvalidInputError for a wrong or unknown option.
+   * @throws DuplicateNameError for a name that is already used.
+   * @throws InvalidStrategyError for a node that cannot be a branch.
+   * @throws InvalidInputError for a wrong or unknown option.
    */
   each<In, Out, Returned>(
     name: string,
@@ -141,8 +157,8 @@ export interface Graph<Input, Output> {
   ): Node<readonly In[], NodeOutput<Returned>>;
 
   /**
-   * Adds an edge. The edges of a node are tried in the order they were added. `to` gets the output of `from`, narrowed by
-   * the type guard `when` and changed by `map` …
+   * Adds an edge. The edges of a node are tried in the order in which they were added. `to` gets the output of `from`
+   * if the type guard `when` accepts it, mapped by `map`.
    */
   edge<Out, Narrowed extends Out, In>(
     from: Node<never, Out>,
@@ -154,13 +170,13 @@ export interface Graph<Input, Output> {
     to: Node<Narrowed>,
     options: { readonly when: (output: Out) => output is Narrowed },
   ): void;
-  /** … or the result of `map` … */
+  /** Adds an edge that passes the result of `map`. */
   edge<Out, In>(
     from: Node<never, Out>,
     to: Node<In>,
     options: { readonly when?: ((output: Out) => boolean) | undefined; readonly map: (output: Out) => NoInfer<In> },
   ): void;
-  /** … or the output of `from`. */
+  /** Adds an edge that passes the output of `from`. */
   edge<Out>(
     from: Node<never, Out>,
     to: Node<NoInfer<Out>>,
@@ -168,52 +184,53 @@ export interface Graph<Input, Output> {
   ): void;
 }
 
-/** Schemas that validate each run of a node. The node receives and returns the values that they return. */
+/** Schemas that validate each run of a node. The node receives and returns the parsed values. */
 export interface NodeOptions<In, Out> {
-  /** Absent: the input is not validated. */
+  /** Without a schema, the input is not validated. */
   readonly input?: z.ZodType<In> | undefined;
-  /** Absent: the output is not validated. */
+  /** Without a schema, the output is not validated. */
   readonly output?: z.ZodType<Out> | undefined;
 }
 
-/** How the branches of a parallel node run. */
+/** Options of a parallel node. */
 export interface ParallelOptions {
   /**
-   * The messages that each branch begins with: those of the fork, or with `"fresh"` only the system prompt. Default `"fork"`.
+   * The messages at the start of each branch. `"fork"` copies the history of the fork, `"fresh"` only its system
+   * prompt. Defaults to `"fork"`.
    */
   readonly history?: BranchHistory | undefined;
   /**
-   * What the other branches do after one has failed: they run to their end, or with `"stop"` to their next checkpoint.
-   * Then the run rejects with the error. Default `"finish"`.
+   * The behavior of the other branches after one has failed. `"finish"` runs them to their end, `"stop"` to their next
+   * checkpoint. Afterwards the run rejects with the error. Defaults to `"finish"`.
    */
   readonly onFailure?: BranchFailure | undefined;
 }
 
-/** How the branches of `graph.each` run. */
+/** Options of `graph.each`. */
 export interface EachOptions<Item> extends ParallelOptions {
-  /** The key of the branch of an item. No two items of one input may have the same key. Default: the index of the item. */
+  /** Returns the branch key of an item, unique within one input. Defaults to the index of the item. */
   readonly key?: ((item: Item, index: number) => string) | undefined;
-  /** How many branches run at a time: a whole number from 1 on. Default: all. */
+  /** The maximum number of concurrent branches: an integer from 1. Defaults to all. */
   readonly concurrency?: number | undefined;
 }
 
-/** Phantom keys of nodes and strategies: they exist only for the compiler. */
+/** Phantom keys of nodes and strategies, used only by the compiler. */
 export declare const inputOf: unique symbol;
 export declare const outputOf: unique symbol;
 
 /** A node of a strategy, as edges refer to it. */
 export interface Node<in Input = never, out Output = unknown> {
-  /** Unique in its graph; contains no "/", and in a graph that has parallel nodes no "#". */
+  /** Unique in its graph. Contains no "/", and no "#" in a graph with parallel nodes. */
   readonly name: string;
   readonly [inputOf]: (input: Input) => void;
   readonly [outputOf]: () => Output;
 }
 
-/** The input of a node; for a union of nodes, the input that all of them accept. */
+/** The input of a node. For a union of nodes, the input that all of them accept. */
 export type InputOf<N> = [N] extends [Node<infer In, unknown>] ? In : never;
 /** The output of a node. */
 export type OutputOf<N> = N extends Node<never, infer Out> ? Out : never;
-/** The output of a node whose body returns `Returned`: the result of a move is no output. */
+/** The output of a node whose body returns `Returned`, without the result of a move. */
 export type NodeOutput<Returned> = Exclude<Awaited<Returned>, RunMoved>;
 /** The outputs of named branches. */
 export type BranchOutputs<Branches> = { readonly [Name in keyof Branches]: OutputOf<Branches[Name]> };

@@ -5,17 +5,16 @@ import { structureOf, type GraphStructure } from "./GraphStructure.ts";
 import { inputSchema } from "./inputSchema.ts";
 import type { Node, Strategy } from "./Strategy.ts";
 
-/** A compiled strategy: its nodes by path. Immutable and shared by all runs. */
+/** A compiled strategy with its nodes by path. It is immutable, and all runs share it. */
 export class StrategyGraph {
-  /** The name of the strategy, for people. */
+  /** A label for people. */
   readonly name: string;
   readonly version: number;
   readonly root: GraphPlan;
-  /** The paths of all nodes that a run stops at, such as "facts/count", sorted: all but subgraphs. */
+  /** The sorted paths of all nodes except subgraphs, such as "facts/count". */
   readonly nodePaths: readonly string[];
   readonly structure: GraphStructure;
   readonly #nodes: ReadonlyMap<string, LeafPlan | ParallelPlan>;
-  /** The paths of the nodes that are branches. */
   readonly #branchNodes: ReadonlySet<string>;
 
   constructor(strategy: Strategy) {
@@ -30,10 +29,11 @@ export class StrategyGraph {
   }
 
   /**
-   * The path of a node, which is given as its path, as a name that only one node has, or as the result of `graph.node`,
-   * `graph.parallel` or `graph.each`.
+   * Returns the path of a node.
    *
-   * @throws UnknownNodeError if no node matches, or more than one.
+   * @param node The path, a name that only one node has, or the result of `graph.node`, `graph.parallel` or
+   * `graph.each`.
+   * @throws UnknownNodeError if the number of matching nodes is not 1.
    */
   resolve(node: string | Node): string {
     if (typeof node === "string" && this.#nodes.has(node)) return node;
@@ -47,30 +47,29 @@ export class StrategyGraph {
     return only;
   }
 
-  /** The node with this path. @throws UnknownNodeError */
+  /** Returns the node with this path. @throws UnknownNodeError */
   node(path: string): LeafPlan | ParallelPlan {
     const node = this.#nodes.get(path);
     if (!node) throw new UnknownNodeError(path, this.nodePaths);
     return node;
   }
 
-  /** The node with this path and a body. @throws UnknownNodeError, also for a parallel node. */
+  /** Returns the node with this path if it has a body. @throws UnknownNodeError for other nodes and parallel nodes */
   leaf(path: string): LeafPlan {
     const node = this.node(path);
     if (node.kind !== "leaf") throw new UnknownNodeError(path, this.nodePaths);
     return node;
   }
 
-  /** What the node with this path accepts; `undefined` if anything. It checks a value. @throws UnknownNodeError */
+  /** Returns the input schema of a node, or `undefined` if any value is accepted. @throws UnknownNodeError */
   inputSchemaOf(path: string): z.ZodType | undefined {
     return inputSchema(this.#graphAround(path), this.node(path));
   }
 
   /**
-   * The branches of the parallel node with this path, with the paths of their nodes in place of the names. The path of a
-   * branch may be that of a subgraph.
+   * Returns the branches of a parallel node, with node paths in place of names. A branch can be a subgraph.
    *
-   * @throws UnknownNodeError, also for a node that is not parallel.
+   * @throws UnknownNodeError if the node is missing or not parallel.
    */
   branchesOf(path: string): BranchesPlan {
     const node = this.node(path);
@@ -81,13 +80,12 @@ export class StrategyGraph {
     return { kind: "named", nodes: new Map([...branches.nodes].map(([branch, name]) => [branch, prefix + name])) };
   }
 
-  /** The node that a line visits which comes to the node with this path: the innermost branch around it, or "" for the main line. */
+  /** Returns the node of the innermost branch around a path, or "" for the main line. */
   lineOf(path: string): string {
     const within = [...this.#branchNodes].filter((root) => path === root || path.startsWith(`${root}/`));
     return within.toSorted((a, b) => b.length - a.length)[0] ?? "";
   }
 
-  /** The graph of a subgraph by the names of its path. No names: the root. */
   graphAt(names: readonly string[]): GraphPlan {
     let graph = this.root;
     for (const name of names) {

@@ -1,11 +1,10 @@
 import type { GraphPlan, NodePlan } from "./GraphPlan.ts";
 
-/** What is wrong with the branches of a graph that has all its nodes and edges; `undefined` if nothing is. */
+/** Returns the problem with the branches of a complete graph, or `undefined`. */
 export function branchProblem(graph: Pick<GraphPlan, "nodes" | "edges">): string | undefined {
   return edgeOfBranch(graph) ?? nameOfPath(graph);
 }
 
-/** The names of the nodes that run as the branches of a parallel node. */
 export function branchNodes({ branches }: Extract<NodePlan, { kind: "parallel" }>): readonly string[] {
   return branches.kind === "each" ? [branches.node] : [...branches.nodes.values()];
 }
@@ -26,8 +25,9 @@ function edgeOfBranch({ nodes, edges }: Pick<GraphPlan, "nodes" | "edges">): str
 }
 
 /**
- * The path of a branch, such as "both#facts", contains the names of its parallel node and of the subgraphs around that.
- * Other graphs may have such names: strategies with stored runs have them.
+ * The path of a branch, such as "both#facts", contains the names of its parallel node and the subgraphs around it, so
+ * these names must not contain "#". Graphs without branches can use "#", because existing strategies with stored runs
+ * do.
  */
 function nameOfPath({ nodes }: Pick<GraphPlan, "nodes">): string | undefined {
   if (![...nodes.values()].some(hasParallel)) return undefined;

@@ -3,8 +3,8 @@ import { branchNodes } from "./branchProblem.ts";
 import type { GraphPlan, NodePlan } from "./GraphPlan.ts";
 
 /**
- * What a node of a graph accepts as its input: of a parallel node, what all its branches accept. It checks a value; a
- * schema that changes the value does so when its node runs.
+ * Returns the schema that checks the input of a node. The schemas of all branches apply to a parallel node. The schema
+ * does not transform values; transformations run with the node.
  *
  * @returns `undefined` if any value is accepted.
  */
@@ -19,7 +19,7 @@ export function inputSchema(graph: GraphPlan, node: NodePlan): z.ZodType | undef
   return schemas.length === 0 ? undefined : acceptedByAll(schemas);
 }
 
-/** An intersection of schemas would merge what they return, which fails for schemas that change the value. */
+/** An intersection of schemas would merge their results, which fails for schemas that transform the value. */
 function acceptedByAll(schemas: readonly z.ZodType[]): z.ZodType {
   return z.unknown().superRefine(async (value, refused) => {
     for (const schema of schemas) {

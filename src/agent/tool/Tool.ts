@@ -10,37 +10,40 @@ import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext
 import { z } from "zod";
 
 /**
- * What kind of side effect a call has. It decides what happens to a call in doubt, which began but has no recorded end:
- * `none` and `idempotent` run again; `reversible` and `irreversible` are decided by the tool's `probe`, then by
- * `onToolCallInDoubt` of `PersistenceConfig`. If neither decides, the run stops with ToolCallInDoubtError.
+ * The kind of side effect of a tool call. It decides how a call in doubt is handled, which started but has no recorded
+ * outcome. `none` and `idempotent` calls run again. For `reversible` and `irreversible` calls, the `probe` of the tool
+ * decides, then `onToolCallInDoubt` of `PersistenceConfig`. If both cannot decide, the run stops with
+ * ToolCallInDoubtError.
  */
 export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
 /** The second argument of a tool's `execute`. */
 export interface ToolCallOptions {
-  /** The library's id of the call, for use as an idempotency key: the same when it is retried or replayed, new after a rollback. */
+  /** The library's id of the call. Use it as an idempotency key: retries and replays keep it, a rollback changes it. */
   readonly toolCallId: string;
-  /** The fencing token of the process that runs the agent; 0 without fencing. Pass it to systems that can check one. */
+  /**
+   * The fencing token of the process that runs the agent. 0 without fencing. Pass it to systems that check such tokens.
+   */
   readonly generation: number;
-  /** The message history when the call began. */
+  /** The message history at the start of the call. */
   readonly messages: readonly Message[];
-  /** Aborted when the run is aborted or moves; its `reason` says which. */
+  /** Aborted when the run is aborted or moves. `reason` tells which. */
   readonly abortSignal: AbortSignal;
-  /** A context of the calling node, bound to this call. */
+  /** A context of the calling node for this call. */
   readonly context: AgentContext;
 }
 
 /** The second argument of a tool's `probe`. */
 export interface ToolProbeOptions {
-  /** The id that the call had when it began. */
+  /** The id that the call started with. */
   readonly toolCallId: string;
   /** Aborted when the run is aborted or moves. */
   readonly abortSignal: AbortSignal;
 }
 
 /**
- * What a probe found. `done` alone means that the output is `undefined`; return the output if callers or the inverse use
- * it. `not-done`: the call runs again under its id. `unknown`: the probe cannot decide.
+ * The result of a probe. `done` without an output means that the output is `undefined`. Return the output if callers or
+ * the inverse use it. `not-done` runs the call again with the same id. `unknown` leaves the decision open.
  */
 export type ToolProbeAnswer<Output = unknown> =
   | "done"
@@ -48,13 +51,13 @@ export type ToolProbeAnswer<Output = unknown> =
   | "unknown"
   | { readonly status: "done"; readonly output: Output };
 
-/** Whether a call has to be approved, and what the person who approves it is shown. */
+/** Whether a call needs approval, and the text that the approving person sees. */
 export type ApprovalVerdict =
   | boolean
   | {
-      /** Default: a sentence with the name of the tool. */
+      /** Defaults to a sentence with the name of the tool. */
       readonly prompt?: string | undefined;
-      /** When the request for approval expires: then the call is rejected. Default: never. */
+      /** When the request for approval expires, which rejects the call. Defaults to never. */
       readonly expiresAt?: Date | undefined;
     };
 
@@ -66,39 +69,44 @@ export interface ToolApprovalOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** `Arguments`: what the model writes and the log stores. `Input`: what the schema returns and `execute` receives. */
+/**
+ * A tool. `Arguments` is the type that the model writes and the log stores. `Input` is the parsed type for `execute`.
+ */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
-  /** Unique among the tools of an agent. 1 to 64 letters of a to z, digits, `_` and `-`: models require this. */
+  /** Unique among the tools of an agent. 1 to 64 letters a to z, digits, `_` and `-`, as model providers require. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: z.ZodType;
-  /** Default: `reversible` if an inverse is registered, otherwise `irreversible`. */
+  /** Defaults to `reversible` with a registered inverse, otherwise to `irreversible`. */
   readonly effect?: ToolEffect;
-  /** Declares that a call may do great harm. The trigger `beforeDangerousOperation` saves a checkpoint before it. Default: false. */
+  /**
+   * Marks calls as dangerous. The trigger `beforeDangerousOperation` saves a checkpoint before them. Defaults to
+   * `false`.
+   */
   readonly dangerous?: boolean;
-  /** Declares that a call reaches an external system, for the trigger `beforeExternalApiCall`. Default: false. */
+  /** Marks calls to external systems for the trigger `beforeExternalApiCall`. Defaults to `false`. */
   readonly externalApi?: boolean;
-  /** Declares that a call changes files, for the trigger `afterFileModification`. Default: false. */
+  /** Marks calls that change files for the trigger `afterFileModification`. Defaults to `false`. */
   readonly modifiesFiles?: boolean;
   /**
-   * How long a call may take, in milliseconds. Then its signal aborts, and the call has failed if the tool's effect is `none`
-   * or `idempotent`. Any other call that was cut short may have had its effect: its outcome is recorded as unknown, as that of
-   * a call in doubt that was settled so. `Infinity` for no limit. Default: the agent's `toolTimeoutMs`.
+   * The timeout of a call in milliseconds. After it, the signal aborts. A call with effect `none` or `idempotent`
+   * fails. Any other call could still take effect, so its outcome is recorded as unknown, as for a call in doubt.
+   * `Infinity` for no limit. Defaults to the agent's `toolTimeoutMs`.
    */
   readonly timeoutMs?: number;
   /**
-   * Whether a call has to be approved by a person before it begins. A function judges the input that the schema returned, and
-   * is not asked again once the request for approval is recorded. A rejected call is an error result for the model, and
-   * ToolRejectedError for node code. Needs the feature Persistence. Default: false.
+   * Whether a person must approve a call before it starts. A function decides by the parsed input. It is not called
+   * again after the request for approval is recorded. A rejected call becomes an error result for the model, and
+   * ToolRejectedError for node code. Requires Persistence. Defaults to `false`.
    */
   readonly needsApproval?:
     | boolean
     | ((input: Input, options: ToolApprovalOptions) => ApprovalVerdict | PromiseLike<ApprovalVerdict>);
-  /** Its errors are reported to the model, or thrown as ToolFailedError to the node code that called. */
+  /** Executes a call. Errors are reported to the model, or thrown as ToolFailedError to node code. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
   /**
-   * Finds out whether a call in doubt had its effect. Called before `onToolCallInDoubt`, but not for tools whose effect is
-   * declared `none` or `idempotent`. An error counts as `unknown`. Absent: `unknown`.
+   * Checks whether a call in doubt took effect. Called before `onToolCallInDoubt`, except for tools with effect `none`
+   * or `idempotent`. An error counts as `unknown`. Defaults to `unknown`.
    */
   readonly probe?: (
     input: Input,
@@ -110,7 +118,7 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
 /** A tool of any types. */
 export type AnyTool = Tool<never, unknown, never>;
 
-/** What every large provider accepts. */
+/** The format that all large providers accept. */
 const nameSchema = z.string().regex(/^[\w-]{1,64}$/, {
   error: ({ input }) =>
     `expected 1 to 64 letters of a to z, digits, "_" and "-", as models require, received ${JSON.stringify(input)}`,
@@ -134,7 +142,7 @@ const shape = {
 
 const definitionSchema = strictOptions(shape);
 
-/** Accepts tools of other libraries, which may have members of their own. */
+/** Accepts tools of other libraries, which can have additional members. */
 export const toolSchema: z.ZodType = z
   .custom((value) => typeof (Object(value) as { readonly asTool?: unknown }).asTool !== "function", {
     error: "expected a tool, received an AIAgent. Pass agent.asTool({ … })",
@@ -142,7 +150,21 @@ export const toolSchema: z.ZodType = z
   })
   .pipe(z.object(shape));
 
-/** Defines a tool. Its types are inferred from the schema and from `execute`. @throws InvalidInputError */
+/**
+ * Defines a tool. The types are inferred from the schema and from `execute`.
+ *
+ * @example
+ * ```ts
+ * const signUp = tool({
+ *   name: "signUp",
+ *   description: "Signs a person up.",
+ *   inputSchema: z.object({ name: z.string() }),
+ *   effect: "idempotent",
+ *   execute: ({ name }, { toolCallId }) => users.set(toolCallId, name).size,
+ * });
+ * ```
+ * @throws InvalidInputError for a wrong or unknown member.
+ */
 export function tool<Schema extends z.ZodType, Output>(definition: {
   readonly name: string;
   readonly description: string;
@@ -165,23 +187,23 @@ export function tool<Schema extends z.ZodType, Output>(definition: {
     | undefined;
 }): Tool<z.input<Schema>, Output, z.output<Schema>> {
   checkSchema(definitionSchema, definition, "tool");
-  // The phantom member exists only for the compiler.
   return Object.freeze({ ...definition }) as unknown as Tool<z.input<Schema>, Output, z.output<Schema>>;
 }
 
-/** Whether an error is the outcome of a tool call: node code may catch it, and the model is told it. */
+/**
+ * Returns whether an error is the outcome of a tool call. Node code can catch it, and the model receives its message.
+ */
 export function isToolFailure(error: unknown): error is ToolFailedError | ToolOutcomeUnknownError | ToolRejectedError {
   return (
     error instanceof ToolFailedError || error instanceof ToolOutcomeUnknownError || error instanceof ToolRejectedError
   );
 }
 
-/** What the model is told of a call that failed. */
 export function toldToModel(error: ToolFailedError | ToolOutcomeUnknownError | ToolRejectedError): string {
   return error instanceof ToolRejectedError ? `The call was rejected: ${error.reason}` : error.reason;
 }
 
-/** The names of tools. @throws UnknownToolError for a tool that a resumed run would not find: the agent does not have it. */
+/** Returns the names of tools. @throws UnknownToolError for a tool that a resumed run could not find */
 export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonly ToolRef[]): readonly string[] {
   for (const tool of tools) {
     if (known.get(tool.name) !== tool) throw new UnknownToolError(tool.name, [...known.keys()]);
@@ -189,7 +211,6 @@ export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonl
   return tools.map(({ name }) => name);
 }
 
-/** The tools of these names. @throws UnknownToolError for a name that the agent does not have. */
 export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonly string[]): readonly AnyTool[] {
   return names.map((name) => {
     const tool = known.get(name);

@@ -4,21 +4,20 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { AnyTool, ApprovalVerdict } from "./Tool.ts";
 
-/** The reason of a rejection for which the person gave none. */
 export const unexplainedRejection = "it was not approved";
 
-/** The answer to a request for approval. */
 export const approvalSchema = z.strictObject({ approved: z.boolean(), reason: z.string().optional() });
 
-/** The request for approval of a tool call. @param verdict what the tool says of it. */
+/** Returns the request for approval of a tool call. @param verdict The result of `needsApproval`. */
 export function approvalRequest(toolName: string, verdict: Exclude<ApprovalVerdict, false> = true): InputRequest {
   const { prompt = `Approve the call of tool "${toolName}"?`, expiresAt } = verdict === true ? {} : verdict;
   return { prompt, schema: approvalSchema, waitingFor: "human_approval", ...(expiresAt && { expiresAt }) };
 }
 
 /**
- * @param answer to the request for approval of a call.
- * @param by who answered; absent: nobody said.
+ * Checks the answer to a request for approval.
+ *
+ * @param by The answering person. `undefined` if unknown.
  * @throws ToolRejectedError, InvalidInputError
  */
 export function assertApproved(

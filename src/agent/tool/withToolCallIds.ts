@@ -3,10 +3,10 @@ import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 
 /**
- * A frozen copy of a message with the library's tool-call ids. An id that is replaced becomes the `providerToolCallId`.
+ * Returns a frozen copy of a message with the library's tool-call ids. A replaced id becomes the `providerToolCallId`.
  *
- * @param idAt the new id of the call at an index of the content.
- * @param keeps whether an id is the library's own and stays. A repeated id stays only at its first call.
+ * @param idAt Returns the new id of the call at an index of the content.
+ * @param keeps Returns whether an id belongs to the library and stays. A repeated id stays only at its first call.
  */
 export function withToolCallIds(
   message: AssistantMessage,
@@ -27,7 +27,7 @@ export function withToolCallIds(
   return frozenCopy(changed ? { ...message, content } : message);
 }
 
-/** Replaces `message` in the history, if it is there, by `issued`, the same message with other ids. */
+/** Replaces `message` in the history, if present, with `issued`, the same message with new ids. */
 export function replaceToolCallIds(history: MessageHistory, message: AssistantMessage, issued: AssistantMessage): void {
   const ids = callIdsOf(message);
   if (ids === callIdsOf(issued)) return;
@@ -35,7 +35,6 @@ export function replaceToolCallIds(history: MessageHistory, message: AssistantMe
   if (shown >= 0) history.reissue(shown, issued);
 }
 
-/** The ids of the tool calls of a message, as comparable text; `undefined` if it has none. */
 function callIdsOf(message: Message): string | undefined {
   if (message.role !== "assistant" || typeof message.content === "string") return undefined;
   const ids = message.content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : []));

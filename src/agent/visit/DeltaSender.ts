@@ -3,20 +3,18 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { OnDelta, RunDelta } from "../feature/RunDelta.ts";
 
-/** Where a request is made. */
 export type DeltaPlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath" | "requestId">;
 
-/** Passes the answers of a run on to its `onDelta`. */
+/** Passes the model responses of a run to its `onDelta`. */
 export class DeltaSender {
   #onDelta: OnDelta | undefined;
-  /** Requests of which pieces were sent, and whose answer is not complete. */
   readonly #begun = new Set<string>();
 
   constructor(onDelta: OnDelta) {
     this.#onDelta = onDelta;
   }
 
-  /** A request is made: pieces of an earlier try are void. */
+  /** Starts a request. Parts of an earlier attempt become void. */
   begin(place: DeltaPlace): void {
     if (this.#begun.delete(place.requestId)) this.#send({ type: "restart", ...place });
   }
@@ -26,7 +24,7 @@ export class DeltaSender {
     this.#send(delta);
   }
 
-  /** The answer is complete. It is sent whole if no piece of it was. */
+  /** Completes a response. If no part was sent, the whole response is sent. */
   end(place: DeltaPlace, { content }: AssistantMessage): void {
     if (this.#begun.delete(place.requestId)) return;
     const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;

@@ -14,17 +14,15 @@ import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 
-/** The context of a node, or of a tool call within it. A move closes every member and every object it has returned. */
+/** The context of a node, or of a tool call within it. A move closes every member and every object that it returned. */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
-  /** What it starts, and how that is numbered. */
   readonly scope: CallScope;
-  // Created on first use: every step of a run has a context of its own.
+  // Created on first use, because every step of a run has a separate context.
   #llm: NodeLlm | undefined;
   #tools: NodeTools | undefined;
   #storage: AgentStorage | undefined;
 
-  /** @param call the tool call that the context is made for. Absent: it is the node's own. */
   constructor(visit: NodeExecution, call?: ScopeCall) {
     this.#visit = visit;
     this.scope = new CallScope(visit, this, call);
@@ -85,7 +83,7 @@ export class NodeContext implements AgentContext {
   async requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
     const { nodeId, run, at } = this.#open;
     if (!run.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
-    // Refused where the node can still catch it.
+    // Rejected here, so that the node can catch the error.
     checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
     if (id !== undefined && !this.#visit.claimRequest(id))
@@ -95,12 +93,11 @@ export class NodeContext implements AgentContext {
     const requestId = this.scope.requestIdAt(ordinal ? { question, ...ordinal } : { question, id: id ?? "" });
     const event: InputRequestEvent = { requestId, nodeId, request, question, ...ordinal, context: this, visit: at };
     const answer = await this.#answerTo(event);
-    // The schema of the request returned it.
     return answer as Answer;
   }
 
   /**
-   * Waits until a tool call is approved, if it needs to be. The context is that of the call.
+   * Waits for the approval of a tool call if it needs one. The context belongs to the call.
    *
    * @throws ToolRejectedError
    */

@@ -16,34 +16,26 @@ import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
 
-/** A run as the execution of a node needs it, beyond what features see. */
+/** The members of a run that the execution of a node needs in addition to those for features. */
 export interface VisitedRun extends AgentRun {
   readonly definition: AgentDefinition;
   readonly pipeline: Pipeline;
   readonly sha256: Sha256;
-  /** Of the run that the line is part of. */
   readonly abortGrace: AbortGrace;
-  /** Where the run began, or continued after the last move. */
+  /** The position at which the line started, or continued after the last move. */
   readonly position: RunStart;
-  /** Absent: the answers of the model are not streamed. */
   readonly deltas: DeltaSender | undefined;
-  /** Whether a feature does what an option asks for. */
   claims(option: ClaimableOption): boolean;
-  /** Adds the tokens of a model request to those of the run. */
   addUsage(usage: unknown): void;
-  /** The visit ends to wait: the lines that are nested in this one wait no longer. Returns what they waited for. */
+  /** Called when the visit waits. Stops the waits of nested lines and returns their open requests. */
   beginWaiting(): readonly InputRequestEvent[];
-  /** Runs an agent for a tool call. Resolves to its output. */
   callAgent(agent: SubAgent, call: AgentCall): Promise<unknown>;
 }
 
-/** A tool call for which an agent runs. */
 export interface AgentCall {
   readonly toolCallId: string;
   readonly toolName: string;
-  /** As the schema of the tool returned it. */
   readonly input: unknown;
-  /** Told when the agent waits for an answer, and when it goes on. */
   readonly onWaiting: (waits: boolean) => void;
 }
 
@@ -53,19 +45,21 @@ export interface Wait {
 }
 
 /**
- * One visit of one node: from its start until its body and all calls made in it have settled, or until only unanswered
- * requests are left. A move and a wait close it: from then on everything that belongs to it throws, even if its code
- * still runs.
+ * One visit of one node. It lasts until the body and all its calls have settled, or until only unanswered requests are
+ * left. A move and a wait close the visit. From then on, all its members throw, even if its code still runs.
  */
 export class NodeExecution {
-  /** Of the moment the visit began: a later move changes those of the run. */
+  /** The values at the start of the visit. A later move changes the values of the run. */
   readonly line: RunLine;
   readonly state: RunState;
   readonly pending: PendingWork = new PendingWork((request) => this.#warnOfDropped(request));
-  /** Created when the signal is read: most nodes never read it. */
+  /** Created when the signal is first read, because most nodes never read it. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  /** Gives the reason. Set when the node was left, and when the run moved, waits, or was aborted and its grace period is over. */
+  /**
+   * Returns the reason. Set when the visit has ended, when the run moved or waits, and after an abort with its grace
+   * period.
+   */
   #closed: (() => unknown) | undefined;
   #isMoved = false;
   #isLeft = false;
@@ -86,29 +80,27 @@ export class NodeExecution {
     this.state = run.state;
   }
 
-  /** Aborted when the run is aborted or moves. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#aborted) this.#controller.abort(this.#aborted.reason);
     return this.#controller.signal;
   }
 
-  /** Whether the run has moved during this visit. */
   get isMoved(): boolean {
     return this.#isMoved;
   }
 
-  /** What a feature threw during the visit. It fails the run even if the node catches it. */
+  /** The error of a feature during the visit. It fails the run even if the node catches it. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
 
-  /** @throws ExecutionMovedError, RunSuspendedError, or the reason of an abort when the visit is closed. */
+  /** @throws ExecutionMovedError, RunSuspendedError, or the abort reason if the visit is closed. */
   assertOpen(): void {
     if (this.#closed) throw this.#closed();
   }
 
-  /** {@link PendingWork.start} in an open visit: a move or an abort of the run interrupts the work. */
+  /** Starts work with {@link PendingWork.start} in an open visit. A move or an abort of the run interrupts the work. */
   async start<Result>(
     id: string | undefined,
     within: string | undefined,
@@ -119,19 +111,18 @@ export class NodeExecution {
     return this.pending.start(id, within, work);
   }
 
-  /** Reserves an id that a request was given; false when this visit has used it. */
   claimRequest(id: string): boolean {
     const isFree = !this.#requestIds.has(id);
     this.#requestIds.add(id);
     return isFree;
   }
 
-  /** From now on it is no mistake of the node if it leaves a request unanswered: another was answered, or something failed. */
+  /** Allows the node to leave requests unanswered, because another request was answered or an error was thrown. */
   allowUnanswered(): void {
     this.#mayLeaveUnanswered = true;
   }
 
-  /** Parks an unanswered request. Never resolves; rejects if the run moves or is aborted first. */
+  /** Holds an unanswered request. Never resolves. Rejects if the run moves or is aborted first. */
   hold(request: InputRequestEvent, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     this.pending.hold(request);
@@ -141,13 +132,12 @@ export class NodeExecution {
     });
   }
 
-  /** The agent that runs for a tool call waits for an answer, or goes on. */
   setWaiting(toolCallId: string, waits: boolean): void {
     this.pending.setWaiting(toolCallId, waits);
     if (waits) void this.#watch();
   }
 
-  /** Emits an event unless the visit is closed. What a listener throws fails the run. */
+  /** Emits an event unless the visit is closed. An error of a listener fails the run. */
   async emit<Name extends keyof PipelineEvents>(name: Name, event: PipelineEvents[Name]): Promise<void> {
     if (this.#closed) return;
     try {
@@ -157,14 +147,13 @@ export class NodeExecution {
     }
   }
 
-  /** Records what a feature threw, and throws it. */
   fail(error: unknown): never {
     this.#failure ??= { error };
     markRunFailure(error);
     throw error;
   }
 
-  /** Aborts all pending work because the run is aborted. The run waits for it until the grace period is over. */
+  /** Aborts all pending work because the run is aborted. The run waits for it during the grace period. */
   abort(reason: unknown): void {
     this.#abort(reason);
     if (this.#isLeft) return;
@@ -177,8 +166,8 @@ export class NodeExecution {
   }
 
   /**
-   * Resolves with the work, to the open requests once only they are pending, or to `undefined` when the run was aborted
-   * and the grace period is over.
+   * Resolves with the work, or to the open requests when only they are pending. Resolves to `undefined` when the run
+   * was aborted and the grace period is over.
    */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
@@ -192,7 +181,10 @@ export class NodeExecution {
     }
   }
 
-  /** Closes the visit because the run moves: aborts all pending work but the call that asks, and rejects its callers. */
+  /**
+   * Closes the visit because the run moves. Aborts all pending work except the requesting call, and rejects its
+   * callers.
+   */
   close(except?: readonly string[]): void {
     if (this.#isMoved) return;
     this.#isMoved = true;
@@ -202,20 +194,22 @@ export class NodeExecution {
     this.pending.detach(reason);
   }
 
-  /** The run has left the node: its contexts are closed. An error takes longer to make than the rest of a visit. */
+  /**
+   * Closes the contexts after the visit. The error is created lazily, because it costs more than the rest of a visit.
+   */
   end(): void {
     this.#closed ??= () => new ExecutionMovedError(this.nodeId);
   }
 
-  /** {@link close}, then waits for pending work. Resolves to the ids of tool calls that did not end in time. */
+  /** Closes the visit and waits for pending work. Resolves to the ids of tool calls that did not settle in time. */
   async interrupt({ except }: InterruptOptions): Promise<readonly string[]> {
     this.close(except);
     return this.pending.unendedAfter(this.run.abortGrace, except);
   }
 
   /**
-   * Waits until all work has ended, with the work that follows from it, and only open requests are pending. Then it
-   * closes the visit without settling their promises: the node runs again when they are answered.
+   * Waits until all work has settled and only open requests are pending. Then closes the visit without settling their
+   * promises, because the node runs again when they are answered.
    */
   async #watch(): Promise<void> {
     if (this.#isWatching) return;

@@ -34,7 +34,6 @@ const configurationSchema = strictOptions({
 type Configuration = Parameters<AgentLlm["configure"]>[0];
 type RequestOptions = NonNullable<Parameters<AgentLlm["request"]>[0]>;
 
-/** The message history and the model of one context. */
 export class NodeLlm implements AgentLlm {
   readonly #scope: CallScope;
 
@@ -55,7 +54,7 @@ export class NodeLlm implements AgentLlm {
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     this.#state.history.rewrite((messages) => {
       const changed = change(messages);
-      // Messages of the old history were checked when they were added.
+      // Messages of the old history are already checked.
       const known = new Set(messages);
       for (const message of changed) if (!known.has(message)) assertMessage(message, "message of the new history");
       return changed;
@@ -100,7 +99,7 @@ export class NodeLlm implements AgentLlm {
     };
   }
 
-  /** @param request Default: asks the agent's executor, as often as its limits say. */
+  /** @param request Defaults to a request to the agent's executor, within its limits. */
   async perform(
     event: ModelRequestEvent,
     signal: AbortSignal,
@@ -191,25 +190,22 @@ export class NodeLlm implements AgentLlm {
     };
   }
 
-  /** An answer that is refused has used tokens, too: its error may name them. */
+  /** A rejected response has used tokens, and its error can report them. */
   #addUsage(source: unknown): void {
     this.#scope.visit.run.addUsage((Object(source) as { readonly usage?: unknown }).usage);
   }
 }
 
-/** An answer with the library's tool-call ids. */
 export interface GivenAnswer extends PromptAnswer {
-  /** True: it was recorded before, and no model was asked. */
+  /** True if the response was recorded earlier and no model was called. */
   readonly replayed: boolean;
 }
 
-/** Asks a model, and says in `asked` what became of it. */
 export type AskModel = (event: ModelRequestEvent, asked: Asked) => Promise<PromptAnswer>;
 
-/** What became of asking the executor. */
 export interface Asked {
-  /** Absent: it has not answered. */
+  /** `undefined` until the executor responds. */
   answer?: PromptAnswer;
-  /** Its errors: a node may catch those, but not the errors of features. */
+  /** Errors of the executor. A node can catch these, but not errors of features. */
   readonly refusals: Set<unknown>;
 }

@@ -20,10 +20,9 @@ import { executeInTime } from "./executeInTime.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
-/** A call before it is made. */
 export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
-/** How a call that did not fail ended. A refused input has reached neither the tool nor any feature. */
+/** The outcome of a call that did not fail. A call with a rejected input reaches neither the tool nor any feature. */
 export type CallOutcome =
   | { readonly refused: InvalidInputError }
   | { readonly refused?: never; readonly output: unknown };
@@ -38,18 +37,14 @@ const verdictSchema = z.union(
   { error: "expected true, false, or { prompt, expiresAt }: a text and a valid Date" },
 );
 
-/** The context of a tool call. */
 interface CallContext extends AgentContext {
-  /** Waits until the call is approved, if it needs to be. @throws ToolRejectedError */
   requestApproval(call: ToolCallEvent, judge: () => Promise<ApprovalVerdict>): Promise<void>;
 }
 
-/** The tool calls of one context. */
 export class NodeTools implements AgentTools {
   readonly #scope: CallScope;
   readonly #contextFor: (call: ScopeCall) => CallContext;
 
-  /** @param contextFor makes the context that a tool gets. */
   constructor(scope: CallScope, contextFor: (call: ScopeCall) => CallContext) {
     this.#scope = scope;
     this.#contextFor = contextFor;
@@ -63,7 +58,6 @@ export class NodeTools implements AgentTools {
     const origin = { kind: "node", ordinal } as const;
     const outcome = await this.start({ toolCallId, tool, input: frozenCopy(input), origin });
     if (outcome.refused) throw outcome.refused;
-    // The tool's own `execute` returned it, now or before a crash.
     return outcome.output as Output;
   }
 
@@ -71,7 +65,7 @@ export class NodeTools implements AgentTools {
     const { visit } = this.#scope;
     visit.assertOpen();
     assertMessage(message, "message to execute", "assistant");
-    // A message of another run gets ids of this one, and the history shows them.
+    // A message of another run gets ids of this run, and the history shows them.
     const issued = this.#scope.withIds(message, "execute", this.#scope.nextOrdinal("execute"));
     replaceToolCallIds(visit.state.history, message, issued);
     const parts = typeof issued.content === "string" ? [] : issued.content;
@@ -99,7 +93,7 @@ export class NodeTools implements AgentTools {
     }
   }
 
-  /** Rejects with ToolFailedError or ToolOutcomeUnknownError, which the node may catch, or with an error of a feature. */
+  /** Starts a call. Rejects with an error of the tool, which the node can catch, or with an error of a feature. */
   start(planned: PlannedCall): Promise<CallOutcome> {
     return this.#scope.start(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
@@ -109,7 +103,6 @@ export class NodeTools implements AgentTools {
     });
   }
 
-  /** Waits until a call is approved, if its tool asks for it. @throws ToolRejectedError */
   async approve(planned: PlannedCall, input: unknown, signal: AbortSignal): Promise<void> {
     const { tool, toolCallId } = planned;
     const { visit, context } = this.#scope;
@@ -117,7 +110,7 @@ export class NodeTools implements AgentTools {
     if (needsApproval === false) return;
     const judge = async () => {
       if (needsApproval === true) return true;
-      // The tool's own schema has just returned this input.
+      // The schema of the tool has parsed this input.
       const verdict = await needsApproval(input as never, { toolCallId, abortSignal: signal });
       checkSchema(verdictSchema, verdict, `result of needsApproval of tool "${tool.name}"`);
       return verdict;
@@ -135,7 +128,10 @@ export class NodeTools implements AgentTools {
     return this.#contextFor({ toolCallId, around, earlierIds: this.#scope.earlierIdsOf(toolCallId), signal });
   }
 
-  /** Throws an error that the node may catch: an outcome of the call, an abort, a move. Any other one fails the run. */
+  /**
+   * Throws an error that the node can catch: an outcome of the call, an abort, or a move. Any other error fails the
+   * run.
+   */
   #rethrow(error: unknown, signal: AbortSignal): never {
     const { visit } = this.#scope;
     if (signal.aborted || visit.isMoved || isToolFailure(error)) throw error;
@@ -160,7 +156,7 @@ export class NodeTools implements AgentTools {
     return output;
   }
 
-  /** Runs the tool itself. An interceptor may have changed the id, or the input, which is then checked again. */
+  /** Runs the tool. If an interceptor changed the id or the input, the input is validated again. */
   async #run(accepted: ToolCallEvent, planned: ToolCallEvent, parsed: unknown, signal: AbortSignal): Promise<unknown> {
     const { visit } = this.#scope;
     const { tool, toolCallId } = accepted;
@@ -191,7 +187,6 @@ export class NodeTools implements AgentTools {
     }
     const execute = (abortSignal: AbortSignal): unknown => {
       const context = this.#contextOf(toolCallId, abortSignal);
-      // The tool's own schema has just returned this input.
       return tool.execute(input as never, { toolCallId, generation, messages, abortSignal, context });
     };
     const timeoutMs = tool.timeoutMs ?? definition.toolTimeoutMs;

@@ -1,48 +1,43 @@
 import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 
-/** A tool call, a model request or a request for input that has not settled. */
 interface Work {
-  /** Of a tool call or a request for input; a model request has none. */
   id: string | undefined;
-  /** The tool call that started it. Absent: the node itself did. */
   readonly within: string | undefined;
   readonly controller: AbortController;
-  /** Fulfilled when the work has settled, either way. */
+  /** Resolves when the work has settled. Never rejects. */
   ended: Promise<unknown>;
-  /** The run no longer waits for it. */
+  /** True if the run no longer waits for the work. */
   detached: boolean;
-  /** A request for input that has no answer. */
   request?: InputRequestEvent;
-  /** True for the call of an agent that waits for an answer. */
+  /** True if a sub-agent runs for the call and waits for an answer. */
   waits?: boolean;
 }
 
 /**
- * The tool calls and requests of one visit that have not settled. Their callers can be rejected before the work itself
- * ends, so that a tool that ignores its signal does not hold up a rollback.
+ * The unsettled tool calls and requests of one visit. Their promises can reject before the work settles, so that a tool
+ * that ignores its signal does not delay a rollback.
  */
 export class PendingWork {
   readonly #pending = new Set<Work>();
   readonly #onDrop: (request: InputRequestEvent) => void;
-  /** Created with the first work: most nodes start none. */
+  /** Created with the first work, because most nodes start none. */
   #detached: Promise<never> | undefined;
   #reject: (reason: unknown) => void = () => undefined;
   #started = 0;
-  /** Wakes {@link settledButWaiting} when work has ended or only waits. */
+  /** Wakes {@link settledButWaiting} when work has settled or only waits. */
   #changed: () => void = () => undefined;
 
-  /** @param onDrop is called for each open request that nobody waits for any more. */
   constructor(onDrop: (request: InputRequestEvent) => void) {
     this.#onDrop = onDrop;
   }
 
-  /** How often work has started or a request was found to have no answer. */
+  /** The number of times that work started or a request was held. */
   get started(): number {
     return this.#started;
   }
 
-  /** Starts work at once. The promise settles as the work does, or rejects when the work is detached. */
+  /** Starts work at once. The promise settles with the work, or rejects when the work is detached. */
   start<Result>(
     id: string | undefined,
     within: string | undefined,
@@ -65,36 +60,33 @@ export class PendingWork {
     return Promise.race([result, this.#detached]);
   }
 
-  /** Gives a tool call another id. */
   rename(id: string, renamed: string): void {
     for (const work of this.#pending) if (work.id === id) work.id = renamed;
   }
 
-  /** Marks a request as one that has no answer: from now on it only waits. */
+  /** Marks a request as unanswered. From now on it only waits. */
   hold(request: InputRequestEvent): void {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;
     this.#changed();
   }
 
-  /** The agent that runs for a tool call waits for an answer, or goes on. */
   setWaiting(id: string, waits: boolean): void {
     for (const work of this.#pending) if (work.id === id) work.waits = waits;
     this.#started++;
     this.#changed();
   }
 
-  /** Whether the agents of some tool calls wait for an answer. */
   get hasWaitingAgents(): boolean {
     return [...this.#pending].some(({ waits }) => waits);
   }
 
-  /** Requests that have no answer, in the order in which they were made. */
+  /** Unanswered requests in request order. */
   get openRequests(): readonly InputRequestEvent[] {
     return [...this.#pending].flatMap(({ request }) => request ?? []);
   }
 
-  /** Drops the open requests of a tool call, or of the node itself, that ended without waiting for them. */
+  /** Drops the open requests of a tool call, or of the node, that settled without awaiting them. */
   dropRequests(within?: string): void {
     for (const work of this.#pending) {
       if (!work.request || work.within !== within) continue;
@@ -103,12 +95,11 @@ export class PendingWork {
     }
   }
 
-  /** Aborts all work but some tool calls. */
   abort(reason: unknown, except?: readonly string[]): void {
     for (const { controller } of this.#others(except)) controller.abort(reason);
   }
 
-  /** Aborts the work that a tool call has started, and what that has started, and stops waiting for it. */
+  /** Aborts all work that a tool call started, directly or indirectly, and stops waiting for it. */
   abortWithin(id: string, reason: unknown): void {
     for (const work of this.#pending) {
       if (work.within !== id || work.controller.signal.aborted) continue;
@@ -119,13 +110,13 @@ export class PendingWork {
     this.#changed();
   }
 
-  /** Rejects the promises that {@link start} returned, and stops waiting for work that was aborted. */
+  /** Rejects the promises that {@link start} returned, and stops waiting for aborted work. */
   detach(reason: unknown): void {
     for (const work of this.#pending) work.detached = work.controller.signal.aborted;
     this.#reject(reason);
   }
 
-  /** Waits, within the grace period, for all but one tool call. Resolves to the ids of those that have not ended. */
+  /** Waits for all other calls within the grace period. Resolves to the ids of calls that did not settle. */
   async unendedAfter({ ms, clock }: AbortGrace, except?: readonly string[]): Promise<readonly string[]> {
     const others = this.#others(except);
     if (others.length > 0) {
@@ -137,7 +128,7 @@ export class PendingWork {
     return this.#others(except).flatMap(({ id }) => id ?? []);
   }
 
-  /** Waits for all work that is not detached, and for work that starts meanwhile. */
+  /** Waits for all work that is not detached, including work that starts during the wait. */
   async settled(): Promise<void> {
     for (;;) {
       const awaited = [...this.#pending].filter(({ detached }) => !detached);
@@ -146,7 +137,9 @@ export class PendingWork {
     }
   }
 
-  /** {@link settled}, except for open requests and the tool calls that wait for them. One caller at a time. */
+  /**
+   * Like {@link settled}, without open requests and the tool calls that wait for them. Supports one caller at a time.
+   */
   async settledButWaiting(): Promise<void> {
     while (this.#isActive()) await new Promise<void>((resolve) => (this.#changed = resolve));
   }

@@ -4,25 +4,22 @@ import { onAbort } from "../../internal/abortable.ts";
 import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
-/** A call that has a limit. */
 interface LimitedCall {
   readonly tool: AnyTool;
   readonly toolCallId: string;
-  /** In milliseconds. */
   readonly timeoutMs: number;
   /** Aborts the call for other reasons. */
   readonly signal: AbortSignal;
-  /** Its clock measures the limit; what ignores its signal is left after the grace period. */
+  /** The clock that measures the limit, and the grace period for a tool that ignores its signal. */
   readonly grace: AbortGrace;
-  /** Called when the time is over; what the call has started is to be aborted with this reason. */
   readonly onLate: (reason: unknown) => void;
 }
 
 /**
- * Runs a tool for a limited time. Its output counts if it comes before the grace period has passed.
+ * Runs a tool with a timeout. An output within the grace period still counts.
  *
- * @throws ToolFailedError when the time is over and a repetition would be safe.
- * @throws ToolOutcomeUnknownError when the time is over and the call may have had its effect.
+ * @throws ToolFailedError after the timeout if the call is safe to repeat.
+ * @throws ToolOutcomeUnknownError after the timeout if the call could have taken effect.
  */
 export async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
   const { tool, toolCallId, timeoutMs, signal, grace, onLate } = call;

@@ -9,44 +9,43 @@ import { NodeContext } from "./NodeContext.ts";
 import type { AskModel, GivenAnswer } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
-/** Where an answer is recorded that another runtime asks for. */
+/** The place where the response to a request of another runtime is recorded. */
 export interface RequestPlace {
-  /** The library's id of the tool call at an index of the answer's content, known before the answer is. */
+  /** Returns the library's id of the tool call at an index of the content. It is known before the response. */
   readonly toolCallId: (index: number) => string;
   /** Aborted when the run is aborted or moves. */
   readonly signal: AbortSignal;
 }
 
-/** The model that another runtime asks, for those who look on: another one counts as the same request. */
+/** The model that another runtime calls. It is informational: a replay does not compare it. */
 export interface HostedModel {
-  /** Its name. Absent: that of the agent's model. */
+  /** Defaults to the name of the agent's model. */
   readonly model?: string | undefined;
-  /** Whose it is, such as `openai`. Absent: unknown. */
+  /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string | undefined;
 }
 
-/** A request that another runtime makes. */
 export interface HostedRequest {
-  /** Absent: nothing is known of it. */
   readonly asked?: HostedModel | undefined;
-  /** What it throws takes no place. */
+  /** Makes the request. A failed request frees its number. */
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
-/** A call that an answer asks for, as another runtime makes it. */
+/** A tool call in a response, made by another runtime. */
 export interface AnsweredCall {
   readonly message: AssistantMessage;
-  /** Of the call in the content of the message. */
+  /** The index of the call in the content of the message. */
   readonly index: number;
-  /** One that the agent may not have. */
+  /** The tool, which the agent does not need to have. */
   readonly tool: AnyTool;
-  /** As the tool gets it; that of the answer itself if it is the same, so that it is not stored again. */
+  /** The input for the tool. Pass the object of the response if it is equal, so that it is not stored twice. */
   readonly input: unknown;
 }
 
 /**
- * A model request that `execute` answers in place of the agent's executor: once, and without a limit of time. It is found by
- * its number alone when the node runs again: what it asks may be another then. What `execute` throws takes no place.
+ * Makes a model request through `execute` instead of the agent's executor, without retries or timeout. When the node
+ * runs again, the response is found by its number alone, because the request can differ. A failed request frees its
+ * number.
  */
 export async function requestThrough(
   context: AgentContext,
@@ -85,9 +84,9 @@ export async function requestThrough(
 }
 
 /**
- * Makes the call at an index of an answer.
+ * Makes the call at an index of a response.
  *
- * @throws ToolFailedError, ToolOutcomeUnknownError; any other error fails the run.
+ * @throws ToolFailedError or ToolOutcomeUnknownError. Any other error fails the run.
  */
 export async function callOfAnswer(context: AgentContext, call: AnsweredCall): Promise<unknown> {
   const outcome = await contextOf(context).tools.start(plannedOf(call));
@@ -95,7 +94,7 @@ export async function callOfAnswer(context: AgentContext, call: AnsweredCall): P
   return outcome.output;
 }
 
-/** Waits until the call at an index of an answer is approved. @throws ToolRejectedError */
+/** Waits for the approval of the call at an index of a response. @throws ToolRejectedError */
 export async function approvalOfCall(context: AgentContext, call: AnsweredCall): Promise<void> {
   const { scope, tools } = contextOf(context);
   const planned = plannedOf({ ...call, tool: { ...call.tool, needsApproval: true } });
