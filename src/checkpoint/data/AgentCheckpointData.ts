@@ -2,26 +2,26 @@ import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { FileChanges } from "./FileChange.ts";
 import type { Message } from "../messages/Message.ts";
 
-/** A tool call that ended between a checkpoint's parent and the checkpoint. */
+/** A tool call that settled between a checkpoint's parent and the checkpoint. */
 export interface CheckpointToolCall {
   readonly toolCallId: string;
   readonly toolName: string;
   /** The declared effect: `none`, `idempotent`, `reversible` or `irreversible`. */
   readonly effect: string;
-  /** As the model or the caller wrote it. */
+  /** The input as the model or the caller wrote it. */
   readonly input: unknown;
   /**
-   * `moved`: the call itself moved the run. `lost`: it succeeded, and its output could not be stored. `unknown`: it was in
-   * doubt, and settled as not known.
+   * `moved`: the call moved the run. `lost`: the call succeeded, but its output could not be stored. `unknown`: the
+   * call was in doubt, and its outcome was recorded as unknown.
    */
   readonly status: "succeeded" | "failed" | "moved" | "lost" | "unknown";
-  /** Only of a call that succeeded. */
+  /** Set if the call succeeded. */
   readonly output?: unknown;
-  /** Only of a call that failed: the message of its error. */
+  /** The error message, set if the call failed. */
   readonly error?: string;
 }
 
-/** Something the agent decided, by `context.recordDecision`. */
+/** A decision that the agent recorded with `context.recordDecision`. */
 export interface CheckpointDecision {
   readonly decision: string;
   readonly reason?: string;
@@ -30,121 +30,130 @@ export interface CheckpointDecision {
   readonly decidedAt: string;
 }
 
-/** A branch or a sub-agent that is nested in the line of a checkpoint and has not been joined. */
+/** A branch or sub-agent inside the line of a checkpoint that is not joined. */
 export interface CheckpointBranch {
-  /** As in `branch` of the line's own checkpoints; of a sub-agent the name of its tool. */
+  /** The path as in `branch` of the line's checkpoints. For a sub-agent, the name of its tool. */
   readonly path: string;
-  /** The node that it runs next; `finish` once it has ended. */
+  /** The node that runs next. `finish` if the line has finished. */
   readonly nodeId: string;
-  /** What that node gets; once the line has ended its output. */
+  /** The input of that node, or the output of a finished line. */
   readonly lastInput: unknown;
-  /** What that node finds before it does anything. */
+  /** The message history at the start of that node. */
   readonly messageHistory: readonly Message[];
-  /** `waiting`: a request has no answer, and nothing else of the line goes on. `completed`: it has ended, and waits for the others. */
+  /**
+   * `waiting`: all work of the line waits for answers. `completed`: the line has finished and waits for other lines.
+   */
   readonly status: "in_progress" | "waiting" | "completed";
-  /** Absent until the line has ended. */
+  /** Set if the line has finished. */
   readonly output?: unknown;
 }
 
 /**
- * A point to continue from: which node runs next, and with which input. Values are decoded and
- * frozen; large ones are built when they are first read.
+ * A point from which a run can continue, with the next node and its input. Values are decoded and frozen. Large values
+ * are built when they are first read.
  */
 export interface AgentCheckpointData {
   readonly checkpointId: string;
-  /** The name that `nameCheckpoint` gave it, which stands for its id wherever one is taken. Absent: it has none. */
+  /** The name from `nameCheckpoint`, which can be used in place of the id. `undefined` without a name. */
   readonly name?: string;
   readonly agentId: string;
   readonly runId: string;
-  /** The checkpoint it follows; absent for an agent's first. */
+  /** The preceding checkpoint. `undefined` for the first checkpoint of an agent. */
   readonly parentId?: string;
   /** Strictly increasing per agent, from 1. */
   readonly version: number;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** The node that runs next, as a path; `finish` at the end of a run. */
+  /** The path of the node that runs next. `finish` at the end of a run. */
   readonly nodeId: string;
-  /** What the run was given; only in the first checkpoint of a run. */
+  /** The input of the run. Set only in the first checkpoint of a run. */
   readonly runInput?: unknown;
-  /** What that node is about to get; at the end of a run its output. */
+  /** The input of the next node. At the end of a run, its output. */
   readonly lastInput: unknown;
-  /** The type of `lastInput` as JSON Schema text, when it was stated. */
+  /** The type of `lastInput` as JSON Schema text, if known. */
   readonly lastInputType?: string;
-  /** True when `lastInput` is the output of `nodeId` and only its edges are to be evaluated. */
+  /** True if `lastInput` is the output of `nodeId` and only the edges must be evaluated. */
   readonly unresolved?: boolean;
   /**
-   * The branch of a parallel node whose checkpoint this is, such as `both#facts`, or `both#shout/inner#x` of one within
-   * another. Absent: it is in none.
+   * The branch of a parallel node, such as `both#facts`, or `both#shout/inner#x` for a nested branch. `undefined`
+   * outside branches.
    */
   readonly branch?: string;
-  /** Which sub-agent this is a checkpoint of: the names of the tools that the agents are called as, outermost first. Empty: the agent itself. */
+  /** The tool names that lead to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
   readonly agentPath: readonly string[];
   /**
-   * The branches and sub-agents that were nested directly in this checkpoint's line when it was made, those that had ended
-   * included, in the order in which they began. Of the newest checkpoint of a line those of now. Absent: none were.
+   * The branches and sub-agents directly inside the line of this checkpoint, including finished ones, in start order.
+   * For the newest checkpoint of a line, their current state. `undefined` without such lines.
    */
   readonly branches?: readonly CheckpointBranch[];
-  /** The id of the checkpoint at which the branches began that were joined here: `merge` of `nodeId` runs next. Absent: none were. */
+  /** The id of the checkpoint at which the joined branches started. `merge` of `nodeId` runs next. */
   readonly joined?: string;
   /**
-   * What the node that runs next finds before it does anything. It lacks the newest user or tool message as long as that is
-   * the node's input: look for it in `lastInput`.
+   * The message history at the start of the next node. A user or tool message that is the input of the node is only in
+   * `lastInput`.
    */
   readonly messageHistory: readonly Message[];
-  /** The typed storage by key. */
   readonly storage: Readonly<Record<string, unknown>>;
   readonly model?: string;
   readonly modelParameters?: Readonly<Record<string, unknown>>;
-  /** Names of the tools the model may call. */
+  /** The names of the tools that the model can call. */
   readonly tools: readonly string[];
-  /** Nodes completed so far. */
   readonly iteration: number;
-  /** The tokens of all model requests of the run so far, those on abandoned lanes included. Absent: unknown. */
+  /** The tokens of all model requests of the run so far, including abandoned lanes. `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  /** `completed` or `cancelled` at the end of a run, `completed` at the end of a branch or a sub-agent, else `in_progress`. */
+  /**
+   * `completed` or `cancelled` at the end of a run, `completed` at the end of a branch or sub-agent, otherwise
+   * `in_progress`.
+   */
   readonly status: "in_progress" | "completed" | "cancelled";
-  /** 0 to 100; absent when none was set. */
+  /** 0 to 100. `undefined` if not set. */
   readonly progress?: number;
-  /** One line for people, by `context.setProgress`; absent when none was given. */
+  /** One line for people, from `context.setProgress`. `undefined` if not set. */
   readonly progressSummary?: string;
-  /** Those that ended between the parent and this checkpoint, in the order of their ends. */
+  /** The calls that settled between the parent and this checkpoint, in the order in which they settled. */
   readonly toolCalls: readonly CheckpointToolCall[];
-  /** Ids of calls that the move leading here reverted. Absent: none. */
+  /** The ids of calls that the move to this checkpoint reverted. */
   readonly revertedToolCallIds?: readonly string[];
-  /** How the run came here, when it was not by a step. Absent: by a step. */
+  /** The move that created the checkpoint. `undefined` if a step of the run created it. */
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
-  /** Who made the edit that this checkpoint is, as the caller said. Not trusted. Absent: it is no edit. */
+  /** The author of an edit, as stated by the caller and not verified. */
   readonly by?: string;
-  /** Why the edit was made. Absent: it is no edit. */
   readonly reason?: string;
   /**
-   * Which visit of its node this continues, so that its tool calls keep their ids: the version of the checkpoint that the
-   * visit followed, and visits since. Absent: a visit of its own begins here.
+   * The visit that this checkpoint continues, so that its tool calls keep their ids: the version of the checkpoint
+   * before the visit, and the number of visits since then. `undefined` if a new visit starts here.
    */
   readonly visit?: readonly [version: number, ordinal: number];
-  /** Why it was made: `asked_for`, or the name of a trigger other than `afterNode()`. Absent: at the start or end of a run, after a node, or by a move. */
+  /**
+   * `asked_for`, or the name of a trigger other than `afterNode()`. `undefined` at the start or end of a run, after a
+   * node, or for a move.
+   */
   readonly trigger?: string;
-  /** For an execution point: ids of calls since the checkpoint before, whose effects it left standing. Absent: none. */
+  /** For an execution point: the ids of calls since the previous checkpoint whose effects remain. */
   readonly standingToolCallIds?: readonly string[];
-  /** Of the run so far. */
+  /** All decisions of the run so far. */
   readonly decisions: readonly CheckpointDecision[];
-  /** What a workspace noted between the parent and this checkpoint, as far as it came to something. */
+  /** The file changes that a workspace recorded between the parent and this checkpoint. */
   readonly fileChanges: FileChanges;
-  /** What a recovery checks before the run continues. */
   readonly recoveryInfo: {
-    /** The node that runs next. */
     readonly resumePoint: string;
-    /** Files that must be there, relative to the working directory. */
+    /** Required files, relative to the working directory. */
     readonly requiredContext: readonly string[];
-    /** SHA-256 of each of them in hex, when the checkpoint was saved; `null`: it was not there. Absent: not examined. */
+    /**
+     * SHA-256 in hex of each required file when the checkpoint was saved. `null` for a missing file. `undefined` if not
+     * checked.
+     */
     readonly fileHashes?: Readonly<Record<string, string | null>>;
-    /** Where the run worked. Absent: there was no `environment` to ask. */
+    /** The working directory of the run. `undefined` without a configured `environment`. */
     readonly workingDirectory?: string;
-    /** Name to what it must be, such as `{ node: ">=20.19" }`. */
+    /** The required value by name, such as `{ node: ">=20.19" }`. */
     readonly environment: Readonly<Record<string, string>>;
   };
   readonly strategyFingerprint?: string;
   readonly formatVersion: number;
-  /** Of the stored append; through its `prev` it commits to all before. Empty where a storage keeps none, and in what `createCheckpoint` returns. */
+  /**
+   * The checksum of the stored append, which covers all earlier appends through `prev`. Empty if the storage keeps no
+   * checksums, and in the result of `createCheckpoint`.
+   */
   readonly checksum: string;
 }

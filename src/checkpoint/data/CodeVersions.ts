@@ -1,10 +1,9 @@
 import { originOf } from "../records/lineRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
-/** Which version of its strategy each place of a log was recorded by. */
+/** The strategy version that recorded each part of a log. */
 export class CodeVersions {
   readonly #index: LogProjection;
-  /** By lane, where another version begins. */
   readonly #changes = new Map<number, { readonly order: number; readonly version: number }[]>();
 
   constructor(index: LogProjection) {
@@ -17,10 +16,9 @@ export class CodeVersions {
       }
   }
 
-  /** The version at a place; 0 where none is recorded. */
   at(lane: number, order: number): number {
     const { base, lanes, checkpoints } = this.#index;
-    // A lane begins from one with a lower number, unless the log is forged.
+    // A lane starts from a lower lane. The condition prevents endless loops in a forged log.
     for (let at = { lane, order }, before = Infinity; at.lane < before;) {
       const change = this.#changes.get(at.lane)?.findLast((each) => each.order <= at.order);
       if (change) return change.version;

@@ -1,56 +1,53 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
-/** The state of a file at some time. The hash refers to its content. */
+/** The state of a file. The hash identifies its content. */
 export type FileState =
   | {
       readonly kind: "file";
-      /** SHA-256 of the content, 64 lower-case hex characters. */
+      /** SHA-256 of the content: 64 lower-case hex characters. */
       readonly hash: string;
-      /** Length of the content in bytes. */
+      /** The length of the content in bytes. */
       readonly bytes: number;
       /** Permission bits, such as 0o644. */
       readonly mode: number;
     }
   | {
       readonly kind: "link";
-      /** The target that the link names; it need not exist. The library never follows it. */
+      /** The target of a symbolic link, which can be missing. The library never follows links. */
       readonly target: string;
     };
 
-/** A change of one file: created, modified or deleted. */
+/** The creation, modification or deletion of one file. */
 export interface FileChange {
-  /** Relative to the root of the workspace, with "/" between the names. */
+  /** Relative to the root of the workspace, with "/" as separator. */
   readonly path: string;
-  /** Absent: there was no file. */
+  /** `undefined` for a created file. */
   readonly before?: FileState;
-  /** Absent: there is no file. */
+  /** `undefined` for a deleted file. */
   readonly after?: FileState;
 }
 
-/** Changes of files, each path once. A rename is a deletion and a creation. */
+/** File changes with unique paths. A rename is a deletion and a creation. */
 export interface FileChanges {
   readonly modified: readonly FileChange[];
   readonly created: readonly FileChange[];
   readonly deleted: readonly FileChange[];
 }
 
-/** The key of the notes that contain changes of files. */
 export const fileNoteKey = "files";
 
-/** The changes in a note. Stored values are untrusted: an item that is not a change is left out. */
 export function fileChangesIn(note: unknown): readonly FileChange[] {
   const changes = (note as { readonly changes?: unknown } | null | undefined)?.changes;
   return Array.isArray(changes) ? changes.filter(isFileChange) : [];
 }
 
-/** Whether two states have the same content and permissions. */
 export function isSameFile(a: FileState | undefined, b: FileState | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   if (a.kind === "link") return b.kind === "link" && a.target === b.target;
   return b.kind === "file" && a.hash === b.hash && a.mode === b.mode;
 }
 
-/** Adds changes, oldest first, to a map by path: each path has its first state and its last. */
+/** Adds changes, oldest first, to a map by path that keeps the first and the last state. */
 export function mergeFileChanges(
   changes: readonly FileChange[],
   byPath: Map<string, FileChange> = new Map(),
@@ -62,7 +59,7 @@ export function mergeFileChanges(
   return byPath;
 }
 
-/** The combined effect of several changes, oldest first. A file whose last state equals its first is left out. */
+/** Combines changes, oldest first. Files whose last state equals the first one are omitted. */
 export function summarizeFileChanges(changes: readonly FileChange[]): FileChanges {
   const changed = [...mergeFileChanges(changes).values()].filter(({ before, after }) => !isSameFile(before, after));
   return {
@@ -72,7 +69,6 @@ export function summarizeFileChanges(changes: readonly FileChange[]): FileChange
   };
 }
 
-/** Whether a stored value has the form of a change. The path is not validated. */
 export function isFileChange(value: unknown): value is FileChange {
   if (typeof value !== "object" || value === null) return false;
   const { path, before, after } = value as Readonly<Record<string, unknown>>;
@@ -83,7 +79,6 @@ function isStateOrAbsent(value: unknown): boolean {
   return value === undefined || isFileState(value);
 }
 
-/** Whether a stored value has the form of a state. */
 export function isFileState(value: unknown): value is FileState {
   if (typeof value !== "object" || value === null) return false;
   const { kind, hash, bytes, mode, target } = value as Readonly<Record<string, unknown>>;

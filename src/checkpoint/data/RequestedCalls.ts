@@ -3,13 +3,11 @@ import type { AnswerRecord } from "../records/callRecords.ts";
 import type { RecordedCall } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 
-/** An answer, and its place among all records of the log. */
 interface PlacedAnswer {
   readonly record: AnswerRecord;
   readonly order: number;
 }
 
-/** What an answer says of a call that it asks for. */
 interface RequestedCall {
   readonly tool: unknown;
   readonly input: unknown;
@@ -17,28 +15,25 @@ interface RequestedCall {
 }
 
 /**
- * The inputs of the tool calls of a log. A call that a model asked for has its input in the answer that asks for it, and is
- * none that may be made or reverted unless an answer before it asks for this tool. Answers are read newest first, as far as
- * they are needed.
+ * The inputs of the tool calls of a log. The input of a model's tool call is stored in the model response. Such a call
+ * is valid only if an earlier response requests its tool. Responses are read on demand, newest first.
  */
 export class RequestedCalls {
   readonly #reader: ValueReader;
-  /** Not read yet; the newest is the last. */
   readonly #unread: PlacedAnswer[];
   readonly #found = new Map<string, RequestedCall[]>();
-  /** Why an answer could not be read: it may have asked for a call that is not found. */
+  /** Why a response could not be read. It can contain a call that is not found. */
   #unreadable: { readonly error: unknown } | undefined;
 
-  /** @param answers oldest first. */
   constructor(answers: readonly PlacedAnswer[], reader: ValueReader) {
     this.#unread = [...answers];
     this.#reader = reader;
   }
 
   /**
-   * The input of a call as the model or the caller wrote it: its own, or that of the answer which asked for it.
+   * Returns the input of a call as the model or the caller wrote it.
    *
-   * @throws UnreadableValueError when it has none and no answer before it asks for it.
+   * @throws UnreadableValueError if the input is missing in the call and in all earlier responses.
    */
   inputOf(call: RecordedCall): unknown {
     const own = call.intent ?? call.outcome;
@@ -79,7 +74,7 @@ interface CallPart {
   readonly input?: unknown;
 }
 
-/** What is stored as an answer may be anything. */
+/** Stored responses are untrusted. */
 function callPartsOf(message: unknown): readonly CallPart[] {
   const { content } = Object(message) as { readonly content?: unknown };
   return Array.isArray(content) ? content.filter(isCallPart) : [];

@@ -1,7 +1,9 @@
 import type { AnswerRecord } from "../records/callRecords.ts";
 import { envelopeKeyOf } from "../values/valueCodec.ts";
 
-/** Whether an answer asks for one of these tool calls, or may: a message that is stored elsewhere is not looked at. */
+/**
+ * Returns whether a model response can contain one of these tool calls. True for a message that is stored elsewhere.
+ */
 export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
   if (calls.size === 0) return false;
   if (envelopeKeyOf(message) !== undefined) return true;

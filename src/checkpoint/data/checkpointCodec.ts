@@ -6,18 +6,19 @@ import type { Message } from "../messages/Message.ts";
 import { decodeValue, encodeValue } from "../values/valueCodec.ts";
 
 /**
- * A checkpoint as plain JSON, for a storage that keeps checkpoints whole. Only values of users are encoded; the rest is
- * plain already. @throws NotSerializableError
+ * Encodes a checkpoint as plain JSON, for a storage that keeps whole checkpoints. Only values of users are encoded.
+ *
+ * @throws NotSerializableError
  */
 export function encodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
   return JSON.parse(JSON.stringify(mapValues(data, encodeValue))) as AgentCheckpointData;
 }
 
 /**
- * The inverse of {@link encodeCheckpoint}.
+ * Decodes the result of {@link encodeCheckpoint}.
  *
- * @throws UnreadableValueError when it is no checkpoint or a value in it is damaged.
- * @throws UnsupportedFormatError when a newer version wrote it.
+ * @throws UnreadableValueError for an invalid checkpoint or a damaged value.
+ * @throws UnsupportedFormatError if a newer version wrote it.
  */
 export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
   if (!isCheckpoint(data)) throw new UnreadableValueError("the storage gave something that is no checkpoint");
@@ -29,11 +30,11 @@ export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData
     );
   }
   const decoded = mapValues(structuredClone(data), decodeValue);
-  // In format 1 it named the subgraphs that the node is in.
+  // Format 1 stored the enclosing subgraphs in this field.
   return data.formatVersion === 1 ? { ...decoded, agentPath: [] } : decoded;
 }
 
-/** Stored data is not to be trusted: what everything else relies on is looked at. */
+/** Stored data is untrusted, so all fields that other code relies on are checked. */
 function isCheckpoint(data: unknown): boolean {
   if (typeof data !== "object" || data === null) return false;
   const { checkpointId, runId, nodeId, version, messageHistory, storage, toolCalls, decisions, tools, recoveryInfo } =

@@ -17,8 +17,8 @@ import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 
 /**
- * A checkpoint as users see it. Small parts are built at once; parts that grow with the run are built when they are first
- * read. The index must begin no later than the checkpoint's lane.
+ * Returns a checkpoint as users see it. Parts that grow with the run are built when they are first read. The index must
+ * contain the whole lane of the checkpoint.
  */
 export function checkpointData(
   agentId: string,
@@ -80,7 +80,6 @@ export function checkpointData(
   }) as unknown as AgentCheckpointData;
 }
 
-/** How it came to be, beside a move. */
 function originsOf(record: CheckpointRecord) {
   return {
     ...editOf(record),
@@ -90,7 +89,6 @@ function originsOf(record: CheckpointRecord) {
   };
 }
 
-/** Who edited, and why; nothing of another checkpoint. */
 export function editOf({ by, reason }: CheckpointRecord): Pick<AgentCheckpointData, "by" | "reason"> {
   return by === undefined ? {} : withoutUndefined({ by, reason });
 }
@@ -130,7 +128,6 @@ function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): O
 function toolCallsSince(index: LogProjection, point: CheckpointPoint, { state, reader }: Opened): unknown {
   const isSince = sinceParent(index, point);
   const calls = [...state.calls.values()].filter((call) => call.outcome && isSince(call));
-  // A state has one answer for each place, and each of its calls comes after the answer that asks for it.
   const answers = [...state.answers.values()].map((record) => ({ record, order: -1 }));
   const requested = new RequestedCalls(answers, reader);
   return calls.sort((a, b) => a.order - b.order).flatMap((call) => checkpointToolCall(call, requested, reader) ?? []);
@@ -149,7 +146,6 @@ function sinceParent({ checkpoints }: LogProjection, point: CheckpointPoint) {
   return ({ order }: { readonly order: number }): boolean => order > from && order < point.order;
 }
 
-/** Adds properties that are computed when they are first read, and that look like ordinary data. */
 function lazily(target: object, members: Readonly<Record<string, () => unknown>>): object {
   for (const [name, compute] of Object.entries(members)) {
     Object.defineProperty(target, name, { enumerable: true, configurable: false, get: once(compute) });
@@ -162,7 +158,6 @@ function once<Value>(compute: () => Value): () => Value {
   return () => (computed ??= { value: compute() }).value;
 }
 
-/** What a resume needs, as a checkpoint shows it. */
 export function recoveryInfo(
   resumePoint: string,
   { files = [], environment = {}, directory, hashes }: Partial<RequirementsRecord> = {},

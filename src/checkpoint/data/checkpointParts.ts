@@ -4,25 +4,26 @@ import { blobCellsIn } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 
-/** One record that a checkpoint adds, under the name that a user knows it by. */
 export interface NamedRecord {
   readonly name: string;
   readonly record: AgentRecord;
 }
 
 /**
- * Whether records surely add no more than so many bytes: a rough look, since nearly every checkpoint is small.
+ * Returns whether records certainly fit. The estimate is cheap, because most checkpoints are small.
  *
- * @param uploads whether there are blobs still to be put.
+ * @param uploads Whether blobs still need to be stored.
  */
 export function surelyFits(records: readonly AgentRecord[], uploads: boolean, maxBytes: number): boolean {
   return 3 * estimateBytes(records) + (uploads ? newBlobBytes(records, new Set()) : 0) <= maxBytes;
 }
 
-/** The most that a checkpoint may add where nothing else is configured, in bytes of JSON. */
 export const defaultMaxCheckpointBytes: number = 5 * 1024 * 1024;
 
-/** What each record adds, largest first. A blob counts once, and one that the log has already counts nothing. */
+/**
+ * Returns the size of each record, largest first. Each blob counts once. Blobs that the log already contains do not
+ * count.
+ */
 export function checkpointParts(records: readonly NamedRecord[]): readonly LargePart[] {
   const counted = new Set<BlobCell>();
   const encoder = new TextEncoder();
@@ -34,7 +35,6 @@ export function checkpointParts(records: readonly NamedRecord[]): readonly Large
   return [...bytes].map(([name, size]) => ({ name, bytes: size })).sort((a, b) => b.bytes - a.bytes);
 }
 
-/** The name of a record for people. */
 export function partName(record: AgentRecord): string {
   switch (record.kind) {
     case "message":
@@ -56,7 +56,7 @@ export function partName(record: AgentRecord): string {
   }
 }
 
-/** A blob without a reference is still to be put. */
+/** A blob without a reference is not stored yet. */
 function newBlobBytes(records: readonly AgentRecord[], counted: Set<BlobCell>): number {
   let sum = 0;
   for (const record of records) {

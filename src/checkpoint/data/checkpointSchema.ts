@@ -19,7 +19,6 @@ const branch = z.looseObject({
   status: z.enum(["in_progress", "waiting", "completed"]),
 });
 
-/** What a checkpoint has whatever its run did. */
 export const requiredFields = [
   "checkpointId",
   "agentId",
@@ -39,7 +38,7 @@ export const requiredFields = [
   "formatVersion",
 ] as const;
 
-/** The fields of a stored checkpoint by what they may hold, decoded. Values of users may be anything. */
+/** The schemas of the decoded fields of a stored checkpoint. Values of users are not restricted. */
 export const checkpointFields: Readonly<Record<string, z.ZodType>> = {
   checkpointId: z.string(),
   name: z.string().optional(),

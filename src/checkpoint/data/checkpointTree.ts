@@ -5,7 +5,7 @@ import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
 import { editOf } from "./checkpointData.ts";
 import { linePath, type LinePath } from "./linePath.ts";
 
-/** A checkpoint among all checkpoints of an agent, with those that follow it. */
+/** A checkpoint with its successors. */
 export interface CheckpointTreeNode extends Pick<
   AgentCheckpointData,
   | "checkpointId"
@@ -21,17 +21,17 @@ export interface CheckpointTreeNode extends Pick<
   | "branch"
   | "agentPath"
 > {
-  /** The agent goes on from here: the newest checkpoint of a line that is open, the main line or one nested in it. */
+  /** True for the newest checkpoint of an open line. The agent continues here. */
   readonly isHead: boolean;
-  /** The last checkpoints of the branches and sub-agents that were joined here, beside the checkpoint that this one follows. Absent: none were. */
+  /** The last checkpoints of branches and sub-agents that were joined here, in addition to the parent. */
   readonly otherParentIds?: readonly string[];
-  /** The checkpoints that follow this one, oldest first: on its line, and the first ones of branches, sub-agents and moves that begin here. */
+  /** The following checkpoints, oldest first: on this line, and the first ones of branches, sub-agents and moves. */
   readonly children: readonly CheckpointTreeNode[];
 }
 
 type GrowingNode = CheckpointTreeNode & { readonly children: GrowingNode[] };
 
-/** The trees of all checkpoints that a log has, oldest first; more than one where pruning has removed what joined them. */
+/** Returns the checkpoint trees of a log, oldest first. Pruning can split the tree into several. */
 export function checkpointTree(index: LogProjection): readonly CheckpointTreeNode[] {
   const nodes = new Map<number, GrowingNode>();
   const roots: GrowingNode[] = [];
@@ -48,8 +48,8 @@ export function checkpointTree(index: LogProjection): readonly CheckpointTreeNod
 }
 
 /**
- * The newest checkpoint of the lines around a lane, where that is nested: a sub-agent follows the checkpoint of its caller, and
- * a branch whose fork was pruned what is left before it.
+ * Returns the newest checkpoint on the lines around a lane. For a sub-agent this is the checkpoint of its caller, for a
+ * branch with a pruned fork the closest remaining checkpoint.
  */
 function versionAround(
   { lanes, lines, checkpoints }: LogProjection,
@@ -68,7 +68,6 @@ function versionAround(
   return undefined;
 }
 
-/** Shows a checkpoint without those that follow it. What lanes have in common is computed once for each. */
 function shownIn(index: LogProjection): (point: CheckpointPoint) => Omit<CheckpointTreeNode, "children"> {
   const heads = new Set(index.lines.openLanes.map((lane) => index.latestOf(lane)?.version));
   const joins = joinsIn(index);
@@ -95,7 +94,6 @@ function shownIn(index: LogProjection): (point: CheckpointPoint) => Omit<Checkpo
     });
 }
 
-/** By the order of a checkpoint that closed nested lines, the ids of the last checkpoints of those that had ended. */
 export function joinsIn(index: LogProjection): ReadonlyMap<number, readonly string[]> {
   const joins = new Map<number, string[]>();
   for (const lane of index.lanes.keys()) {

@@ -19,11 +19,11 @@ import {
 } from "./lineSnapshot.ts";
 
 /**
- * A snapshot of the head of a log, with every open line. The next record of the log is the snapshot: the index has all that
- * comes before it, from the newest snapshot on.
+ * Returns a snapshot of the head of a log with every open line. The snapshot must become the next record of the log.
+ * The index must contain all records from the newest snapshot on.
  *
- * @returns `undefined` while it cannot stand for what is before it: a rollback is open, the run is not in progress, or a line
- * merges branches.
+ * @returns `undefined` while a snapshot cannot replace the records before it: during a rollback, when the run is not in
+ * progress, or when a line merges branches.
  */
 export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const { lines, statusState } = index;
@@ -64,7 +64,7 @@ function isSteady(index: LogProjection): boolean {
   });
 }
 
-/** A sub-agent that has ended has an outcome: nothing asks for its line again. */
+/** A sub-agent with a recorded outcome has finished, so its line is never read again. */
 function isOver(index: LogProjection, lane: number): boolean {
   const place = index.lines.nestedLine(lane)?.place;
   return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;
@@ -109,7 +109,6 @@ function lifeOf(status: StatusState): Pick<SnapshotRecord, "createdAt" | "life">
   return { createdAt: status.createdAt ?? status.run?.at ?? 0, ...(life && { life }) };
 }
 
-/** The whole structure where an earlier record of it is a reference. */
 function structureOf(index: LogProjection, { structure }: AgentState): StructureRecord | undefined {
   if (!structure || structure.structure !== undefined) return structure;
   const all = [...index.laneRecords.values()].flatMap((records) => records.map(({ record }) => record));
@@ -126,7 +125,6 @@ function beginsLane({ laneRecords, base }: LogProjection, { record: { lane }, or
   return !(laneRecords.get(lane) ?? []).some((each) => each.order < order && ofVisits.includes(each.record.kind));
 }
 
-/** In the order in which they were recorded, by append. */
 function entriesOf(index: LogProjection, records: readonly OrderedRecord[]): readonly SnapshotEntry[] {
   const entries: { position: number; generation: number; records: AgentRecord[] }[] = [];
   for (const { record, position } of records.toSorted((a, b) => a.order - b.order)) {

@@ -2,9 +2,9 @@ import type { StoredMessage } from "../messages/storedHistory.ts";
 import type { EditRecord, MessageRecord } from "../records/lineRecords.ts";
 
 /**
- * The records that make one history of another, on a lane. The messages that both have are in the same order.
+ * Returns the records that turn one history into another, on a lane. Common messages are in the same order.
  *
- * @param before ends before every number that `after` has besides.
+ * @param before Ends before every number that is only in `after`.
  */
 export function historyDelta(
   lane: number,

@@ -18,10 +18,10 @@ import { ValueReader, type BlobTexts } from "../state/ValueReader.ts";
 import type { ValueWriter } from "../format/ValueWriter.ts";
 
 /**
- * The records that add a whole checkpoint to a log: what differs from its parent, then the checkpoint. For storages that
- * keep checkpoints instead of records, and for checkpoints saved from outside a run.
+ * Returns the records that add a whole checkpoint to a log: its changes since the parent, then the checkpoint. Used for
+ * storages that keep checkpoints, and for checkpoints saved outside a run.
  *
- * @throws AlreadyExistsError when its id is taken or its version is not above the newest.
+ * @throws AlreadyExistsError if the id exists, or the version is not above the newest one.
  */
 export function importCheckpoint(
   data: AgentCheckpointData,
@@ -33,7 +33,6 @@ export function importCheckpoint(
   return new CheckpointImport(data, index, blobs, writer).records();
 }
 
-/** The blobs that {@link importCheckpoint} needs. */
 export function parentReferences({ parentId }: AgentCheckpointData, index: LogProjection): BlobCells {
   const parent = parentId === undefined ? undefined : index.byId(parentId);
   const state = parent && foldTo(index, parent);
@@ -46,9 +45,7 @@ class CheckpointImport {
   readonly #writer: ValueWriter;
   readonly #parent: CheckpointPoint | undefined;
   readonly #lane: number;
-  /** Absent: it is on the main line. */
   readonly #place: LanePlace | undefined;
-  /** The state that the checkpoint changes; `undefined` when its run begins here. */
   readonly #state: AgentState | undefined;
   readonly #reader: ValueReader;
 
@@ -82,14 +79,13 @@ class CheckpointImport {
     ];
   }
 
-  /** A move begins a lane of its own, and so do a branch and a run that continues after its end. */
+  /** Moves, branches and runs that continue after their end start a new lane. */
   #continuesLane(parent: CheckpointPoint): boolean {
     const { runId, move } = this.#data;
     const isHead = parent.runId === runId && this.#headOfLine(parent.record.lane) === parent;
     return isHead && parent.record.status === undefined && move === undefined;
   }
 
-  /** The newest checkpoint of the line that this one is on, if that is the line of a lane. */
   #headOfLine(lane: number): CheckpointPoint | undefined {
     const { lines, latest } = this.#index;
     const place = this.#place;
@@ -97,7 +93,6 @@ class CheckpointImport {
     return place ? this.#index.latestOf(lines.nestedLine(lane)?.lane ?? 0) : latest;
   }
 
-  /** The records of the run and of the lane, if they begin or continue here. */
   #beginning(): AgentRecord[] {
     const parent = this.#parent;
     const lane = { kind: "lane", lane: this.#lane, ...(parent && { from: parent.version }) } as const;
@@ -116,7 +111,6 @@ class CheckpointImport {
     return { kind: "run", run: runId, input, at: Date.parse(createdAt), ...(!known && { assumed: true }) };
   }
 
-  /** A run that had ended, or was followed by another, continues: it was rolled back. */
   #reopening(parent: CheckpointPoint): AgentRecord[] {
     const index = this.#index;
     const run = index.runRecords.get(parent.runId);
@@ -125,7 +119,6 @@ class CheckpointImport {
     return [{ kind: "rollback_end", target }, run];
   }
 
-  /** What the checkpoint changes in the state of its parent. */
   #stateRecords(): AgentRecord[] {
     const { history: before = [], decisions: known = [] } = this.#state ?? {};
     const { messageHistory, decisions } = this.#data;
@@ -167,7 +160,7 @@ class CheckpointImport {
       files: requiredContext,
       environment,
       directory: workingDirectory,
-      // A custom storage may give null for what is absent.
+      // Custom storages can return null for missing fields.
       hashes: fileHashes ?? undefined,
     });
     const before = recoveryInfo("", this.#state?.requirements);
@@ -207,7 +200,6 @@ class CheckpointImport {
     });
   }
 
-  /** @throws UnreadableValueError */
   #joined(): number | undefined {
     const { joined } = this.#data;
     const fork = joined === undefined ? undefined : this.#index.byId(joined);
@@ -244,14 +236,16 @@ class CheckpointImport {
   }
 }
 
-/** @throws UnreadableValueError for a checkpoint of a sub-agent: it continues only in a log that has the call. */
+/**
+ * @throws UnreadableValueError for a checkpoint of a sub-agent, because it can continue only in a log with its call.
+ */
 function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData>): void {
   if (agentPath.length === 0) return;
   const name = `checkpoint ${JSON.stringify(checkpointId)} of sub-agent ${JSON.stringify(agentPath.at(-1))}`;
   throw new UnreadableValueError(`${name} cannot be stored outside the log of its call`);
 }
 
-/** The place of a branch: that of its parent, unless the branch begins here. @throws UnreadableValueError */
+/** Returns the place of a branch. A branch that starts here gets a new place. @throws UnreadableValueError */
 function placeOf(index: LogProjection, parent: CheckpointPoint | undefined, branch: string): LanePlace {
   const lane = parent?.record.lane ?? 0;
   const line = index.lines.nestedLine(lane);
@@ -270,7 +264,7 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
     throw exists(`its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`);
 }
 
-/** Whether two values are equal in their stored form. It may say no for equal rich values: they are then stored again. */
+/** Returns whether the stored forms of two values are equal. False negatives only cost a second copy. */
 function same(a: unknown, b: unknown): boolean {
   return a === b || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
 }

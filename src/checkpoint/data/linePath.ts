@@ -4,45 +4,43 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { contentsOn } from "../state/LaneContents.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
-/** Where a line is, as users name it. */
+/** The position of a line, in the terms of users. */
 export interface LinePath {
-  /** The branches around it, as `both#facts`, or `both#shout/inner#x` in one within another. Absent: it is in none. */
+  /**
+   * The enclosing branches, such as `both#facts`, or `both#shout/inner#x` for a nested one. `undefined` outside
+   * branches.
+   */
   readonly branch?: string;
-  /** The names of the tools that the sub-agents around it are called as, outermost first. Empty: it is in none. */
+  /** The tool names of the enclosing sub-agents, outermost first. */
   readonly agentPath: readonly string[];
 }
 
-/** The part of a path that the nodes of a line have in common, as a number of names. */
 interface Way extends LinePath {
   readonly depth: number;
 }
 
-/** What the step from one line into another is named after: the node of the fork, or the tool of the call. */
 type NameOf = (place: LanePlace) => string;
 
 const mainLine: Way = { agentPath: [], depth: 0 };
 
-/** Where the line of a lane is. The name of a call's tool is `""` where its intent is not within what was read. */
+/**
+ * Returns the path of the line of a lane. The name of a tool is `""` if its intent is outside the part that was read.
+ */
 export function linePath(index: LogProjection, lane: number): LinePath {
   return pathOf(wayTo(index, lane));
 }
 
-/** The key of a branch that begins at a checkpoint, by its path; `undefined`: a branch that begins there has another path. */
 export function branchKey(index: LogProjection, fork: CheckpointPoint, branch: string): string | undefined {
   const path = forkPath(wayTo(index, fork.record.lane), fork.record.node.split("/"));
   return branch.startsWith(path) ? branch.slice(path.length) : undefined;
 }
 
-/** Where the lines are that records are about, which are appended to a log one after another. */
 export class LinePaths {
   readonly #index: LogProjection;
   readonly #ways = new Map<number, Way>();
-  /** The nodes that the newest checkpoints of lanes name. */
   readonly #nodes = new Map<number, string>();
-  /** The tools of the calls in progress. */
   readonly #tools = new Map<string, string>();
 
-  /** @param index of what the log contains before. */
   constructor(index: LogProjection) {
     this.#index = index;
   }
@@ -79,7 +77,7 @@ function wayTo(index: LogProjection, lane: number): Way {
   return places.reduce((around, place) => within(around, place, (at) => nameIn(index, at)), mainLine);
 }
 
-/** A line is nested in an earlier one, unless the log is forged. */
+/** A line is nested in an earlier one. The condition guards against forged logs. */
 function placeIn({ lines }: LogProjection, lane: number): LanePlace | undefined {
   const place = lines.nestedLine(lane)?.place;
   return place !== undefined && place.parent < lane ? place : undefined;
@@ -93,7 +91,7 @@ function within(around: Way, place: LanePlace, nameOf: NameOf): Way {
   return { branch: forkPath(around, names) + place.branch, agentPath, depth: names.length };
 }
 
-/** A branch stands beside its parallel node: what both are in is in the path of the line around them already. */
+/** A branch is a sibling of its parallel node, so the path of the enclosing line already contains their common part. */
 function forkPath({ branch, depth }: Way, names: readonly string[]): string {
   return `${[branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/")}#`;
 }

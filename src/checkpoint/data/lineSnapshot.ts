@@ -16,8 +16,8 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import { historyDelta } from "./historyDelta.ts";
 
 /**
- * The checkpoint at which the current visit of a lane begins, or with which the lane begins to repeat a visit of an earlier
- * lane; `undefined`: there is none on this lane.
+ * Returns the checkpoint at which the current visit of a lane starts, or at which the lane starts to repeat a visit of
+ * an earlier lane. `undefined` if this lane has none.
  */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
@@ -28,7 +28,6 @@ export function visitStart(index: LogProjection, lane: number): CheckpointPoint 
   return first?.record.visit?.[0] === base ? first : undefined;
 }
 
-/** The lanes on which the visit was made before that a lane repeats, the newest first. */
 export function lanesOfVisit(index: LogProjection, lane: number): readonly EarlierLane[] {
   const base = visitStart(index, lane)?.record.visit?.[0];
   if (base === undefined) return [];
@@ -41,7 +40,7 @@ export function lanesOfVisit(index: LogProjection, lane: number): readonly Earli
   return lanesTo(index, lane).filter((each) => each.lane !== lane && lanes.has(each.lane));
 }
 
-/** What a lane has recorded since its visit began, without references to what is before that. */
+/** Returns the records of a lane since its visit started, without references to earlier records. */
 export function recordsSince(
   index: LogProjection,
   start: CheckpointPoint,
@@ -62,7 +61,7 @@ export function recordsSince(
   ];
 }
 
-/** What the visit that a lane repeats had recorded before the lane's first checkpoint. */
+/** Returns the records that a repeated visit made before the first checkpoint of the lane. */
 export function repeatedRecords(
   index: LogProjection,
   { record: { lane, visit }, position, order }: CheckpointPoint,
@@ -71,7 +70,7 @@ export function repeatedRecords(
   if (visit === undefined) return [];
   const isOfVisit = (record: { readonly visit: Visit }): boolean => record.visit[0] === visit[0];
   const made = [...calls.values()].filter((call) => isOfVisit(call) && index.counts(call));
-  // What was asked before the line went back is asked anew.
+  // Requests from before a rollback are made again under new ids.
   const asked = [...requests.values()].filter(
     ({ record, reply }) => isOfVisit(record) && (reply !== undefined || record.lane === lane),
   );
@@ -83,16 +82,15 @@ export function repeatedRecords(
   return records.map((record) => ({ record: { ...record, lane }, position, order }));
 }
 
-/** A checkpoint whose input refers to nothing but blobs and messages of its own history. */
 export function checkpointByValue(index: LogProjection, { record, order }: CheckpointPoint): CheckpointPoint["record"] {
   return { ...record, input: ownValue(index, record.lane, record.input, order) };
 }
 
 /**
- * All that a reader needs of an open nested line, as records of one lane: how it began, what it has changed since in the state
- * of its fork, and what it has recorded since its visit began.
+ * Returns the records of an open nested line as one lane: its start, its changes to the state of the fork, and the
+ * records since its visit started.
  *
- * @returns `undefined` when that cannot be told now.
+ * @returns `undefined` if the index does not contain all of them.
  */
 export function restatedLine(index: LogProjection, lane: number): readonly OrderedRecord[] | undefined {
   const line = index.lines.nestedLine(lane);
@@ -138,7 +136,6 @@ function changedSince(index: LogProjection, span: LineSpan): LineDelta | undefin
   return before && state && { records: delta(span.lane, before, state), state };
 }
 
-/** The state that a line begins with. */
 function stateBefore(index: LogProjection, { lane, keep }: LineSpan): AgentState | undefined {
   const place = index.lines.nestedLine(lane)?.place;
   if (!place || !("fork" in place)) return emptyState;
@@ -151,7 +148,6 @@ function stateBefore(index: LogProjection, { lane, keep }: LineSpan): AgentState
   return fold.state;
 }
 
-/** An ended branch is joined by what it did: that costs no copy of the history that it began with. */
 function recordsOf(
   { messages, storage, decisions, settings, requirements }: BranchResult,
   lane: number,
@@ -216,7 +212,6 @@ function withoutReferences(index: LogProjection, { record, order }: OrderedRecor
   }
 }
 
-/** The history is restated with its numbers. */
 function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: number): StoredValue {
   if (envelopeKeyOf(slot) === "$message" && typeof (slot as { readonly $message: unknown }).$message === "number")
     return slot;

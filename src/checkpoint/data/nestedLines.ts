@@ -5,15 +5,13 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import type { CheckpointBranch } from "./AgentCheckpointData.ts";
 import { linePath } from "./linePath.ts";
 
-/** A line that is nested in that of a checkpoint, as it was at a moment. */
 export interface NestedLineAt extends Pick<CheckpointBranch, "path" | "nodeId" | "status"> {
-  /** Its newest checkpoint at that moment. */
   readonly point: CheckpointPoint;
 }
 
 /**
- * The lines that were nested in the line of a checkpoint and not joined when the checkpoint was made, in the order in which
- * they began. Of the newest checkpoint of a line those of now.
+ * Returns the lines inside the line of a checkpoint that were not joined when the checkpoint was made, in start order.
+ * For the newest checkpoint of a line, their current state.
  */
 export function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly NestedLineAt[] {
   const { lane } = point.record;
@@ -42,7 +40,6 @@ function newestAt(index: LogProjection, { lanes }: NestedLine, upTo: number): Ch
   return saved?.kind === "checkpoint" ? index.checkpoints.get(saved.version) : undefined;
 }
 
-/** Of a sub-agent the name of its tool. */
 function pathOf(index: LogProjection, { lane, place }: NestedLine): string {
   const { branch, agentPath } = linePath(index, lane);
   return "branch" in place ? (branch ?? place.branch) : (agentPath.at(-1) ?? "");
@@ -55,7 +52,6 @@ function statusAt(index: LogProjection, point: CheckpointPoint, upTo: number): C
   return within.includes("waiting") && !within.includes("in_progress") ? "waiting" : "in_progress";
 }
 
-/** Whether the visit that follows a checkpoint has a request without an answer. */
 function asksAt({ base, laneRecords }: LogProjection, point: CheckpointPoint, upTo: number): boolean {
   const [visit] = visitAt(point);
   const open = new Set<string>();

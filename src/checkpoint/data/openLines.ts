@@ -6,10 +6,9 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { stateReferences } from "../state/stateReferences.ts";
 import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 
-/** The states of the open nested lines that have not ended, by lane. */
 export type LineStates = ReadonlyMap<number, AgentState>;
 
-/** The states of the open nested lines that have not ended, by lane: each after the line that it is nested in. */
+/** Returns the states of unfinished nested lines. Enclosing lines precede nested ones. */
 export function openLineStates(index: LogProjection): LineStates {
   const states = new Map<number, AgentState>();
   for (const lane of runningLanes(index)) {
@@ -20,8 +19,8 @@ export function openLineStates(index: LogProjection): LineStates {
 }
 
 /**
- * The lane of an open line that begins before the index does, also of a branch that has ended and whose result is needed;
- * `undefined`: there is none.
+ * Returns the lane of an open line that starts before the index, or `undefined`. Includes finished branches whose
+ * result is needed.
  */
 export function unreachedLine(index: LogProjection): number | undefined {
   const isUnreached = (lane: number) => !reachesLine(index, lane);
@@ -29,19 +28,17 @@ export function unreachedLine(index: LogProjection): number | undefined {
   return [...runningLanes(index), ...ended].find(isUnreached);
 }
 
-/** The lanes of the open nested lines that have not ended, each after that of the line that it is nested in. */
 function runningLanes(index: LogProjection): readonly number[] {
   const { mainLane, openLanes } = index.lines;
   return openLanes.filter((lane) => lane !== mainLane && !index.latestOf(lane)?.record.ended);
 }
 
-/** Whether an index knows of nothing but the main line that a run still needs. */
 export function hasOneLine(index: LogProjection): boolean {
   const { lines, latest } = index;
   return !lines.hasNested && (latest === undefined || joinedBranches(index, latest) === undefined);
 }
 
-/** The blobs that the open nested lines need to continue or to be joined, and those of branches whose results are merged. */
+/** Returns the blobs that open nested lines need to continue, to be joined or to be merged. */
 export function lineReferences(index: LogProjection, states: LineStates): BlobCells {
   const references = new Map<string, BlobCell>();
   for (const state of states.values())
@@ -54,7 +51,7 @@ export function lineReferences(index: LogProjection, states: LineStates): BlobCe
   return references;
 }
 
-/** What branches have done that are to be joined or merged. A sub-agent that has ended has an outcome. */
+/** Yields the results of branches that will be joined or merged. A finished sub-agent has an outcome instead. */
 function* neededResults(index: LogProjection): Generator<BranchResult> {
   for (const lane of index.lines.openLanes) {
     const line = index.lines.nestedLine(lane);

@@ -3,19 +3,17 @@ import type { RecordedCall } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import type { RequestedCalls } from "./RequestedCalls.ts";
 
-/** What is known of a recorded call, whether its intent or only its outcome was written. */
 export function callFacts(call: RecordedCall): {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** Whether an inverse was registered for the tool when the call was made. */
+  /** Whether the tool was registered with an inverse at the time of the call. */
   readonly inverse: boolean;
 } {
   const { tool, effect, node, inverse } = call.intent ?? call.outcome ?? {};
   return { tool: tool ?? "", effect: effect ?? "none", node: node ?? "", inverse: inverse ?? false };
 }
 
-/** A call that has ended, as a checkpoint shows it. */
 export function checkpointToolCall(
   call: RecordedCall,
   requested: RequestedCalls,

@@ -1,6 +1,5 @@
 import type { PrunedGap } from "../records/prunedGaps.ts";
 
-/** The end of a chain: the position of an append and its checksum. */
 export interface ChainLink {
   readonly position: number;
   /** Empty before the first append of a log. */
@@ -8,23 +7,23 @@ export interface ChainLink {
 }
 
 /**
- * Follows the appends of a log by position and `prev`, so that a line that is lost, moved or put in from another log is
- * found although its own checksum is right. Only gaps that a `pruned` record names are passed over.
+ * Verifies the chain of appends by position and `prev`. It detects lines that are missing, moved or from another log,
+ * even if their checksums are valid. Only gaps that a `pruned` record declares are skipped.
  */
 export class EntryChain {
   readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
-  /** What the gaps cover, in ascending order and apart from each other. */
+  /** The pruned positions in ascending order, without overlaps. */
   readonly #pruned: readonly (readonly [first: number, last: number])[];
   #end: ChainLink | undefined;
 
-  /** @param start what comes before the first append; absent when reading begins in the middle, where nothing is known. */
+  /** @param start The link before the first append. `undefined` if reading starts in the middle of a log. */
   constructor(gaps: readonly PrunedGap[], start?: ChainLink) {
     this.#gaps = byFirst(gaps);
     this.#pruned = positionsOf(gaps);
     this.#end = start;
   }
 
-  /** Takes the next append. Returns what is wrong with it, `undefined` when it follows. */
+  /** Accepts the next append. Returns the defect, or `undefined` if the append is valid. */
   accept(next: ChainLink & { readonly prev: string }): string | undefined {
     const end = this.#end;
     const reached = end === undefined ? undefined : this.#across(end, next.position);
@@ -35,7 +34,7 @@ export class EntryChain {
     return reached.checksum === next.prev ? undefined : `position ${next.position} does not follow the one before it`;
   }
 
-  /** True for a position that a `pruned` record names, whether or not its bytes are gone. */
+  /** Returns whether a `pruned` record declares this position, even if its bytes still exist. */
   isPruned(position: number): boolean {
     let [low, high] = [0, this.#pruned.length];
     while (low < high) {
@@ -46,7 +45,6 @@ export class EntryChain {
     return position <= (this.#pruned[low - 1]?.[1] ?? 0);
   }
 
-  /** Walks over pruned gaps that begin right after `from`, as far as `position` at most. */
   #across(from: ChainLink, position: number): ChainLink {
     let at = from;
     for (let gap = this.#gapAfter(at, position); gap !== undefined; gap = this.#gapAfter(at, position)) {
@@ -73,7 +71,6 @@ function byFirst(gaps: readonly PrunedGap[]): ReadonlyMap<number, readonly Prune
   return found;
 }
 
-/** The positions that gaps cover, in ascending order and apart from each other. */
 export function positionsOf(gaps: readonly PrunedGap[]): readonly (readonly [first: number, last: number])[] {
   const ranges: [first: number, last: number][] = [];
   for (const { first, last } of [...gaps].sort((a, b) => a.first - b.first)) {

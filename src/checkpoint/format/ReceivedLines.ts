@@ -11,27 +11,26 @@ type Link = ChainLink & { readonly prev: string };
 const lineBreak = new TextEncoder().encode("\n");
 const prunedKind = new TextEncoder().encode(':"pruned"');
 
-/** The highest generation that lines may have which a log receives: 2^40. */
+/** The highest generation that received lines can have: 2^40. */
 export const highestReceivedGeneration = 2 ** 40;
 
 /**
- * Checks lines that a log receives, one after another: their checksums, that each follows the one before, and their
- * generations. It keeps none of them. Only gaps that one of the lines names as pruned are passed over.
+ * Verifies the checksums, chain and generations of received lines without keeping them. Only gaps that a line declares
+ * as pruned are skipped.
  */
 export class ReceivedLines {
   readonly #agentId: string;
   readonly #sha256: Sha256;
   readonly #highest: number;
   readonly #gaps: PrunedGap[] = [];
-  /** Where positions are left out: what names them comes later. */
   readonly #jumps: (readonly [from: ChainLink, to: Link])[] = [];
   #end: ChainLink | undefined;
   #generation = 0;
   #count = 0;
 
   /**
-   * @param generation the highest that a line may have.
-   * @throws CorruptLogError when it is higher than any that a log may have.
+   * @param generation The highest generation that a line can have.
+   * @throws CorruptLogError if the generation exceeds the limit of all logs.
    */
   constructor(agentId: string, generation: number, sha256: Sha256) {
     this.#agentId = agentId;
@@ -41,17 +40,15 @@ export class ReceivedLines {
       throw this.#corrupt(`generation ${generation} is not between 1 and ${highestReceivedGeneration}`);
   }
 
-  /** How many lines have come. */
   get count(): number {
     return this.#count;
   }
 
-  /** The gaps that the lines name. */
   get gaps(): readonly PrunedGap[] {
     return this.#gaps;
   }
 
-  /** Takes the next line, without a line break, and says where it is. @throws CorruptLogError */
+  /** Accepts the next line without its line break and returns its link. @throws CorruptLogError */
   accept(line: Uint8Array): ChainLink {
     this.#count++;
     const link = includesText(line, lineBreak) ? undefined : verifiedPlaceOf(line, this.#sha256);
@@ -65,7 +62,10 @@ export class ReceivedLines {
     return link;
   }
 
-  /** Where the lines end. @throws CorruptLogError when positions are missing that no line names as pruned, and for no lines. */
+  /**
+   * Returns the last link. @throws CorruptLogError without lines, or if positions are missing and not declared as
+   * pruned
+   */
   end(): ChainLink {
     const chain = new EntryChain(this.#gaps);
     for (const [from, to] of this.#jumps) {

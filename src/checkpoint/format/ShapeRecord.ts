@@ -1,34 +1,34 @@
 import type { LogRecord } from "../records/Entry.ts";
 
 /**
- * Says what a log is the log of. The first append of every log begins with one, but for logs of agents, which have none. Each
- * append that restates a log has another one: reading may begin there.
+ * Declares the kind of a log. Every log starts with this record, except the logs of agents. Each append that restates a
+ * log contains another one, so that reading can start there.
  */
 export interface ShapeRecord extends LogRecord {
   readonly kind: "shape";
   readonly shape: string;
-  /** The version of the records of that shape. */
+  /** The version of the record format of that kind. */
   readonly version: number;
-  /** When the log was begun, in milliseconds since 1970. */
+  /** The creation time of the log in milliseconds since 1970. */
   readonly at: number;
-  /** The records after it restate everything before it, in the same append too. Absent: the log begins here. */
+  /**
+   * Set if the following records restate the whole log, starting in the same append. `undefined` at the start of a log.
+   */
   readonly restates?: true;
 }
 
-/** What takes appends out of a log that is no agent's. The same append restates all that stays. */
+/** Removes appends from a log of this kind. The same append restates all remaining content. */
 export interface ShapePrunedRecord extends LogRecord {
   readonly kind: "pruned";
   readonly gaps: readonly object[];
-  /** Blobs that nothing refers to any more. */
   readonly blobs: readonly string[];
 }
 
-/** Whether a record says what its log is the log of. What it says beside is not validated. */
+/** Returns whether a record declares the kind of a log. Other fields are not validated. */
 export function isShapeRecord(record: LogRecord): record is ShapeRecord {
   return record.kind === "shape";
 }
 
-/** Whether all before a record is restated after it. */
 export function isRestating(record: LogRecord): boolean {
   return isShapeRecord(record) && record.restates === true;
 }

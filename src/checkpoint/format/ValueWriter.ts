@@ -9,7 +9,6 @@ import { type AnswerReference, encodeValue, type StoredResult, type StoredValue 
 
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 
-/** An answer that is in the log. */
 interface NotedAnswer {
   readonly visit: Visit;
   readonly request: number;
@@ -17,24 +16,21 @@ interface NotedAnswer {
   readonly lane: number;
 }
 
-/** Outputs of the calls of a lane's latest visit and of the one before; older ones are written again if they come up. */
+/** The outputs of a lane's last two visits. Older outputs are written again if needed. */
 interface VisitOutputs {
   readonly latest: Map<string, unknown>;
   readonly older: ReadonlyMap<string, unknown>;
 }
 
 /**
- * Writes the values of one log: each once. What is already in the log is referred to: an answer where a message repeats
- * it, an outcome where a tool message does, a message where it is the input of a node. Large values become blobs.
+ * Encodes the values of one log and stores each value once. Later records refer to a stored response, outcome or
+ * message instead of a second copy. Large values become blobs.
  */
 export class ValueWriter extends BlobWriter {
-  /** Hashes of the contents that packs of the log have already. */
   readonly #contents: Set<string>;
   #answers = new WeakMap<object, NotedAnswer>();
-  /** Messages that joined branches have added. */
   #joined = new WeakMap<object, readonly [number: number, lane: number]>();
   #joinedLanes = new Set<number>();
-  /** By lane. */
   #outputs = new Map<number, VisitOutputs>();
 
   constructor(options: BlobWriterOptions & { readonly contents?: Iterable<string> }) {
@@ -42,7 +38,7 @@ export class ValueWriter extends BlobWriter {
     this.#contents = new Set(options.contents);
   }
 
-  /** @param lane the lane of the record that contains it. @throws NotSerializableError */
+  /** @param lane The lane of the record that contains the message. @throws NotSerializableError */
   message(message: Message, subject: string, lane: number): StoredValue {
     const reference = this.#referenceTo(message, lane);
     if (reference) return reference;
@@ -51,7 +47,7 @@ export class ValueWriter extends BlobWriter {
   }
 
   /**
-   * A message that refers to nothing but blobs: so a tool output that is one already is not stored again within it.
+   * Encodes a message that refers only to blobs, so that a tool output in a blob is not stored again.
    *
    * @throws NotSerializableError
    */
@@ -68,9 +64,9 @@ export class ValueWriter extends BlobWriter {
   }
 
   /**
-   * An input, output or other value that may be a message of the history.
+   * Encodes an input, an output, or another value that can be a message of the history.
    *
-   * @param lane the lane of the record that contains it.
+   * @param lane The lane of the record that contains the value.
    * @throws NotSerializableError
    */
   input(
@@ -86,7 +82,6 @@ export class ValueWriter extends BlobWriter {
     return isMessage ? this.message(value as Message, subject, lane) : this.value(value, subject);
   }
 
-  /** Packs of those contents, by their SHA-256 in hex, that the log does not have yet. */
   packs(contents: ReadonlyMap<string, Uint8Array>): readonly Pack[] {
     const added = [...contents].filter(([hash]) => !this.#contents.has(hash));
     for (const [hash] of added) this.#contents.add(hash);
@@ -98,13 +93,12 @@ export class ValueWriter extends BlobWriter {
     });
   }
 
-  /** An input that refers to nothing but blobs. @throws NotSerializableError */
+  /** Encodes an input that refers only to blobs. @throws NotSerializableError */
   inputByValue(value: unknown, subject: string): StoredValue {
     const isMessage = typeof value === "object" && value !== null && isToolMessage(value);
     return isMessage ? this.byValue(value as Message, subject) : this.value(value, subject);
   }
 
-  /** Whether the log has the message as an answer. */
   isAnswer(message: Message): boolean {
     return this.#answers.has(message);
   }
@@ -119,7 +113,6 @@ export class ValueWriter extends BlobWriter {
     else this.#outputs.set(lane, { latest: new Map([[call, output]]), older: new Map() });
   }
 
-  /** A node visit has ended on a lane. */
   nextVisit(lane: number): void {
     const { latest } = this.#outputs.get(lane) ?? {};
     if (latest?.size === 0) this.#outputs.delete(lane);
@@ -127,10 +120,10 @@ export class ValueWriter extends BlobWriter {
   }
 
   /**
-   * A branch was joined: records of its parent's line may refer to what is on it.
+   * Allows records of the parent line to refer to a joined branch.
    *
-   * @param lanes the lanes of the branch.
-   * @param messages what it has added to its history, with its number there; each is the object that is written later.
+   * @param lanes The lanes of the branch.
+   * @param messages The added messages with their numbers there. The same objects must be written later.
    */
   noteJoined(
     lanes: readonly number[],
@@ -145,7 +138,6 @@ export class ValueWriter extends BlobWriter {
     for (const { number, message } of messages) this.#joined.set(message, [number, lane]);
   }
 
-  /** Reading may begin after here: nothing from before is referred to any more. */
   forget(): void {
     this.#answers = new WeakMap();
     this.#joined = new WeakMap();
@@ -153,21 +145,21 @@ export class ValueWriter extends BlobWriter {
     this.#outputs = new Map();
   }
 
-  /** Contents that are gone: they are packed again when they come up. @param kept hashes of those that are still there. */
+  /** Forgets deleted contents, so that they are packed again when needed. @param kept Hashes of remaining contents. */
   forgetContents(kept: ReadonlySet<string>): void {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }
 
   /**
-   * What has to be in the blob store before these records are appended. Values that only records to come refer to wait: if
-   * these are refused, they are never put.
+   * Returns the blobs that must be stored before these records are appended. Values of other records stay pending. If
+   * those records are rejected, their blobs are never stored.
    */
   takeUploads(records: readonly AgentRecord[]): readonly BlobUpload[] {
     if (this.uploads === 0) return [];
     return this.take(new Set<object>(records.flatMap((record) => [...blobCellsIn(record), ...packsIn(record)])));
   }
 
-  /** What is on the own lane, or on that of a joined branch, is referred to; what another line has is written again. */
+  /** Refers to messages of the same lane or of a joined branch. Messages of other lines are written again. */
   #referenceTo(message: Message, lane: number): object | undefined {
     const joined = this.#joined.get(message);
     if (joined && joined[1] !== lane) return { $message: joined };
@@ -190,7 +182,7 @@ export class ValueWriter extends BlobWriter {
       const { output } = content;
       const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
       const part = storedPart(content, subject);
-      // Whoever looks for the output finds it by the id: that of a part with rich values is not readable there.
+      // Readers find the output by the call id, which is not readable in a stored part with rich values.
       const isReadable = part["toolCallId"] === content.toolCallId && known.has(content.toolCallId);
       const stored = isReadable && Object.is(known.get(content.toolCallId), output);
       refers ||= stored;
@@ -200,7 +192,10 @@ export class ValueWriter extends BlobWriter {
   }
 }
 
-/** Whether it can be stored without its outputs: it is read back with its role first, and no other fields. */
+/**
+ * Returns whether the value can be stored without its outputs. The role must be the first field, with no others but
+ * content.
+ */
 function isToolMessage(value: object): boolean {
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
   const [first, second, ...others] = Object.keys(value);
@@ -208,7 +203,10 @@ function isToolMessage(value: object): boolean {
   return role === "tool" && Array.isArray(content) && content.every(isToolResult);
 }
 
-/** A result without its output, which is read back last, or else where `null` stands for it: the order of the fields stays. */
+/**
+ * Returns a result without its output, and with `null` in its place if other fields follow. This preserves the field
+ * order.
+ */
 function storedPart(result: ToolResultPart, subject: string): StoredResult["part"] {
   const { output: _, ...others } = result;
   const isLast = Object.keys(result).at(-1) === "output";
@@ -220,10 +218,12 @@ function isToolResult(part: unknown): boolean {
   return "type" in part && part.type === "tool-result" && "output" in part;
 }
 
-/** A pack is closed when it has this many bytes: what is read at once to get at one content stays small. */
+/** The maximum size of a pack. It limits the bytes that must be read for one content. */
 const packBytes = 4 * 1024 * 1024;
 
-/** Contents laid end to end, in as few packs as their size allows: syncing one blob costs what syncing a small one does. */
+/**
+ * Packs contents into as few blobs as the size limit allows, because syncing costs the same for small and large blobs.
+ */
 export function packsOf(
   contents: readonly (readonly [hash: string, bytes: Uint8Array])[],
 ): readonly { readonly bytes: Uint8Array; readonly contents: readonly (readonly [hash: string, bytes: number])[] }[] {

@@ -3,7 +3,6 @@ import type { HistoryChange, NumberedMessage } from "../messages/MessageHistory.
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { ValueWriter } from "./ValueWriter.ts";
 
-/** The records that say how a history changed. @throws NotSerializableError */
 export function historyRecords(changes: readonly HistoryChange[], lane: number, writer: ValueWriter): AgentRecord[] {
   return changes.flatMap((change): AgentRecord[] => {
     const written = (messages: readonly NumberedMessage[]) =>
@@ -15,7 +14,7 @@ export function historyRecords(changes: readonly HistoryChange[], lane: number, 
   });
 }
 
-/** The records that say which keys of the storage changed; `undefined` means deleted. @throws NotSerializableError */
+/** Returns the records of storage changes. `undefined` marks a deleted key. @throws NotSerializableError */
 export function storageRecords(
   changes: ReadonlyMap<string, { readonly value: unknown } | undefined>,
   lane: number,

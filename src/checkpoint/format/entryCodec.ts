@@ -3,7 +3,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import type { Entry } from "../records/Entry.ts";
 
-/** The first bytes of a line that contains a snapshot; the line of any other entry begins with a bracket. */
+/** The first bytes of a line with a snapshot. Every other line starts with a bracket. */
 export const snapshotMark = '{"snapshot":';
 
 const plainStart = '["';
@@ -11,43 +11,42 @@ const snapshotStart = `${snapshotMark}["`;
 const checksumLength = 43;
 const place = /^(?:\{"snapshot":)?\["([A-Za-z0-9_-]{43})","([A-Za-z0-9_-]{43}|)",([1-9][0-9]{0,15}),/;
 const longestPlace = 160;
-/** After the place: an id that begins with the generation. */
 const impliedGeneration =
   /^(?:\{"snapshot":)?\["[A-Za-z0-9_-]{43}","[A-Za-z0-9_-]*",[0-9]{1,16},"([1-9][0-9]{0,14})-[0-9]{1,16}",/;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
-/** Rich values are stored with a few levels for each of their own. */
+/** Each level of a rich value is stored as a few levels. */
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 const unknownChecksum = "-".repeat(checksumLength);
-/** The buffer of every encoding: allocating one for each line costs more than encoding it. It only grows. */
+/** A buffer for all encodings, which only grows. Allocating a buffer costs more than encoding a line. */
 let scratch = new Uint8Array(64 * 1024);
 
-/** An entry to encode: without its checksum, and with what is stored beside the records. */
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
-  /** True when the records contain a snapshot. Default: false. */
   readonly snapshot?: boolean;
-  /** A summary to store with the entry, for a backend that cannot change another place together with it. Plain JSON. */
+  /** A summary in plain JSON, for a backend that cannot update another place in the same write. */
   readonly summary?: object;
 }
 
-/** A decoded line, or why it is invalid. `checksum`: its bytes differ from those that were encoded. */
+/** A decoded line, or the reason why it is invalid. `checksum` means that the bytes do not match the checksum. */
 export type DecodedEntry =
   | { readonly ok: true; readonly entry: Entry; readonly snapshot: boolean; readonly summary: object | undefined }
   | { readonly ok: false; readonly defect: "malformed" | "checksum" };
 
 /**
- * The stored form of an append, shared by all backends: one line of JSON text in UTF-8, with its line break.
+ * Encodes an append in the stored form of all backends: one line of JSON text in UTF-8, with its line break.
  *
- *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…]]
- *     ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
- *     {"snapshot":["<checksum>",…]}
+ * ```text
+ * ["<checksum>","<prev>",<position>,"<id>",[<record>,…]]
+ * ["<checksum>","<prev>",<position>,"<id>",[<record>,…],{"generation":<n>,"summary":{…}}]
+ * {"snapshot":["<checksum>",…]}
+ * ```
  *
- * The checksum covers every byte after its own comma, up to the line break. `generation` is omitted if the id begins with
- * it. An append with a snapshot is an object, so that a reader finds it by its first bytes, without parsing.
+ * The checksum covers every byte after the comma that follows it, up to the line break. `generation` is omitted if the
+ * id starts with it. An append with a snapshot is an object, so that readers can find it by its first bytes.
  *
- * @returns `line` is valid only until the next call: copy it before you wait for anything.
- * @throws what `JSON.stringify` throws for values that are not JSON.
+ * @returns `line` is valid only until the next call. Copy it before you await.
+ * @throws Errors of `JSON.stringify` for values that are not JSON.
  */
 export function encodeEntry(
   entry: EncodableEntry,
@@ -61,41 +60,40 @@ export function encodeEntry(
     JSON.stringify(entry.records),
     `${extrasOf(entry)}${entry.snapshot === true ? "]}\n" : "]\n"}`,
   ]);
-  // The text is encoded once; the checksum is computed from its bytes and written over the placeholder.
+  // The text is encoded once. The checksum of its bytes then overwrites the placeholder.
   const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
   for (let at = 0; at < checksumLength; at++) scratch[start.length + at] = checksum.charCodeAt(at);
   return { line: scratch.subarray(0, length), checksum };
 }
 
-/** Decodes one line, given without its line break. The checksum is verified before the line is parsed. */
+/** Decodes a line without its line break. The checksum is verified before the line is parsed. */
 export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedEntry {
   const text = typeof line === "string" ? line : decoder.decode(line);
   const snapshot = text.startsWith(snapshotStart);
   if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
   const at = snapshot ? snapshotStart.length : plainStart.length;
   const bodyAt = at + checksumLength + 2;
-  // In a line that `encodeEntry` wrote, the text up to here is ASCII, so the offset is valid for the bytes too.
+  // Up to here, lines of `encodeEntry` are ASCII, so the offset is also valid in bytes.
   const body = typeof line === "string" ? line.slice(bodyAt) : line.subarray(bodyAt);
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
   const parsed = parse(text);
-  // Only a long line can be nested so deeply. Nothing that walks its values has to mind their depth.
+  // Only long lines can exceed the depth limit. The check lets other code walk values without a depth limit.
   const deep = text.length > 2 * deepestRecords && isDeeper(parsed, deepestRecords);
   return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
 }
 
-/** Whether a line says that it contains a snapshot. Nothing is verified. */
 export function isSnapshotLine(line: Uint8Array): boolean {
   return line[0] === snapshotStart.charCodeAt(0);
 }
 
-/** The place of an entry, from the first bytes of its line; nothing is verified. `undefined`: the line has another form. */
+/** Returns the link at the start of a line, without verification. `undefined` for an unknown form. */
 export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
   const [, checksum, prev, position] = place.exec(decoder.decode(line.subarray(0, longestPlace))) ?? [];
   if (checksum === undefined || prev === undefined) return undefined;
   return { checksum, prev, position: Number(position) };
 }
 
-/** As {@link linkOf}, if the checksum of the line is valid; `undefined` otherwise. Use it to copy a line without parsing it. */
+/** Like {@link linkOf}, or `undefined` if the checksum is invalid. Use it to copy a line without parsing it. */
 export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & { readonly prev: string }) | undefined {
   const link = linkOf(line);
   const start = isSnapshotLine(line) ? snapshotStart.length : plainStart.length;
@@ -103,11 +101,10 @@ export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & {
 }
 
 /**
- * The generation of the append on a line. It is parsed only where the generation stands apart from the id, as
- * {@link encodeEntry} writes it. `undefined`: the line is no entry.
+ * Returns the generation of a line, or `undefined` for an invalid line. Parses the line only if the generation is not
+ * part of the id.
  */
 export function generationOfLine(line: Uint8Array, sha256: Sha256): number | undefined {
-  // The records end with a bracket, and what follows them with a brace.
   const hasExtras = line.at(isSnapshotLine(line) ? -3 : -2) !== "]".charCodeAt(0);
   const digits = hasExtras ? undefined : impliedGeneration.exec(decoder.decode(line.subarray(0, longestPlace)))?.[1];
   if (digits !== undefined) return Number(digits);
@@ -115,16 +112,14 @@ export function generationOfLine(line: Uint8Array, sha256: Sha256): number | und
   return decoded.ok ? decoded.entry.generation : undefined;
 }
 
-/** The generation in a generated id, `<generation>-<number>`; `undefined` for any other id. */
 export function generationOfId(id: string): number | undefined {
   const digits = generatedId.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Encodes pieces one after another into the buffer, without joining them first. Returns their length in bytes. */
+/** Encodes pieces consecutively into the buffer without joining them. Returns their length in bytes. */
 function encode(pieces: readonly string[]): number {
   let needed = 0;
-  // A character takes three bytes at most.
   for (const piece of pieces) needed += piece.length * 3;
   if (needed > scratch.length) scratch = new Uint8Array(2 * needed);
   let length = 0;

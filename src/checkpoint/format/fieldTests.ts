@@ -1,8 +1,5 @@
-/** Whether a field of a record has a value that its readers can rely on. */
 export type FieldTest = (value: unknown) => boolean;
-/** The tests of the fields of one kind of record. */
 export type FieldTests = Readonly<Record<string, FieldTest>>;
-/** The same as a list. */
 export type FieldList = readonly (readonly [field: string, test: FieldTest])[];
 
 const latestTime = 8.64e15;
@@ -39,7 +36,6 @@ export const like = (shape: FieldTests): FieldTest => {
   return (value) => object(value) && firstInvalid(value as object, fields) === undefined;
 };
 
-/** The first field of a value that fails its test; `undefined`: none does. */
 export function firstInvalid(value: object, fields: FieldList): string | undefined {
   for (const [field, test] of fields) if (!test((value as Readonly<Record<string, unknown>>)[field])) return field;
   return undefined;

@@ -1,5 +1,5 @@
 /**
- * The version of the stored format: of log lines, and of checkpoints kept whole. What a newer one wrote is refused. A log that
- * an older one wrote is read and goes on: 2 has nested lines besides.
+ * The version of the stored format, for log lines and whole checkpoints. Newer versions are rejected. Older logs are
+ * read and continued. Version 2 adds nested lines.
  */
 export const formatVersion = 2;

@@ -3,10 +3,13 @@ import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { LogRecord } from "../records/Entry.ts";
 
-/** What the records of one append need not say. Many branches at once repeat it for each. */
+/**
+ * Field values that the records of one append share, such as the time. Without this, many concurrent branches repeat
+ * them.
+ */
 type Implied = { readonly at?: number | undefined };
 
-/** The records of an append as they are stored: without fields that follow from others. {@link wholeRecords} adds them. */
+/** Returns the records of an append in stored form, without implied fields. {@link wholeRecords} restores them. */
 export function leanRecords(records: readonly AgentRecord[]): readonly LogRecord[] {
   let last: Implied = {};
   return records.map((record) => {
@@ -18,7 +21,6 @@ export function leanRecords(records: readonly AgentRecord[]): readonly LogRecord
   });
 }
 
-/** The records of an append that was read, with all of their fields. */
 export function wholeRecords(records: readonly LogRecord[]): readonly LogRecord[] {
   let last: Implied = {};
   return records.map((stored) => {
@@ -40,7 +42,6 @@ function leanLane(record: LaneRecord): LogRecord {
   return keep === "all" && beginsAsFork(record) ? lean : record;
 }
 
-/** The first lane of a branch. */
 function beginsAsFork(record: LaneRecord): boolean {
   return record.from === undefined && forkOf(record) !== undefined;
 }

@@ -24,7 +24,6 @@ import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
-/** A name, as the public methods take it. */
 const givenName: FieldTest = (value) =>
   text(value) && (value as string).length > 0 && (value as string).length <= 256 && !/^\d+-\d+$/.test(value as string);
 const isTrue: FieldTest = (value) => value === true;
@@ -88,7 +87,10 @@ function validRecord(value: unknown): boolean {
   return like({ kind: text })(value) && invalidField(value as LogRecord) === undefined;
 }
 
-/** The fields of each kind of record that `LogProjection` and `foldTo` rely on. Stored values are validated when they are read. */
+/**
+ * The fields that `LogProjection` and `foldTo` rely on, by kind of record. Stored values are validated when they are
+ * read.
+ */
 const shapes = {
   task: { name: text, priority: optional(whole) },
   run,
@@ -206,24 +208,23 @@ const fieldsOf: ReadonlyMap<string, FieldList> = new Map(
   Object.entries(shapes).map(([kind, shape]) => [kind, Object.entries<FieldTest>(shape)]),
 );
 
-/** The kinds of records that logs of agents have. */
 export function recordKinds(): readonly string[] {
   return Object.keys(shapes);
 }
 
-/** What the next entry may begin with: the least version of a checkpoint, and the least number of a lane. */
+/** The lower limits for the next entry: the version of a checkpoint, and the number of a lane. */
 export interface NextNumbers {
   readonly nextVersion: number;
   readonly nextLane: number;
 }
 
 /**
- * Validates the records of an entry. A checksum proves nothing about them: a writer can compute it for any content.
+ * Validates the records of an entry. A checksum does not make records trustworthy, because any writer can compute it.
  *
- * @param next versions and lanes only grow, and no lane begins above the next version or is nested in a later lane: this keeps
- * lanes from forming a circle. The checkpoint of a fork may have been pruned: no later one has its version. Absent: the entries
- * before this one were not read, so this is not checked.
- * @returns the first defect; `undefined` when the records are valid.
+ * @param next Versions and lanes must increase. A lane must not start above the next version or inside a later lane,
+ * which prevents cycles. The checkpoint of a fork can be pruned, but no later checkpoint has its version. If `next` is
+ * omitted, earlier entries were not read, and these rules are not checked.
+ * @returns The first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {
   let numbers = next;
@@ -235,7 +236,6 @@ export function validateRecord({ records, position }: Entry, next?: NextNumbers)
   return undefined;
 }
 
-/** What the entry after a valid record may begin with. */
 export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: AgentRecord): NextNumbers {
   return {
     nextVersion: Math.max(nextVersion, versionIn(record) + 1),
@@ -243,7 +243,6 @@ export function numbersAfter({ nextVersion, nextLane }: NextNumbers, record: Age
   };
 }
 
-/** The first kind of record that this version does not know; `undefined` when it knows all. */
 export function unknownKind({ records }: Pick<Entry, "records">): string | undefined {
   const isUnknown = ({ kind }: LogRecord) => !fieldsOf.has(kind);
   return (records.find(isUnknown) ?? records.flatMap(restatedBy).find(isUnknown))?.kind;
@@ -259,7 +258,7 @@ function restatedBy(record: LogRecord): readonly LogRecord[] {
   return (since ?? []).flatMap(({ records }) => records);
 }
 
-/** The first invalid field of a record; `undefined` when all are valid. The journal refuses to write an invalid record. */
+/** Returns the first invalid field of a record, or `undefined`. The journal does not write invalid records. */
 export function invalidField(record: LogRecord): string | undefined {
   const fields = fieldsOf.get(record.kind);
   if (fields === undefined) return "kind";
@@ -288,13 +287,12 @@ function unorderedLaneField(
   return place.parent >= lane ? "place" : undefined;
 }
 
-/** The version of a checkpoint, of what is left of one, or of the fork of a branch; else 0. */
+/** Returns the version of a checkpoint, of an ended run, or of the fork of a branch. Returns 0 for other records. */
 function versionIn(record: LogRecord): number {
   if (hasVersion(record)) return record.version;
   return record.kind === "lane" ? (forkOf(record as LaneRecord) ?? 0) : 0;
 }
 
-/** Whether it is a checkpoint, or what is left of one. */
 function hasVersion(record: LogRecord): record is CheckpointRecord | EndedRecord {
   return record.kind === "checkpoint" || record.kind === "ended";
 }

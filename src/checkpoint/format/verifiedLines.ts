@@ -2,7 +2,6 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ChainLink } from "./EntryChain.ts";
 import { generationOfLine, verifiedLinkOf } from "./entryCodec.ts";
 
-/** Where a line is in its log. */
 export interface LinePlace extends ChainLink {
   readonly prev: string;
   readonly generation: number;
@@ -10,12 +9,13 @@ export interface LinePlace extends ChainLink {
 
 const known = new WeakMap<Uint8Array, LinePlace>();
 
-/** Notes that the checksum of a line is right, so that whoever takes the line over need not hash it again. Its bytes must stay. */
+/**
+ * Remembers that the checksum of a line is valid, so that it is not hashed again. The bytes must not change afterwards.
+ */
 export function noteVerified(line: Uint8Array, { position, checksum, prev, generation }: LinePlace): void {
   known.set(line, { position, checksum, prev, generation });
 }
 
-/** The place of a line if its checksum is valid, and it is an entry; `undefined` otherwise. */
 export function verifiedPlaceOf(line: Uint8Array, sha256: Sha256): LinePlace | undefined {
   const noted = known.get(line);
   if (noted) return noted;

@@ -1,6 +1,5 @@
 import type { NameRecord } from "../records/NameRecord.ts";
 
-/** The names that checkpoints were given after they were made. A checkpoint has one at most, and a name one checkpoint. */
 export class CheckpointNames {
   readonly #versions = new Map<string, number>();
   readonly #names = new Map<number, string>();
@@ -9,7 +8,7 @@ export class CheckpointNames {
     return this.#versions.size;
   }
 
-  /** Both the name and the checkpoint lose what they had before. */
+  /** Replaces the previous name of the checkpoint and the previous checkpoint of the name. */
   add({ name, version }: Pick<NameRecord, "name" | "version">): void {
     this.#remove(name);
     if (version === undefined) return;
@@ -19,22 +18,18 @@ export class CheckpointNames {
     this.#names.set(version, name);
   }
 
-  /** The version of the checkpoint with a name; `undefined`: none has it. */
   versionOf(name: string): number | undefined {
     return this.#versions.get(name);
   }
 
-  /** `undefined`: the checkpoint has no name. */
   nameOf(version: number): string | undefined {
     return this.#names.get(version);
   }
 
-  /** Each name with the version of its checkpoint. */
   entries(): IterableIterator<[name: string, version: number]> {
     return this.#versions.entries();
   }
 
-  /** The versions of the checkpoints with a name. */
   versions(): IterableIterator<number> {
     return this.#names.keys();
   }

@@ -1,26 +1,22 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isRefusal, type ReplyRecord, type RequestRecord } from "../records/requestRecords.ts";
 
-/** A request, and the lane on which its line goes on. */
 export interface LineRequest {
   readonly record: RequestRecord;
   readonly lane: number;
-  /** Absent: it is not answered. */
   readonly reply?: ReplyRecord;
 }
 
-/** The requests that lines have made, open or not. A record costs what it changes. */
+/** The requests of all lines. Adding a record takes time proportional to its changes. */
 export class LineRequests {
   readonly #byId = new Map<string, LineRequest>();
-  /** How many replies were given since the status listed the open requests. */
+  /** The number of replies since the last status record that lists open requests. */
   repliesToStatus = 0;
   readonly #unanswered = new Set<string>();
-  /** By the ids of approvals: the order of the record before which they do not count. */
+  /** The order of the record before which an approval does not count, by approval id. */
   readonly #forgottenBefore = new Map<string, number>();
-  /** Whether there are records after which an earlier approval does not count. */
   asksAgain = false;
 
-  /** The ids of those without a reply, on any lane, in the order in which they were made. */
   get unanswered(): ReadonlySet<string> {
     return this.#unanswered;
   }
@@ -29,16 +25,16 @@ export class LineRequests {
     return this.#byId.get(id);
   }
 
-  /** Whether a record is of an approval that does not count any more. */
   isForgotten(record: AgentRecord, order: number): boolean {
     if (record.kind !== "request" && record.kind !== "reply") return false;
     return order < (this.#forgottenBefore.get(record.request) ?? -1);
   }
 
   /**
-   * An approval lets a call begin once, where it was given. Another agent has to ask for its own. A refusal stays.
+   * Invalidates approvals, because an approval lets a call start once, and only in the agent that requested it.
+   * Rejections stay valid.
    *
-   * @param isOpenToo whether those that have no reply are asked for anew, too.
+   * @param isOpenToo Whether unanswered requests are invalidated as well.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;
@@ -50,12 +46,10 @@ export class LineRequests {
     }
   }
 
-  /** What is appended next follows these. */
   continue({ repliesToStatus, asksAgain }: LineRequests): void {
     Object.assign(this, { repliesToStatus, asksAgain });
   }
 
-  /** @param order of the record among all of the log. */
   add(record: AgentRecord, order: number): void {
     if (record.kind === "origin") this.#forgetApprovals(order, record.asksAgain === true);
     else if (record.kind === "custody" && record.asksAgain) this.#forgetApprovals(order, true);

@@ -20,10 +20,8 @@ interface RunEnd {
   readonly record: EndedRecord;
 }
 
-/** A log as it is when a rollback ends. */
 interface RolledBackLog extends LaneTree {
   readonly checkpoints: ReadonlyMap<number, Point>;
-  /** The ends of runs whose checkpoint was pruned, by its version. */
   readonly ends: ReadonlyMap<number, RunEnd>;
   readonly runs: ReadonlyMap<string, Place>;
   readonly notes: readonly NotePoint[];
@@ -32,7 +30,7 @@ interface RolledBackLog extends LaneTree {
 
 type Goal = Pick<RollbackEndRecord, "target" | "base">;
 
-/** The finished runs whose ends a rollback leaves: it makes them unfinished again. */
+/** Returns the finished runs that a rollback makes unfinished again. */
 export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
   const points = pointsOf(index, goal);
   if (!points) return [];
@@ -43,7 +41,10 @@ export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
   });
 }
 
-/** The runs that had ended on the way to the target of a redo: it makes them finished again, except for the run of the target. */
+/**
+ * Returns the finished runs on the way to the target of a redo, except for the run of the target. They are finished
+ * again.
+ */
 export function runsRejoined(index: RolledBackLog, goal: Goal): readonly FinishedRun[] {
   const { target, base } = pointsOf(index, goal) ?? {};
   if (!target || !base) return [];
@@ -60,7 +61,7 @@ export function runsRejoined(index: RolledBackLog, goal: Goal): readonly Finishe
     }));
 }
 
-/** The notes that a rollback leaves, which are reverted then, and those that a redo goes back to, which are valid again. */
+/** Returns the notes that a rollback reverts, and the notes that a redo makes valid again. */
 export function notesAfter(
   index: RolledBackLog,
   goal: Goal,
@@ -77,7 +78,6 @@ export function notesAfter(
   return { reverted: where(keys, isLeft), redone: where(again, isRejoined) };
 }
 
-/** `undefined` if one of them is not within what was read. */
 function pointsOf(
   { checkpoints }: RolledBackLog,
   { target, base }: Goal,

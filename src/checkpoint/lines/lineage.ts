@@ -1,30 +1,26 @@
 import { type LaneRecord, originOf } from "../records/lineRecords.ts";
 import type { Lines } from "./Lines.ts";
 
-/** A checkpoint, by what its place among the lanes follows from. */
 interface PlacedCheckpoint {
   readonly version: number;
-  /** Orders all records of a log. */
   readonly order: number;
   readonly record: { readonly lane: number };
 }
 
-/** The lanes in a log: each begins from a checkpoint of another or is nested in it, or both. */
 export interface LaneTree {
   readonly lanes: ReadonlyMap<number, { readonly record: Pick<LaneRecord, "from" | "place"> }>;
   readonly checkpoints: ReadonlyMap<number, PlacedCheckpoint>;
   readonly lines: Pick<Lines, "nestedLine">;
 }
 
-/** Whether a place of the log belongs to a part of the tree. */
 type PlaceTest = (lane: number, order: number) => boolean;
 
 /**
- * The places below a checkpoint: after it in its lane, in lanes that begin below it, and in the lines around its own from
- * where that was closed, as by a join. What is on a nested line counts in the line around it, at its own order.
+ * Returns a test for the places after a checkpoint: in its lane, in lanes that start there or later, and in enclosing
+ * lines after its line was closed, as by a join. A place on a nested line counts in the enclosing line at its order.
  */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
-  /** By lane, the order after which it is below. Until a way is followed to its end, nothing on it is: a forged circle has none. */
+  /** The order after which a lane is below the checkpoint. A cycle in a forged log is never below. */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
   const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
     version === target.version || order > (after.get(record.lane) ?? Infinity);
@@ -50,10 +46,10 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
 }
 
 /**
- * The places that a rollback to a checkpoint leaves: those below it.
+ * Returns a test for the places that a rollback leaves.
  *
- * @param base the common ancestor of the target and the head, if the target is on a branch that was left: then the places below
- *   the base are left, except those that lead to the target.
+ * @param base The common ancestor of target and head if the target is on an abandoned branch. In this case, the places
+ * below the base are left, except those on the way to the target.
  */
 export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
   if (!base) return placesBelow(tree, target);
@@ -62,20 +58,25 @@ export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: Place
   return (lane, order) => isBelow(lane, order) && !isOnWay(lane, order);
 }
 
-/** The places between a common ancestor and a target on a branch that was left. A rollback to the target goes back there. */
+/**
+ * Returns a test for the places between a common ancestor and a target on an abandoned branch, which a rollback
+ * restores.
+ */
 export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
   const isBelow = placesBelow(tree, base);
   const isOnWay = placesUpTo(tree, target);
   return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
-/** The places on the way to a checkpoint, itself included: in its own lanes, and in those of the lines around it. */
+/**
+ * Returns a test for the places on the way to a checkpoint, inclusive, in its lanes and in those of enclosing lines.
+ */
 export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);
 }
 
-/** The places on the way to a checkpoint, and on lines that were nested in those, as they were at the checkpoint. */
+/** Returns a test for the places on the way to a checkpoint, including nested lines as they were at the checkpoint. */
 export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   const endOf = (lane: number): number => {
@@ -88,7 +89,6 @@ export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   return (lane, order) => order <= endOf(lane);
 }
 
-/** The lanes of nested lines that begin from another line: as one of a moment that began anew. With the order at which they begin. */
 function movedLanes(tree: LaneTree): readonly (readonly [lane: number, begun: number])[] {
   return [...tree.lanes.keys()].flatMap((lane) => {
     const line = isMoved(tree, lane) ? tree.lines.nestedLine(lane) : undefined;
@@ -102,7 +102,6 @@ function isMoved(tree: LaneTree, lane: number): boolean {
   return from !== undefined && tree.lines.nestedLine(from.record.lane) !== line;
 }
 
-/** By lane of the lines around a lane, the last order before the line within was closed; `Infinity`: it is not closed. */
 function joinsAround(tree: LaneTree, lane: number): Map<number, number> {
   const joins = new Map<number, number>();
   let at = lane;
@@ -113,14 +112,12 @@ function joinsAround(tree: LaneTree, lane: number): Map<number, number> {
   return joins;
 }
 
-/** The last order on the way to a checkpoint, by lane. */
 function endsOnWay(tree: LaneTree, { record, order }: PlacedCheckpoint): Map<number, number> {
   const ends = new Map<number, number>();
   addEnds(tree, ends, [{ lane: record.lane, order }]);
   return ends;
 }
 
-/** Adds where lanes end, and those that lead to them. */
 function addEnds(tree: LaneTree, ends: Map<number, number>, added: readonly LaneEnd[]): void {
   const open = [...added];
   for (const { lane, order } of open) {
@@ -135,7 +132,6 @@ interface LaneEnd {
   readonly order: number;
 }
 
-/** Where the lanes that a lane begins from, or is nested in, are left. A branch leaves the one around it at its fork. */
 function endsBefore(tree: LaneTree, lane: number): readonly LaneEnd[] {
   const start = tree.lanes.get(lane)?.record;
   const origin = start && originOf(start);
@@ -146,7 +142,6 @@ function endsBefore(tree: LaneTree, lane: number): readonly LaneEnd[] {
   return [...before, { lane: parent, order: tree.lines.nestedLine(lane)?.begun ?? -1 }];
 }
 
-/** The last order of a nested lane that counts where its parent's lane counts up to an order. */
 function endInParent(tree: LaneTree, lane: number, upTo: number): number {
   const line = tree.lines.nestedLine(lane);
   const newest = line?.lanes.findLast(([, begun]) => begun <= upTo)?.[0];
@@ -161,7 +156,6 @@ function endInParent(tree: LaneTree, lane: number, upTo: number): number {
   return -1;
 }
 
-/** The checkpoint that a later lane of a line begins from, and the lane that the line is nested in. */
 function beginningOf(
   tree: LaneTree,
   lane: number,
@@ -170,7 +164,7 @@ function beginningOf(
   return { from: from === undefined ? undefined : tree.checkpoints.get(from), parent: parentOf(tree, lane) };
 }
 
-/** A line is nested in an earlier one, unless the log is forged. */
+/** A line is nested in an earlier one. The condition guards against forged logs. */
 function parentOf({ lines }: LaneTree, lane: number): number | undefined {
   const parent = lines.nestedLine(lane)?.place.parent;
   return parent !== undefined && parent < lane ? parent : undefined;

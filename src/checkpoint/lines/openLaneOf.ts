@@ -1,7 +1,10 @@
 import { type LaneOrigins, lanesOfLine } from "./lanesOfLine.ts";
 import type { Lines } from "./Lines.ts";
 
-/** The newest lane of the open line that a lane belongs to, also if the line began anew since; `undefined`: it is not open. */
+/**
+ * Returns the newest lane of the open line to which a lane belongs, even if the line was restarted. `undefined` if the
+ * line is closed.
+ */
 export function openLaneOf(index: LaneOrigins & { readonly lines: Lines }, lane: number): number | undefined {
   const { lines } = index;
   const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;

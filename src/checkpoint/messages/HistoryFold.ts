@@ -1,7 +1,7 @@
 import { LinkedHistory } from "./LinkedHistory.ts";
 import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
 
-/** The history of a lane as its records make it. Most lanes only append, and need no links between messages. */
+/** Builds the message history of a lane from its records. Most lanes only append and need no links between messages. */
 export class HistoryFold {
   #entries: StoredMessage[];
   #linked: LinkedHistory | undefined;
@@ -20,7 +20,6 @@ export class HistoryFold {
     this.#linked.edit(edit);
   }
 
-  /** The messages, in order; a copy. */
   entries(): readonly StoredMessage[] {
     return [...(this.#linked?.from() ?? this.#entries)];
   }

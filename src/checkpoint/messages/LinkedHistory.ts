@@ -2,7 +2,6 @@ import { LayeredMap } from "../../internal/LayeredMap.ts";
 import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
 
-/** A message between its neighbors, by their numbers; the end has none. */
 interface Link {
   readonly entry: StoredMessage | undefined;
   before: number | undefined;
@@ -13,10 +12,9 @@ function copyOf(link: Link): Link {
   return { ...link };
 }
 
-/** The key of what comes after the last message and before the first. */
 const end = undefined;
 
-/** A history as a linked list: an edit costs what it changes, however long the history is. */
+/** A message history as a linked list. The cost of an edit does not depend on the length of the history. */
 export class LinkedHistory {
   #links = new LayeredMap<number | typeof end, Link>();
 
@@ -25,12 +23,14 @@ export class LinkedHistory {
     for (const entry of entries) this.push(entry);
   }
 
-  /** Whether {@link layered} copies the messages after all. */
   get isCopied(): boolean {
     return this.#links.isCopied;
   }
 
-  /** Another that begins with these messages, without a copy. While it is in use, this one must not change. */
+  /**
+   * Returns a history that starts with these messages, without a copy. Do not change this one while the new one is
+   * used.
+   */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
     next.#links = this.#links.layered();
@@ -41,7 +41,6 @@ export class LinkedHistory {
     this.#insert(entry, end);
   }
 
-  /** Absent numbers are ignored. @returns the messages that were removed. */
   edit({ remove, insert, before }: HistoryEdit<StoredMessage>): readonly StoredMessage[] {
     const removed = remove.flatMap(([from, to]) => this.#numbersIn(from, to).flatMap((number) => this.#remove(number)));
     const next = before !== undefined && this.has(before) ? before : end;
@@ -49,7 +48,6 @@ export class LinkedHistory {
     return removed;
   }
 
-  /** The messages in order, from one on. Default: from the first. */
   *from(number?: number): Generator<StoredMessage> {
     let link = this.#links.get(number ?? this.#links.get(end)?.after);
     for (; link?.entry !== undefined; link = this.#links.get(link.after)) yield link.entry;
@@ -67,12 +65,11 @@ export class LinkedHistory {
     return this.#links.get(number)?.entry;
   }
 
-  /** The number of the message before one; `undefined` for the first. */
   numberBefore(number: number): number | undefined {
     return this.#links.get(number)?.before;
   }
 
-  /** A range may span many absent numbers: those that are there are then fewer. */
+  /** A range can span many missing numbers, so the smaller set is searched. */
   #numbersIn(from: number, to: number): readonly number[] {
     if (to - from >= this.size)
       return [...this.#links.entries().keys()].filter(
@@ -85,7 +82,7 @@ export class LinkedHistory {
 
   #insert(entry: StoredMessage, after: number | undefined): void {
     const { number } = entry;
-    // Walks from message to message would go round in circles.
+    // Following links would then loop forever.
     if (this.has(number)) throw new UnreadableValueError(`message ${number} is in the history twice`);
     const before = this.#links.get(after)?.before;
     this.#links.set(number, { entry, before, after });
@@ -101,7 +98,6 @@ export class LinkedHistory {
     return [link.entry];
   }
 
-  /** Two that come one after the other. */
   #join(before: number | undefined, after: number | undefined): void {
     const first = this.#links.own(before, copyOf);
     if (first) first.after = after;

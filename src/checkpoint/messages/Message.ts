@@ -1,13 +1,13 @@
-/** A message, in the shape of the AI SDK. Messages are never changed: the runtime keeps frozen copies. */
+/** A message in the format of the AI SDK. Messages are never changed: the runtime keeps frozen copies. */
 export type Message =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: string | readonly ContentPart[] }
   | { readonly role: "assistant"; readonly content: string | readonly ContentPart[] }
   | { readonly role: "tool"; readonly content: readonly ContentPart[] };
 /**
- * A part of a message. `toolCallId` is the library's own id. `providerToolCallId` is the id that the provider gave and gets
- * back. The data of a file is bytes, base64 text or a URL as text. A `custom` part holds content that only its provider
- * understands, in its `providerOptions`.
+ * A part of a message. `toolCallId` is the library's id. `providerToolCallId` is the provider's id, which is sent back
+ * to the provider. File data is bytes, base64 text, or a URL as text. A `custom` part holds content that only its
+ * provider understands, in its `providerOptions`.
  */
 export type ContentPart =
   | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderOptions }
@@ -37,10 +37,10 @@ export type ContentPart =
       readonly providerOptions?: ProviderOptions;
     }
   | { readonly type: "custom"; readonly kind: string; readonly providerOptions?: ProviderOptions };
-/** What is particular to a provider; kept and handed back to it. */
+/** Provider-specific data, which is stored and sent back to the provider. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 
-/** What a model answers. */
+/** A response of a model. */
 export type AssistantMessage = Extract<Message, { role: "assistant" }>;
-/** The results of the calls that an answer asked for. */
+/** The results of the tool calls of a model response. */
 export type ToolMessage = Extract<Message, { role: "tool" }>;

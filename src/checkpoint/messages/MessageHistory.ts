@@ -2,35 +2,31 @@ import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import type { Message } from "./Message.ts";
 import type { HistoryEdit } from "./storedHistory.ts";
 
-/** A message with its number: explicit, permanent, unique in its agent's log. */
+/** A message with a permanent number that is unique in the log of its agent. */
 export interface NumberedMessage {
   readonly number: number;
   readonly message: Message;
 }
 
-/** Counts the messages of a log: the histories of its lines take their numbers from one counter. */
+/** The message counter that all lines of a log share. */
 export interface MessageNumbers {
-  /** The first number that is free. */
   next: number;
 }
 
-/** What happened to a history since it was last saved. */
 export type HistoryChange =
   | { readonly kind: "append"; readonly messages: readonly NumberedMessage[] }
   | ({ readonly kind: "edit"; readonly trim?: true } & HistoryEdit<NumberedMessage>);
 
-/** A message that was there at the last mark. */
 interface LeftMessage {
   readonly number: number;
-  /** Where it was among all of the mark, from 0. */
   readonly place: number;
 }
 
 type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 
 /**
- * The message history of one line of an agent. It remembers what is new since the last save, so that saving costs what
- * is new and never the length of the run.
+ * The message history of one line of an agent. It tracks changes since the last save, so that the cost of a save does
+ * not depend on the length of the run.
  */
 export class MessageHistory {
   #entries: NumberedMessage[];
@@ -39,14 +35,16 @@ export class MessageHistory {
   #changes: HistoryChange[] = [];
   #saved: number;
   #view: readonly Message[] | undefined;
-  /** The numbers that messages had before they got other ids. */
   readonly #reissued = new Map<number, number>();
   #mark: { readonly length: number; readonly next: number; entries?: readonly NumberedMessage[] } = {
     length: 0,
     next: 1,
   };
 
-  /** @param entries what is already in the log. @param numbers of the agent's log. Default: its own. */
+  /**
+   * @param entries The messages that are already in the log.
+   * @param numbers The counter of the agent's log. Defaults to a separate counter.
+   */
   constructor(entries: readonly NumberedMessage[] = [], numbers: MessageNumbers = { next: 1 }) {
     this.#entries = [...entries];
     this.#numbers = numbersOf(this.#entries);
@@ -54,7 +52,7 @@ export class MessageHistory {
     this.#saved = this.#entries.length;
   }
 
-  /** A frozen picture; the same array until the history changes. */
+  /** The messages as a frozen array, which is the same object until the history changes. */
   get messages(): readonly Message[] {
     this.#view ??= Object.freeze(this.#entries.map((entry) => entry.message));
     return this.#view;
@@ -64,17 +62,14 @@ export class MessageHistory {
     return this.#entries.length;
   }
 
-  /** The messages with their numbers. */
   get entries(): readonly NumberedMessage[] {
     return this.#entries;
   }
 
-  /** What numbers its messages. */
   get numbers(): MessageNumbers {
     return this.#free;
   }
 
-  /** The number of a message of this history, by identity; `undefined` when it is not in it. */
   numberOf(message: unknown): number | undefined {
     return this.#numbers.get(message);
   }
@@ -88,14 +83,13 @@ export class MessageHistory {
     this.#view = undefined;
   }
 
-  /** Replaces the history. What stays is matched by identity, then by content, and keeps its number. */
+  /** Replaces the history. Kept messages are matched by identity, then by content, and keep their numbers. */
   rewrite(change: (messages: readonly Message[]) => readonly Message[]): void {
     const wanted = change(this.messages);
     this.#noteAppended();
     this.#changes.push(...this.#replace(wanted, matchKept(this.#entries, wanted)));
   }
 
-  /** Replaces a message by the same one with other ids of calls: it counts as left. */
   reissue(at: number, message: Message): void {
     const before = this.#entries[at]?.number;
     this.rewrite((messages) => messages.with(at, message));
@@ -103,7 +97,7 @@ export class MessageHistory {
     if (before !== undefined && after !== undefined) this.#reissued.set(after, this.#reissued.get(before) ?? before);
   }
 
-  /** Replaces some messages by shorter ones: readers who want the originals pass over this change. */
+  /** Replaces some messages by shorter ones. Readers of the original messages skip this change. */
   trim(wanted: readonly Message[]): void {
     this.#noteAppended();
     const entries = new Map(this.#entries.map((entry) => [entry.message, entry]));
@@ -124,25 +118,26 @@ export class MessageHistory {
     return editsBetween(before, this.#entries);
   }
 
-  /** Remembers this moment for {@link messagesAtMark}, at no cost until the history is rewritten. */
+  /** Remembers the current messages for {@link messagesAtMark}. They are copied only if the history is rewritten. */
   mark(): void {
     this.#mark = { length: this.#entries.length, next: this.#free.next };
     this.#reissued.clear();
   }
 
-  /** The messages at the last mark. */
   get messagesAtMark(): readonly Message[] {
     const { entries, length } = this.#mark;
     return Object.freeze((entries ?? this.#entries.slice(0, length)).map(({ message }) => message));
   }
 
-  /** The number of a message that was there at the last mark; `undefined` for any other. */
   numberAtMark(message: unknown): number | undefined {
     const number = this.#numbers.get(message);
     return number !== undefined && number < this.#mark.next ? number : undefined;
   }
 
-  /** How the history has changed since the last mark, at which it had `marked` messages: what is new and, once it was rewritten, what is left. */
+  /**
+   * The changes since the last mark, at which the history contained `marked` messages. After a rewrite, lists the
+   * remaining ones.
+   */
   get changedSinceMark(): {
     readonly fresh: readonly Message[];
     readonly left?: readonly LeftMessage[];
@@ -162,7 +157,6 @@ export class MessageHistory {
     return { fresh, left, marked };
   }
 
-  /** What is new since the last call, in order; the next call starts from here. */
   takeChanges(): readonly HistoryChange[] {
     this.#noteAppended();
     const changes = this.#changes;
@@ -185,7 +179,6 @@ function numbersOf(entries: readonly NumberedMessage[]): Map<unknown, number> {
   return new Map(entries.map(({ number, message }) => [message, number]));
 }
 
-/** For each wanted message the entry it continues, in order: a moved message counts as removed and inserted. */
 function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[]): (NumberedMessage | undefined)[] {
   const positions = new Map<unknown, number[]>();
   const remember = (key: unknown, at: number) => {
@@ -207,7 +200,9 @@ function matchKept(before: readonly NumberedMessage[], wanted: readonly Message[
   });
 }
 
-/** Equal for equal plain content. Rich values that JSON cannot tell apart are matched by identity alone. */
+/**
+ * Returns a key that is equal for equal plain content. Rich values that JSON cannot distinguish match only by identity.
+ */
 function contentKey(message: Message): string {
   return JSON.stringify(message, (_key, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
 }
@@ -234,7 +229,7 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   return changes;
 }
 
-/** Neighboring removals become one range: a range may span numbers that are absent, never numbers that are kept. */
+/** Combines adjacent removals. A range can include missing numbers, but never kept ones. */
 function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
   const ranges: [number, number][] = [];
   let open: [number, number] | undefined;

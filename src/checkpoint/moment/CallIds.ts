@@ -9,33 +9,28 @@ import type { StoredValue } from "../values/valueCodec.ts";
 import { requestIdAt, type RunLine, toolCallIdAt } from "../toolCallId.ts";
 
 /**
- * Where a call is made: by a model, by code, or for a message that is executed; which of the visit; which of its message; and
- * the call that it is made in, if any.
+ * The place of a call: its visit, its kind (by a model, by code, or from an executed message), the ordinal in the
+ * visit, the index in the message, and the enclosing call.
  */
 type Place = readonly [visit: Visit, kind: "m" | "c" | "x", ordinal: number, index: number, within: string | undefined];
 
-/** More calls by code than a visit has until it waits. */
+/** The number of calls by code that are tried as the place of a call without a record. */
 const mostOrdinals = 1_000;
 
-/** Where the ids of a line come from. */
 export interface IdSource {
   readonly sha256: Sha256;
-  /** The line as it begins anew. */
   readonly line: RunLine;
-  /** The lines on which the ids that are recorded may have been made. */
   readonly before: readonly RunLine[];
-  /** The line's state at the moment. */
   readonly state: AgentState;
   readonly reader: ValueReader;
-  /** The visit of the new lane that repeats a visit. */
+  /** Maps a visit to the visit of the new lane that repeats it. */
   readonly visitOf: (visit: Visit) => Visit;
-  /** Whether a call of the line is made anew. */
   readonly isMadeAnew: (call: string) => boolean;
 }
 
 /**
- * The ids that calls and requests get when the node of a line runs again on another lane. They follow from where they are made:
- * the node gives them again, so that it finds what is recorded within them.
+ * The ids of calls and requests when the node of a line runs again on another lane. Ids are derived from the place of
+ * the call, so that the repeated node finds its records.
  */
 export class CallIds {
   readonly #from: IdSource;
@@ -46,18 +41,16 @@ export class CallIds {
     this.#from = from;
   }
 
-  /** The id of a call on the new lane. @param visit in which something refers to it. */
   of(call: string, visit: Visit): string {
     const known = this.#ids.get(call);
     if (known !== undefined) return known;
-    // What is made within itself is forged.
+    // Ends the recursion for a forged call that contains itself.
     this.#ids.set(call, call);
     const id = this.#isMadeAnew(call) ? this.#newId(call, visit) : call;
     this.#ids.set(call, id);
     return id;
   }
 
-  /** The id of a request on the new lane. */
   ofRequest({ request, visit, question, id, ordinal, within }: RequestRecord): string {
     const { line, sha256, visitOf } = this.#from;
     if (question === undefined) return requestIdAt(line, `of ${request}`, sha256);
@@ -66,12 +59,14 @@ export class CallIds {
     return requestIdAt(line, JSON.stringify([...visitOf(visit), place, ...call]), sha256);
   }
 
-  /** The input of a call that a model asked for; `undefined` where no message asks for it. */
   inputOf(call: string): unknown {
     return this.#partOf(call)?.input;
   }
 
-  /** A call that was refused is not made: the messages after it name it. Code that makes one gets another id. */
+  /**
+   * A rejected call is never made again, because the messages after it contain its id. Code that repeats it gets
+   * another id.
+   */
   #isMadeAnew(call: string): boolean {
     const { isMadeAnew, state } = this.#from;
     this.#refused ??= refusedCalls(state);
@@ -109,7 +104,6 @@ export class CallIds {
     return found ?? [at, "x", 0, 0, within];
   }
 
-  /** The place of a call for which an answer asks that the visit gets again. An answer of another agent has the ids of there. */
   #inAnswer(call: string): Place | undefined {
     const [base] = nextVisitOf(this.#from.state);
     for (const { visit, ordinal, message, within } of this.#from.state.answers.values()) {
@@ -124,7 +118,6 @@ export class CallIds {
     return undefined;
   }
 
-  /** The place of a call for which a message asks that a node executes: the calls of its first one. */
   #inMessage(call: string, visit: Visit, within: string | undefined): Place | undefined {
     for (const slot of this.#messages.toReversed()) {
       const index = indexIn(this.#from.reader.read(slot), call);
@@ -133,7 +126,6 @@ export class CallIds {
     return undefined;
   }
 
-  /** The place of a call by code without a record: such as one that waits for an approval. */
   #byCode(call: string, visit: Visit): Place | undefined {
     const around = [undefined, ...this.#callsIn(visit)];
     for (let ordinal = 0; ordinal < mostOrdinals; ordinal++)
@@ -142,7 +134,10 @@ export class CallIds {
     return undefined;
   }
 
-  /** The calls of a visit that are not over, in which another one may wait. A call without an effect is named by those in it. */
+  /**
+   * Returns the unfinished calls of a visit, in which another call can wait. A call without effect is known by its
+   * inner calls.
+   */
   #callsIn([base, ordinal]: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;
     const isIn = ({ visit }: { readonly visit: Visit }) => visit[0] === base && visit[1] === ordinal;
@@ -164,7 +159,6 @@ export class CallIds {
   }
 }
 
-/** The place of a call in the content of a message; -1: the message does not ask for it. */
 function indexIn(value: unknown, call: string): number {
   return partsOf(value).findIndex((part) => part.type === "tool-call" && part.toolCallId === call);
 }

@@ -2,8 +2,8 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * The checkpoint with this id or name; `undefined` when the entries that were read do not contain it. One that was given an id
- * is also found under the one that it has once a later checkpoint takes the given id.
+ * Returns the checkpoint with this id or name, or `undefined` if it was not read. A checkpoint with a given id is also
+ * found by its generated id after a later checkpoint takes over the given id.
  */
 export function findPoint(index: LogProjection, id: string): CheckpointPoint | undefined {
   const known = index.byId(id);

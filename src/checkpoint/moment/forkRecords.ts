@@ -10,25 +10,22 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { momentAt } from "./momentAt.ts";
 import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";
 
-/** What a log is forked with. */
 export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "nextLane" | "nextVersion"> {
-  /** The agent that the log is of. */
   readonly from: string;
-  /** The last append that is copied. */
   readonly end: { readonly position: number; readonly checksum: string };
-  /** A lane above all of the log, at random. */
+  /** A random lane number above all lanes of the log. */
   readonly nextLane: number;
-  /** The id of the run, if that of the checkpoint has ended. */
+  /** The id of a new run, used if the run of the checkpoint has finished. */
   readonly newRunId: string;
-  /** The names that checkpoints of the agent have now. Absent: those of the copied log. */
+  /** The current checkpoint names of the agent. Defaults to the names in the copied log. */
   readonly names?: CheckpointNames | undefined;
 }
 
 /**
- * The records of the append that makes a fork of a copied log: `origin`, and the lines of the moment.
+ * Returns the records of the append that turns a copied log into a fork: `origin`, and the lines at the target.
  *
- * @param index of all that is copied.
- * @param target the checkpoint to fork at. Default: the head.
+ * @param index The index of the whole copied log.
+ * @param target The checkpoint at which the fork starts. Defaults to the head.
  */
 export function forkRecords(
   index: LogProjection,
@@ -48,14 +45,14 @@ export function forkRecords(
   return [origin, ...endOfRollback(index), ...namesNow(index, options), ...linesOf(index, target, options)];
 }
 
-/** An open rollback counts as done. */
+/** An open rollback counts as finished. */
 function endOfRollback({ rollback }: LogProjection): readonly AgentRecord[] {
   if (!rollback) return [];
   const { target, base } = rollback;
   return [withoutUndefined({ kind: "rollback_end", target, base })];
 }
 
-/** A name is what people find a checkpoint by: what was named, renamed or removed after the moment counts in the fork, too. */
+/** Applies later name changes to the fork, because people use names to find checkpoints. */
 function namesNow(index: LogProjection, { names = index.names }: ForkOptions): readonly NameRecord[] {
   const gone = [...index.names.entries()].filter(([name, version]) => names.versionOf(name) !== version);
   const given = [...names.entries()].filter(
@@ -67,7 +64,6 @@ function namesNow(index: LogProjection, { names = index.names }: ForkOptions): r
   ];
 }
 
-/** The lines, with the run and the status that they go on in. None, where nothing has begun or all has ended. */
 function linesOf(
   index: LogProjection,
   target: CheckpointPoint | undefined,
@@ -88,7 +84,7 @@ function linesOf(
   return [...records, ...statusOf(status, lines, options)];
 }
 
-/** A run that has ended keeps its result: what goes on from one of its checkpoints is another run. */
+/** A finished run keeps its result, so a continuation from one of its checkpoints is another run. */
 function runAt(
   index: LogProjection,
   target: CheckpointPoint | undefined,
@@ -103,7 +99,7 @@ function isEnded({ current }: StatusState): boolean {
   return current?.status === "completed" || current?.status === "cancelled";
 }
 
-/** A fork waits for what its lines wait for, under the new ids; it is paused while nobody runs it. Any other status stays. */
+/** The fork waits for the same requests under new ids. It is paused until someone runs it. Other statuses stay. */
 function statusOf(
   state: StatusState,
   { requests }: NewLines,
@@ -121,6 +117,6 @@ function statusOf(
   if ((status !== "in_progress" && status !== "waiting") || !state.run) return [];
   if (open.length === 0)
     return statusRecords(state, { status: "paused", at, reason: `forked from agent ${JSON.stringify(from)}` });
-  // Some lines of the agent that it was forked from went on: they can go on here.
+  // Some lines of the original agent continued after answers, so they can continue here.
   return statusRecords(state, { status: "waiting", at, requests: open, answered: true });
 }

@@ -2,33 +2,28 @@ import type { NestedLine } from "../lines/Lines.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
-/** A line as it stood at a moment. */
 export interface LineAt {
-  /** The newest lane of the line at that moment. */
   readonly lane: number;
-  /** The line's newest checkpoint at that moment. `undefined`: it had none. */
   readonly point: CheckpointPoint | undefined;
-  /** Orders the last record of the line that counts, among all records of the log. `Infinity`: all count. */
+  /** The order of the last record of the line that counts. `Infinity` if all count. */
   readonly upTo: number;
 }
 
-/** Every line of an agent as it stood at a moment. */
+/** All lines of an agent at a moment. */
 export interface Moment {
-  /** The main line first, then each after the line that it is nested in. Empty: the agent had no line yet. */
   readonly lines: readonly LineAt[];
-  /** The line of the checkpoint that names the moment. Without such a checkpoint it is the main line. */
   readonly own: LineAt | undefined;
 }
 
 /**
- * The moment that a checkpoint names: every line that was open when the checkpoint was made, as it stood then. The line of the
- * checkpoint stands at the checkpoint. Every other line stands at its newest checkpoint, with what its node had recorded until
- * then. Lines that were joined or that ended since then are among them.
+ * Returns the lines that were open when a checkpoint was made. The line of the checkpoint is positioned at the
+ * checkpoint. Every other line is positioned at its newest checkpoint at that time, with the later records of its node.
+ * Lines that have been joined or have finished since then are included.
  *
- * A rollback that was open at the moment has not changed its line yet. At the head, such a line is at the target of the
- * rollback: the rollback cannot be taken back.
+ * A rollback that was open at the moment does not affect its line. At the head, such a line is positioned at the target
+ * of the rollback, because the rollback can only be completed.
  *
- * @param target a checkpoint of any line. Default: the head, with what its nodes did since their newest checkpoints.
+ * @param target A checkpoint of any line. Defaults to the head, including the records after its checkpoints.
  */
 export function momentAt(index: LogProjection, target?: CheckpointPoint): Moment {
   const goesBack = target ?? index.checkpoints.get(index.rollback?.target ?? -1);
@@ -40,7 +35,6 @@ export function momentAt(index: LogProjection, target?: CheckpointPoint): Moment
   return { lines, own: own ?? lines[0] };
 }
 
-/** By the line of a lane and of each line around it, the lane itself, and the one that it is nested in. */
 function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine | undefined, lane: number][] {
   const line = lines.nestedLine(lane);
   if (!line || line.place.parent >= lane) return [[undefined, lane]];
@@ -49,7 +43,6 @@ function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine 
 
 class Moments {
   readonly #index: LogProjection;
-  /** The lane of each line around the target. */
   readonly #lanes: ReadonlyMap<NestedLine | undefined, number>;
   readonly #target: CheckpointPoint | undefined;
   readonly #upTo: number;
@@ -66,12 +59,11 @@ class Moments {
     this.#upTo = upTo;
   }
 
-  /** The line of a lane, and those that were nested in it. */
   *from(lane: number): Generator<LineAt> {
     const target = this.#target;
     if (target && this.#isTargets(lane)) {
       yield { lane: target.record.lane, point: target, upTo: target.order };
-      // What an open rollback goes back to has no lines within.
+      // The target of an open rollback has no nested lines.
       if (this.#upTo === Infinity) return;
     } else yield { lane, point: this.#newestOn(lane), upTo: this.#upTo };
     for (const line of this.#index.lines.childrenOf(lane)) {

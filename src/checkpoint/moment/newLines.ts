@@ -17,67 +17,56 @@ import { linesTo } from "../lines/linesTo.ts";
 import type { LineAt, Moment } from "./momentAt.ts";
 import { recordsSince } from "./recordsSince.ts";
 
-/** What a line of a moment begins with besides, or instead. */
 export interface LineChange {
-  /** Records of the new lane before its checkpoint. */
   readonly records: readonly AgentRecord[];
-  /** Fields of the checkpoint. `undefined` leaves a field out: without `visit`, the node begins a new visit. */
+  /** Fields of the checkpoint. `undefined` removes a field. Without `visit`, the node starts a new visit. */
   readonly checkpoint: { readonly [Field in keyof CheckpointRecord]?: CheckpointRecord[Field] | undefined };
 }
 
-/** How the lines of a moment begin anew. */
+/** How the lines of a moment are restarted. */
 export interface NewLinesOptions {
   readonly move: "branch" | "fork" | "edit" | "migration";
-  /** The agent and the run that the new lines belong to. Ids of calls and requests are derived from them. */
+  /** The owner of the new lines. Ids of calls and requests are derived from these ids. */
   readonly agentId: string;
   readonly runId: string;
-  /** The agent that the log is of. Absent: the same. */
   readonly from?: string | undefined;
-  /** The first number that no lane has, and the first version that no checkpoint has. */
   readonly nextLane: number;
   readonly nextVersion: number;
-  /** Milliseconds since 1970. */
   readonly at: number;
-  /** Whether open approvals are left out, so that the nodes ask for them anew. Default: false. */
+  /** Omits open approvals, so that the nodes request them again. Defaults to `false`. */
   readonly asksAgain?: boolean | undefined;
-  /** The tokens of all model requests of the run so far. Absent: unknown. */
   readonly usage?: ModelUsage | undefined;
   readonly sha256: Sha256;
-  /** Reads the values of a state: `AgentLog.reader`. */
+  /** Returns a reader for the values of a state: `AgentLog.reader`. */
   readonly reader: (state: AgentState) => ValueReader;
-  /** Changes a line. What its node had recorded, and the lines within it, are left out then. Default: no line changes. */
+  /** Changes a line. The later records of its node and its nested lines are then omitted. Defaults to no changes. */
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
 }
 
-/** Where a line goes on. */
 export interface NewLine {
   readonly lane: number;
-  /** The version of its first checkpoint. `undefined`: the line had none, and has none now. */
   readonly version: number | undefined;
-  /** The line's state at the moment. */
   readonly state: AgentState;
 }
 
-/** The records that begin the lines of a moment anew, and what they are called now. */
 export interface NewLines {
-  /** Append them together. */
+  /** Append all records together. */
   readonly records: readonly AgentRecord[];
-  /** By the lane of each line at the moment. */
   readonly lines: ReadonlyMap<number, NewLine>;
-  /** The open requests by the ids that they had, in their order. */
+  /** The new ids of open requests by their old ids, in order. */
   readonly requests: ReadonlyMap<string, string>;
   readonly nextLane: number;
   readonly nextVersion: number;
 }
 
 /**
- * Begins each line of a moment anew: on a lane that begins from the line's checkpoint, with what its node had recorded since
- * then, and a checkpoint of its own. A line without a checkpoint begins on a lane like its own.
+ * Restarts each line of a moment on a new lane. The lane starts at the line's checkpoint and contains a new checkpoint
+ * and the later records of its node. A line without a checkpoint restarts on a lane like its first one.
  *
- * Calls keep their outcomes, under their ids. In a fork a call without one is not the new agent's: the node makes a call of its
- * own. Anywhere else the line keeps a call that is in doubt. Requests get ids of the new lanes.
+ * Calls keep their ids and outcomes. In a fork, a call without an outcome belongs to the original agent, so the node
+ * makes a new one. In other moves, the line keeps a call that is in doubt. Requests get ids of the new lanes.
  *
- * @throws UnreadableValueError when the index does not contain all that leads to a line: read the log from its start.
+ * @throws UnreadableValueError if the index does not contain all lanes of a line. Read the log from its start.
  */
 export function newLines(index: LogProjection, { lines }: Moment, options: NewLinesOptions): NewLines {
   const beginning = new Beginning(index, options);
@@ -109,7 +98,8 @@ class Beginning implements NewLines {
   add(line: LineAt): void {
     const { place: before } = this.#index.lanes.get(line.lane)?.record ?? {};
     const place = before && this.#placeOf(before);
-    // It ran for a call that has ended, the line around it has changed, or its first checkpoint was pruned: it begins afresh.
+    // The line starts again if its call has finished, its enclosing line has changed, or its first checkpoint was
+    // pruned.
     if (before && (!place || !line.point)) return;
     const state = foldUpTo(this.#index, line.lane, line.point, line.upTo);
     if (!state) throw new UnreadableValueError(`what leads to lane ${line.lane} is not in the log`);
@@ -124,21 +114,19 @@ class Beginning implements NewLines {
     this.lines.set(line.lane, { lane, version, state, ids, visitOf, isChanged: change !== undefined });
   }
 
-  /** `undefined`: the line does not go on. */
   #placeOf(place: LanePlace): LanePlace | undefined {
     const around = this.lines.get(place.parent);
     if (!around || around.isChanged) return undefined;
     const { lane: parent, version: fork = 0, state, ids } = around;
     if ("fork" in place) return { parent, fork, branch: place.branch };
     const call = state.calls.get(place.call);
-    // If it has failed, it may be tried again: then it goes on from there.
+    // A failed call can be retried, and its line then continues.
     if (!call || (isOver(call.outcome) && !call.outcome.error)) return undefined;
     const id = ids.of(place.call, call.visit);
     this.#nameAgent(around, place.call, id);
     return { parent, call: id };
   }
 
-  /** Beside its call, the log names the agent that a line runs for it. */
   #nameAgent({ lane, state, visitOf, ids }: Begun, call: string, id: string): void {
     const { intent, outcome } = state.calls.get(call) ?? {};
     if (!intent) return;
@@ -190,7 +178,7 @@ class Beginning implements NewLines {
     return version;
   }
 
-  /** In a fork, a call whose failure ended the run is made again as a call of its own. */
+  /** In a fork, a call whose failure ended the run is retried as a call of the fork. */
   #isTriedAgain(call: string): boolean {
     return this.#options.move === "fork" && this.#index.statusState.failedCalls?.includes(call) === true;
   }
@@ -209,12 +197,12 @@ class Beginning implements NewLines {
   }
 }
 
-/** Visits keep their numbers, except that the first one of a lane without a checkpoint is counted from the lane. */
+/** Visits keep their numbers, except the first visit of a lane without a checkpoint, which is counted from the lane. */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }
 
-/** A fork of what had ended has ended, too. */
+/** A fork of a finished run has also finished. */
 function endOf({ status, digest, reason, verification, files }: CheckpointRecord) {
   return { status, digest, reason, verification, files };
 }

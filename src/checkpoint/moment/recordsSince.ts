@@ -15,31 +15,25 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import type { CallIds } from "./CallIds.ts";
 import type { LineAt } from "./momentAt.ts";
 
-/** A line on its new lane. */
 interface NewLane {
   readonly lane: number;
-  /** The state at the moment. */
   readonly state: AgentState;
   readonly ids: CallIds;
-  /** The visit of the new lane that repeats a visit. */
   readonly visitOf: (visit: Visit) => Visit;
   readonly isFork: boolean;
-  /** When the lane begins, in milliseconds since 1970. */
   readonly at: number;
-  /** Whether open approvals are left out: the node asks for them anew. */
   readonly asksAgain: boolean;
   readonly isTriedAgain: (call: string) => boolean;
 }
 
 interface Since {
   readonly records: readonly AgentRecord[];
-  /** The ids of open requests, before and now. */
   readonly requests: ReadonlyMap<string, string>;
 }
 
 /**
- * What a line recorded after its newest checkpoint, as records of another lane that begins from that checkpoint: what its node
- * finds again when it runs. Where ids change, so does what was recorded before the checkpoint in the same visit.
+ * Returns the records of a line after its newest checkpoint, as records of a new lane. The repeated node reads them. If
+ * ids change, earlier records of the same visit are included.
  */
 export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): Since {
   return new Restating(index, line, to);
@@ -50,7 +44,6 @@ class Restating implements Since {
   readonly requests = new Map<string, string>();
   readonly #line: LineAt;
   readonly #to: NewLane;
-  /** What the new lane has from its checkpoint. */
   readonly #known: AgentState;
   readonly #after: number;
 
@@ -75,7 +68,6 @@ class Restating implements Since {
     if (!isKnown || answerKey(moved.visit, moved.ordinal, moved.within) !== key) this.records.push(moved);
   }
 
-  /** Changes of the state that no checkpoint has yet. */
   #addState(index: LogProjection): void {
     for (const ordered of index.laneRecords.get(this.#line.lane) ?? [])
       if (this.#isSince(ordered.order) && (isOfState(ordered.record) || ordered.record.kind === "structure"))
@@ -98,17 +90,17 @@ class Restating implements Since {
     for (const record of [intent, outcome]) if (record) this.records.push(this.#moved(record));
   }
 
-  /** The failure that ended the run is not given back. */
+  /** The failure that ended the run is not replayed. */
   #tryAgain({ call, visit }: RecordedCall): void {
     this.records.push({ kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
-  /** What was asked before the line went back is asked anew. */
+  /** Requests from before a rollback are made again. */
   #isDropped({ record, reply }: RecordedRequest): boolean {
     return !reply && record.lane !== this.#line.lane;
   }
 
-  /** An approval lets a call of its own agent begin. A call that a fork makes needs another one. */
+  /** An approval lets only the approved call of its agent start. A fork needs a new approval. */
   #askedAgain(request: RecordedRequest): RecordedRequest | undefined {
     const { record, reply } = request;
     const { approval, expiresAt = Infinity } = record;
@@ -117,7 +109,7 @@ class Restating implements Since {
     if (!reply) return request;
     const call = this.#to.state.calls.get(approval.call);
     const isMade = isOver(call?.outcome) && !this.#to.isTriedAgain(approval.call);
-    // The node asks itself where the time of the question has passed.
+    // The node handles the expiry of a request.
     return isMade || expiresAt <= this.#to.at ? undefined : { record };
   }
 
@@ -131,7 +123,6 @@ class Restating implements Since {
     if (!reply) this.requests.set(record.request, asked.request);
   }
 
-  /** A request as it is asked on the new lane. */
   #asked(record: RequestRecord): RequestRecord {
     const { approval, around, visit } = record;
     const { ids } = this.#to;

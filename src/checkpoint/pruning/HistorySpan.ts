@@ -1,30 +1,29 @@
 import { LinkedHistory } from "../messages/LinkedHistory.ts";
 import type { HistoryEdit, StoredMessage } from "../messages/storedHistory.ts";
 
-/** Edits, and then messages at the end, that lead from one history to another. */
 export interface HistoryChanges {
   readonly edits: readonly HistoryEdit<StoredMessage>[];
   readonly appended: readonly StoredMessage[];
 }
 
-/** A history, with what changed in it since a start. A change costs what it changes, however long the history is. */
+/** A history with its changes since a start. The cost of a change does not depend on the length of the history. */
 export class HistorySpan {
   readonly history: LinkedHistory;
-  /** The messages that are new since the start, by number, each with the lane that it stands on. */
   #added = new Map<number, number>();
-  /** The numbers of messages that were there at the start, and were removed. */
   #removed = new Set<number>();
 
   constructor(history = new LinkedHistory()) {
     this.history = history;
   }
 
-  /** Another one from here, with the same start. */
   copy(): HistorySpan {
     return this.#fork(new LinkedHistory(this.history.from()));
   }
 
-  /** The same without a copy of the history. While it is in use, this one must not change. */
+  /**
+   * Returns a span with the same start, without a copy of the history. Do not change this one while the new one is
+   * used.
+   */
   layered(): HistorySpan {
     return this.#fork(this.history.layered());
   }
@@ -41,7 +40,6 @@ export class HistorySpan {
     this.#added.set(entry.number, lane);
   }
 
-  /** @returns the numbers of the messages that were removed. */
   edit(edit: HistoryEdit<StoredMessage>, lane: number): readonly number[] {
     const removed = this.history.edit(edit).map(({ number }) => number);
     for (const number of removed) if (!this.#added.delete(number)) this.#removed.add(number);
@@ -49,22 +47,18 @@ export class HistorySpan {
     return removed;
   }
 
-  /** The lane of a message that is new. */
   laneOf(number: number): number | undefined {
     return this.#added.get(number);
   }
 
-  /** The numbers of all messages that were added or removed. */
   get touched(): readonly number[] {
     return [...this.#added.keys(), ...this.#removed];
   }
 
-  /** What leads here from the start. */
   changes(): HistoryChanges {
     return changesTo(this.history, this.#removed, new Set(this.#added.keys()));
   }
 
-  /** A new span starts here. */
   restart(): void {
     this.#added = new Map();
     this.#removed = new Set();
@@ -72,14 +66,14 @@ export class HistorySpan {
 }
 
 /**
- * What leads from one history to another.
+ * Returns the changes from one history to another.
  *
- * @param touched the numbers of all messages in which they may differ, or that may have another place.
+ * @param touched The numbers of all messages that can differ or have moved.
  */
 export function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
   const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));
-  // Then all of them are inserted anew.
+  // If a message has moved, all of them are inserted again.
   const stays = (number: number) => !isMoved && from.has(number) && to.has(number);
   const changed = [...touched].filter((number) => !stays(number));
   return changesTo(
@@ -89,7 +83,6 @@ export function differences(from: LinkedHistory, to: LinkedHistory, touched: Rea
   );
 }
 
-/** The last message before one in a history that another history contains, too. */
 function lastCommon(history: LinkedHistory, number: number, other: LinkedHistory): number | undefined {
   let before = history.numberBefore(number);
   while (before !== undefined && !other.has(before)) before = history.numberBefore(before);
@@ -107,7 +100,6 @@ function changesTo(history: LinkedHistory, removed: Iterable<number>, added: Rea
   return { edits, appended };
 }
 
-/** The new messages, those next to each other together, each run with the number of the message after it. */
 function* runsOf(
   history: LinkedHistory,
   added: ReadonlySet<number>,
@@ -136,7 +128,6 @@ function firstOfRun(history: LinkedHistory, number: number, added: ReadonlySet<n
   return first;
 }
 
-/** @param numbers in ascending order. */
 function rangesOf(numbers: readonly number[]): (readonly [from: number, to: number])[] {
   const ranges: [from: number, to: number][] = [];
   for (const number of numbers) {

@@ -13,7 +13,6 @@ import { differences, type HistoryChanges, HistorySpan } from "./HistorySpan.ts"
 
 type Keep = LaneRecord["keep"];
 
-/** What of a state counts after two lanes, one of which begins from the other. */
 function keptAfter(first: Keep, second: Keep): Keep {
   if (first === "all" || first === second) return second;
   return second === "all" ? first : "nothing";
@@ -22,22 +21,17 @@ function keptAfter(first: Keep, second: Keep): Keep {
 type Latest = { [Kind in "settings" | "requirements"]?: Extract<AgentRecord, { kind: Kind }> };
 
 /**
- * Walks along a lane, and across the lanes that begin from it, and tells what changed since the last checkpoint that is kept.
- * A record costs what it changes.
+ * Follows a lane and the lanes that start from it, and collects the changes since the last kept checkpoint. The cost of
+ * a record does not depend on the length of the log.
  */
 export class StateSpan {
-  /** What of the state at its start still counts, after the lanes that it crosses. */
   keep: Keep = "all";
-  /** The history as it is without any trim. */
   #originals = new HistorySpan();
-  /** The history as it is. Absent: the same. */
   #trimmed: HistorySpan | undefined;
-  /** The history as readers of the kept checkpoints know it at the start. Absent: nothing was trimmed by then. */
+  /** The history that readers of kept checkpoints know at the start. `undefined` if it was not trimmed before. */
   #restated: LinkedHistory | undefined;
-  /** What messages are that refer to answers or calls, by number. */
   #values = new LayeredMap<number, StoredValue>();
   #storage = new LayeredMap<string, StoredValue>();
-  /** The values at the start of the keys that were written or deleted. */
   #storageBefore = new Map<string, StoredValue>();
   #latest: Latest = {};
   #latestBefore: Latest = {};
@@ -45,13 +39,13 @@ export class StateSpan {
   #answers = new LayeredMap<string, AnswerRecord>();
   #calls = new LayeredMap<string, RecordedCall>();
 
-  /** How many messages and storage keys another one from here copies: most often none. */
+  /** The number of messages and storage keys that {@link fork} copies, usually 0. */
   get copied(): number {
     const { history } = this.#originals;
     return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);
   }
 
-  /** Another one from here, for one of several lanes that begin here. While it is in use, this one must not change. */
+  /** Returns a span for one of several lanes that start here. Do not change this one while the new one is used. */
   fork(): StateSpan {
     const fork = new StateSpan();
     fork.keep = this.keep;
@@ -69,11 +63,10 @@ export class StateSpan {
     return fork;
   }
 
-  /** A lane begins with what it keeps of the one before. */
   beginLane(keep: Keep): void {
     if (keep === "all") return;
     this.keep = keptAfter(this.keep, keep);
-    // What messages refer to was resolved when they came.
+    // References of messages were resolved when the messages were added.
     this.#answers = new LayeredMap();
     this.#calls = new LayeredMap();
     if (keep !== "state") this.#forgetRest();
@@ -115,7 +108,6 @@ export class StateSpan {
     }
   }
 
-  /** A value that refers to nothing but blobs. */
   valueOf(slot: StoredValue): StoredValue {
     if (envelopeKeyOf(slot) !== "$message") return this.#resolved(slot);
     const number = (slot as { readonly $message: number }).$message;
@@ -126,7 +118,7 @@ export class StateSpan {
     );
   }
 
-  /** The fewest records that lead to here from the start, as records of a lane. Then a new span starts. */
+  /** Returns a minimal set of records from the start to here, as records of a lane. Starts a new span. */
   takeDelta(lane: number): AgentRecord[] {
     const delta = [...this.#historyDelta(lane), ...this.#storageDelta(lane), ...this.#latestDelta(lane)];
     const decisions = this.#decisions;
@@ -176,7 +168,7 @@ export class StateSpan {
       this.#calls.set(record.call, withRecord(this.#calls.get(record.call), record, order));
   }
 
-  /** First what leads to the originals, which every reader takes in, then what trims them, which readers of originals skip. */
+  /** Changes of the original history precede trims, because readers of the original history skip trims. */
   #historyDelta(lane: number): AgentRecord[] {
     const { edits, appended } = this.#originals.changes();
     const trims = this.#trims({ edits, appended });
@@ -191,11 +183,10 @@ export class StateSpan {
     ];
   }
 
-  /** The edits that trim, once the originals are as they are now. */
   #trims(changes: HistoryChanges): readonly HistoryEdit<StoredMessage>[] {
     const [originals, trimmed] = [this.#originals, this.#trimmed];
     if (!trimmed) return [];
-    // Nothing was trimmed at the start: with the changes, the history is that of the originals.
+    // The initial history was not trimmed, so the changes lead to the original history.
     if (this.#restated) apply(changes, this.#restated);
     const restated = (this.#restated ??= new LinkedHistory(originals.history.from()));
     const touched = new Set([...originals.touched, ...trimmed.touched]);
@@ -205,7 +196,7 @@ export class StateSpan {
     return trims;
   }
 
-  /** What a message of another lane refers to may be gone with that lane. */
+  /** A message must not refer to another lane, because that lane can be pruned. */
   #onLane({ number, message }: StoredMessage, lane: number, span: HistorySpan): StoredMessage {
     return { number, message: span.laneOf(number) === lane ? message : (this.#values.get(number) ?? message) };
   }

@@ -5,8 +5,8 @@ import type { LogRecord } from "../records/Entry.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
 /**
- * Adds the blobs that a record of a log of any shape needs, to a map from reference to length in bytes. Give the records in
- * their order: what is before a pruning or a restatement counts only as that states it again.
+ * Adds the blobs that a record of any kind of log needs to a map from reference to length in bytes. Add records in
+ * order: records before a pruning or a restatement count only as restated.
  */
 export function addNeededBlobs(record: LogRecord, into: Map<string, number>): void {
   const { restated } = record as { readonly restated?: unknown };
@@ -19,7 +19,7 @@ export function addNeededBlobs(record: LogRecord, into: Map<string, number>): vo
 
 type RestatedEntries = readonly { readonly records: readonly AgentRecord[] }[];
 
-/** Threads and sessions keep their values in lists of items, and threads also in calls of tools. */
+/** Threads and sessions store values in lists of items. Threads also store them in tool calls. */
 function valuesOfShapes(record: LogRecord): readonly StoredValue[] {
   const { items, input, end } = record as ValuesOfShapes;
   const { output, command } = Object(end) as NonNullable<ValuesOfShapes["end"]>;

@@ -8,20 +8,19 @@ import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { StateSpan } from "./StateSpan.ts";
 
-/** What the kept checkpoints of a log need to be read back. */
 export interface KeptStates {
-  /** By version: the records that lead to a kept checkpoint from the kept one before it, and then itself. */
+  /** The records from the previous kept checkpoint to each kept checkpoint, inclusive, by version. */
   readonly deltas: ReadonlyMap<number, readonly AgentRecord[]>;
-  /** By lane: what its first kept checkpoint needs of the kept checkpoint before the lane. */
+  /** The state that a lane inherits for its first kept checkpoint, by lane. */
   readonly keeps: ReadonlyMap<number, LaneRecord["keep"]>;
-  /** By version: the output of a completed run whose end is not kept. */
+  /** The outputs of completed runs whose last checkpoint is not kept, by version. */
   readonly outputs: ReadonlyMap<number, StoredValue>;
 }
 
 /**
- * Follows every lane once, each from where it begins.
+ * Follows every lane once from its start.
  *
- * @throws UnreadableValueError when lanes begin from each other.
+ * @throws UnreadableValueError if lanes start from each other.
  */
 export async function keptStates(index: LogProjection, kept: ReadonlySet<number>, pace: Pace): Promise<KeptStates> {
   const walk = new LaneWalk(index, kept);
@@ -31,14 +30,11 @@ export async function keptStates(index: LogProjection, kept: ReadonlySet<number>
   return walk;
 }
 
-/** A lane on the way to a lane that begins from it. */
 interface Frame {
   readonly lane: number;
   readonly span: StateSpan;
   readonly records: readonly OrderedRecord[];
-  /** The lanes that begin at the checkpoint that was reached, and were not followed yet. */
   readonly children: number[];
-  /** Nothing is needed of what comes after it. */
   readonly last: number;
   at: number;
 }
@@ -50,7 +46,6 @@ class LaneWalk implements KeptStates {
   readonly #index: LogProjection;
   readonly #kept: ReadonlySet<number>;
   readonly #children = new Map<number, number[]>();
-  /** By lane: the order of the last checkpoint that something is needed of. */
   readonly #last = new Map<number, number>();
   readonly #roots: number[] = [];
   readonly #frames: Frame[] = [];
@@ -61,11 +56,10 @@ class LaneWalk implements KeptStates {
     for (const { record } of index.lanes.values()) this.#addLane(record);
     for (const { version, order, record } of index.checkpoints.values())
       if (kept.has(version) || record.status) this.#last.set(record.lane, order);
-    // A lane comes after the one that it begins from.
+    // Lanes follow the lanes from which they start.
     for (const { record } of [...index.lanes.values()].reverse()) this.#addNeeded(record);
   }
 
-  /** Yields about how many bytes it went over. */
   *steps(): Generator<number> {
     for (const root of this.#roots) {
       this.#enter(root, new StateSpan());
@@ -78,7 +72,7 @@ class LaneWalk implements KeptStates {
       const child = frame.children.pop();
       const next = frame.records[frame.at];
       const isOver = next === undefined || next.order > frame.last;
-      // Where nothing else needs the state, the last lane that begins here takes it over.
+      // The last lane that starts here takes over the state if it is not needed elsewhere.
       const isLast = isOver && frame.children.length === 0;
       if (isLast) this.#frames.pop();
       if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());
@@ -114,7 +108,6 @@ class LaneWalk implements KeptStates {
     frame.span.add(record, ordered.order);
     if (record.kind !== "checkpoint") return;
     this.#reach(frame, record);
-    // Of a lane without a checkpoint, such as that of a run of which the result is left, no state is needed.
     frame.children.push(...(this.#children.get(record.version) ?? []).filter((lane) => this.#last.has(lane)));
   }
 
@@ -129,5 +122,5 @@ class LaneWalk implements KeptStates {
   }
 }
 
-/** What a step takes, as the bytes that would take as long to read. */
+/** The cost of a step, as the number of bytes with the same read time. */
 const bytesOfStep = 256;

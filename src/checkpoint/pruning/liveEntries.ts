@@ -1,7 +1,6 @@
 import type { Entry } from "../records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 
-/** The newest pruning of a log; `undefined` for a log that was never pruned. */
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   for (let at = entries.length - 1; at >= 0; at--) {
     const found = (entries[at]?.records as readonly AgentRecord[] | undefined)?.findLast(isPruned);
@@ -10,7 +9,9 @@ export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   return undefined;
 }
 
-/** The valid entries of a log, after its newest pruning. The given ones must begin at its start. */
+/**
+ * Returns the valid entries of a log after its newest pruning. The given entries must start at the start of the log.
+ */
 export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
   const pruned = pruningIn(entries);
   if (!pruned) return entries;

@@ -10,20 +10,19 @@ import { callsOf } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
-/** What a record takes, as the bytes that would take as long to read. */
+/** The cost of a record, as the number of bytes with the same read time. */
 const bytesOfRecord = 128;
 
-/** Which recorded answers and calls are still needed. */
 export interface NeededCalls {
   readonly has: (record: AnswerRecord | IntentRecord | OutcomeRecord) => boolean;
 }
 
 /**
- * What refers to an answer or a call needs it; so does a node that may run again; and a call whose effect remains, or may
- * remain, is needed by every rollback to before it.
+ * Determines the needed responses and calls. They are needed by values that refer to them and by nodes that can run
+ * again. A call whose effect remains, or could remain, is needed by every rollback to a point before it.
  *
- * @param restated the records of kept checkpoints.
- * @param kept versions of kept checkpoints.
+ * @param restated The records of kept checkpoints.
+ * @param kept Versions of kept checkpoints.
  */
 export async function neededCalls(
   index: LogProjection,
@@ -56,7 +55,7 @@ export async function neededCalls(
   return { has: (record) => (record.kind === "answer" ? needsAnswer(record) : calls.has(record.call)) };
 }
 
-/** The agent of a call and of a checkpoint is known by the calls that its line and those around it run for. */
+/** The agent of a call or checkpoint is determined from the calls of its enclosing sub-agents. */
 function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlySet<string> {
   const known = new Set<number>();
   const callers = new Set<string>();
@@ -72,7 +71,7 @@ function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlyS
 
 type LaneCall = RecordedCall & { readonly lane: number };
 
-/** One that was reverted is shown by the kept checkpoints after it, and by nothing else. */
+/** Only kept checkpoints after a reverted call show it. */
 function hasEffect(
   index: LogProjection,
   call: LaneCall,
@@ -86,7 +85,6 @@ function hasEffect(
   return !index.reverted.has(call.call) || isShown(call);
 }
 
-/** Whether a kept checkpoint comes after a call on its lane. */
 function shownAfter(index: LogProjection, kept: ReadonlySet<number>): (call: LaneCall) => boolean {
   const last = new Map<number, number>();
   for (const { version, record, order } of index.checkpoints.values())
@@ -94,7 +92,6 @@ function shownAfter(index: LogProjection, kept: ReadonlySet<number>): (call: Lan
   return ({ lane, order }) => (last.get(lane) ?? -1) > order;
 }
 
-/** The visits of kept checkpoints that were made within one, and of the heads of the open lines. */
 function visitsThatRunAgain(index: LogProjection, kept: ReadonlySet<number>): ReadonlySet<number> {
   const within = [...kept]
     .flatMap((version) => index.checkpoints.get(version) ?? [])

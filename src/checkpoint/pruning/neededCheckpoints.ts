@@ -5,23 +5,18 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * The versions of checkpoints that cannot do without each other, and of these themselves. A checkpoint of a nested line needs
- * the fork and those that its lane begins from, for its state, and where its line began and was closed on the lane around it, for
- * its place among the lines. A
- * checkpoint from which branches are merged needs their ends.
- *
- * @param wanted versions.
+ * Returns the wanted versions and all versions that they depend on. A checkpoint of a nested line needs the fork and
+ * the checkpoints from which its lane starts, for its state. For its position, it needs the checkpoints at which its
+ * line started and was closed. A checkpoint before a merge needs the ends of the branches.
  */
 export function neededCheckpoints(index: LogProjection, wanted: Iterable<number>): ReadonlySet<number> {
   return new Needed(index).with(wanted);
 }
 
-/** The newest checkpoints of the open lines, that of the main line first. */
 export function headsOf(index: LogProjection): readonly CheckpointPoint[] {
   return index.lines.openLanes.flatMap((lane) => index.latestOf(lane) ?? []);
 }
 
-/** The version of the fork whose branches are merged next from a checkpoint; `undefined`: none are. */
 export function mergedAt({ checkpoints }: LogProjection, point: CheckpointPoint): number | undefined {
   return point.record.joined ?? checkpoints.get(visitAt(point)[0])?.record.joined;
 }
@@ -31,7 +26,6 @@ class Needed {
   readonly #versions = new Set<number>();
   readonly #lines = new Set<NestedLine>();
   readonly #forks = new Set<number>();
-  /** The checkpoints of each lane, oldest first. */
   readonly #byLane = new Map<number, CheckpointPoint[]>();
 
   constructor(index: LogProjection) {
@@ -45,7 +39,7 @@ class Needed {
 
   with(wanted: Iterable<number>): ReadonlySet<number> {
     for (const version of wanted) this.#versions.add(version);
-    // What is added on the way comes next.
+    // The loop also visits versions added during iteration.
     for (const version of this.#versions) {
       const point = this.#index.checkpoints.get(version);
       if (!point) this.#versions.delete(version);
@@ -83,14 +77,12 @@ class Needed {
   }
 }
 
-/** Adds an item; false if it is there already. */
 function isNew<Item>(known: Set<Item>, item: Item): boolean {
   if (known.has(item)) return false;
   known.add(item);
   return true;
 }
 
-/** How many of them come up to an order. */
 function countUpTo(points: readonly CheckpointPoint[], order: number): number {
   let [low, high] = [0, points.length];
   while (low < high) {

@@ -9,15 +9,15 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 const hashes = /[0-9a-f]{64}/g;
 
 /**
- * The hashes of all contents that a rollback or a checkpoint may still need. Of a file that changed several times between
- * two kept checkpoints it needs the first state and the last: no rollback goes to a point in between. Any other note needs
- * all contents that it names or added. A reverted note needs none.
+ * Returns the hashes of all contents that a rollback or checkpoint could need. For a file with several changes between
+ * two kept checkpoints, it needs only the first and the last state, because no rollback stops in between. Other notes
+ * need all contents that they name or add. Reverted notes need none.
  *
- * @param restated the kept part of the log.
- * @param kept versions of kept checkpoints.
- * @param texts the texts of the blobs that contain values of notes.
- * @returns `undefined` if every content may be needed: a note cannot be read, or a command was interrupted. Only its workspace
- *   reads the scan before the command, which names contents.
+ * @param restated The kept part of the log.
+ * @param kept Versions of kept checkpoints.
+ * @param texts The texts of blobs with values of notes.
+ * @returns `undefined` if every content could be needed, because a note cannot be read or a command was interrupted.
+ * Only the workspace can read the scan before the command.
  */
 export function neededContents(
   index: LogProjection,
@@ -32,7 +32,7 @@ export function neededContents(
     const text = textOf(record.value, texts);
     if (text === undefined) return undefined;
     noteCapture(record, text, open);
-    // A run may replay what follows the last kept checkpoint.
+    // A run can replay the records after the last kept checkpoint.
     const changes = end === undefined ? undefined : changesIn(record, text);
     if (end !== undefined && changes) spans.set(end, mergeFileChanges(changes, spans.get(end)));
     else for (const hash of contentsOf(record, text)) needed.add(hash);
@@ -44,8 +44,8 @@ export function neededContents(
 }
 
 /**
- * Each note that is not reverted, oldest first, with the version of the next kept checkpoint on its lane. What stands on a line
- * that is closed is taken back with what is around it: then it is the next on the lane around.
+ * Yields each valid note, oldest first, with the version of the next kept checkpoint on its lane. A note on a closed
+ * line is reverted together with the enclosing line, so the next checkpoint of that line counts.
  */
 function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Generator<[NotePoint, number | undefined]> {
   const ahead = new Map<number, { readonly version: number; readonly order: number }[]>();
@@ -62,7 +62,10 @@ function* effectiveNotes(index: LogProjection, kept: ReadonlySet<number>): Gener
   }
 }
 
-/** The lane of the innermost line around a lane that no checkpoint has closed; `undefined`: it is nested in another, and may go on beside it. */
+/**
+ * Returns the lane of the innermost enclosing line without a closing checkpoint. `undefined` if it is nested and can
+ * continue concurrently.
+ */
 function laneAround({ lines }: LogProjection, lane: number): number | undefined {
   let at = lane;
   for (let line = lines.nestedLine(at); line; line = lines.nestedLine(at)) {
@@ -72,7 +75,6 @@ function laneAround({ lines }: LogProjection, lane: number): number | undefined 
   return at;
 }
 
-/** Adds the id of a capture that starts, and removes that of one that ends. */
 function noteCapture({ key }: NoteRecord, text: string, open: Set<string>): void {
   if (key !== fileNoteKey) return;
   const { began, ended, scan } = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
@@ -80,20 +82,18 @@ function noteCapture({ key }: NoteRecord, text: string, open: Set<string>): void
   if (typeof ended === "string") open.delete(ended);
 }
 
-/** The contents that a note names or added. A note of `null` only adds contents that other notes name. */
+/** Returns the contents that a note names or adds. A note of `null` only adds contents that other notes name. */
 function contentsOf({ key, packs = [] }: NoteRecord, text: string): readonly string[] {
   const own = key === fileNoteKey || text === "null" ? [] : packs.flatMap(({ contents }) => contents);
   return [...(text.match(hashes) ?? []), ...own.map(([hash]) => hash)];
 }
 
-/** The stored form of a value, as JSON text. */
 function textOf(value: StoredValue, texts: BlobTexts): string | undefined {
   if (envelopeKeyOf(value) !== "$blob") return JSON.stringify(value) ?? "";
   const text = texts.get((value as { readonly $blob: readonly [string] }).$blob[0]);
   return typeof text === "string" ? text : undefined;
 }
 
-/** The changes of files in a note; `undefined` when it contains anything else. */
 function changesIn({ key }: NoteRecord, text: string): readonly FileChange[] | undefined {
   if (key !== fileNoteKey) return undefined;
   const value: unknown = JSON.parse(text);

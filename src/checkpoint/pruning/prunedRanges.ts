@@ -2,10 +2,11 @@ import type { PrunedGap } from "../records/prunedGaps.ts";
 import type { Entry } from "../records/Entry.ts";
 
 /**
- * Which appends of a log may go when all that counts of them is restated. The first append of each owner stays, so that an owner that was taken over always meets it. Checksums on both sides of
- * each gap are those of the appends that stay.
+ * Returns the appends that can be removed after their valid content is restated. The first append of each owner stays,
+ * so that an owner that lost its lease always detects it. The checksums of each gap are those of the remaining
+ * neighbors.
  *
- * @param entries the appends that are there, oldest first, as they are stored; the first of them begins the log.
+ * @param entries All stored appends from the start of the log, oldest first.
  */
 export function prunedRanges(entries: readonly Entry[]): readonly PrunedGap[] {
   const gaps: PrunedGap[] = [];

@@ -14,12 +14,12 @@ import { neededCalls, type NeededCalls } from "./neededCalls.ts";
 import { withoutIdleLanes } from "./withoutIdleLanes.ts";
 
 /**
- * Rewrites a log to these checkpoints and no others: the state at each stays the same, and so do the calls that a rollback to
- * it reverts. Of a run whose end is not kept, the result is. Records that belong to no state are kept unchanged. Takes as
- * long as it takes to read the log once more.
+ * Rewrites a log so that it contains only the given checkpoints. The state at each checkpoint and the calls that a
+ * rollback to it reverts stay the same. If the end of a run is not kept, its result is. Records outside of states are
+ * kept unchanged. The time is similar to reading the log once.
  *
- * @param kept versions; they must include the heads, every checkpoint that a lane of the same run begins from, and what these
- * need (`neededCheckpoints`).
+ * @param kept Versions. They must include the heads, every checkpoint from which a lane of the same run starts, and all
+ * versions that these need (`neededCheckpoints`).
  */
 export async function rewriteKept(
   entries: readonly Entry[],
@@ -44,9 +44,8 @@ class Rewriting {
   readonly #index: LogProjection;
   readonly #states: KeptStates;
   readonly #needed: NeededCalls;
-  /** By version: the kept checkpoint that it is or that comes before it. */
+  /** The closest kept checkpoint at or before each version. */
   readonly #origins = new Map<number, number>();
-  /** By lane of the open lines: the order of the newest checkpoint. */
   readonly #heads = new Map<number, number>();
   #order = -1;
 
@@ -61,7 +60,6 @@ class Rewriting {
     for (const lane of index.lines.openLanes) this.#heads.set(lane, index.latestOf(lane)?.order ?? -1);
   }
 
-  /** The next record of the log, as far as it is kept. */
   rewritten(record: AgentRecord): readonly AgentRecord[] {
     this.#order++;
     if (record.kind === "checkpoint") return this.#checkpoint(record);
@@ -83,7 +81,6 @@ class Rewriting {
     return withoutUndefined({ kind: "ended", lane, run, version, status, output, usage, digest });
   }
 
-  /** A lane begins from the kept checkpoint before it. */
   #lane(record: LaneRecord): LaneRecord {
     const { from: before, ...own } = record;
     if (before === undefined || !this.#index.checkpoints.has(before)) return record;
@@ -93,7 +90,7 @@ class Rewriting {
     return { ...own, from, keep: this.#states.keeps.get(record.lane) ?? record.keep };
   }
 
-  /** A nested line begins at no checkpoint of another. */
+  /** A nested line does not start at a checkpoint of another line. */
   #isOfLine(lane: number, from: number): boolean {
     const { lines, checkpoints } = this.#index;
     const line = lines.nestedLine(lane);
@@ -105,24 +102,21 @@ class Rewriting {
     if (kind === "snapshot" || kind === "pruned") return false;
     if (kind === "answer" || kind === "intent" || kind === "outcome") return this.#needed.has(record);
     if ("lane" in record && this.#isOver(record.lane)) return !isOfLaneOnly(record);
-    // A kept checkpoint restates the state as the changes since the kept one before it; none restates what follows a head.
+    // A kept checkpoint restates all changes since the previous one. Records after a head are not restated.
     if (!isOfState(record)) return true;
     return "lane" in record && this.#order > (this.#heads.get(record.lane) ?? Infinity);
   }
 
-  /** Whether a name was moved or removed since. */
   #isPastName(record: AgentRecord): boolean {
     if (record.kind !== "name") return false;
     return record.version === undefined || this.#index.names.versionOf(record.name) !== record.version;
   }
 
-  /** Whether nothing continues on a lane, and no checkpoint of it is kept. */
   #isOver(lane: number): boolean {
     return !this.#heads.has(lane) && !this.#states.keeps.has(lane);
   }
 }
 
-/** Whether a record says nothing beyond its lane. */
 function isOfLaneOnly(record: AgentRecord): boolean {
   const { kind } = record;
   if (kind === "structure") return record.structure === undefined;

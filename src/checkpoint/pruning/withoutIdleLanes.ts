@@ -2,8 +2,8 @@ import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * The same without the lanes of nested lines of which nothing else is left, on them or on lines within. The newest lane of the
- * log stays: no other takes its number.
+ * Removes the lanes of nested lines that have no remaining content, including lines inside them. The newest lane of the
+ * log stays, so that its number is not reused.
  */
 export function withoutIdleLanes(
   restated: readonly RestatedEntry[],

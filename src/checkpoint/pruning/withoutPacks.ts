@@ -1,7 +1,7 @@
 import type { Pack } from "../values/BlobCell.ts";
 import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 
-/** The same without the packs that hold nothing needed. A pack that holds something needed stays whole. */
+/** Removes packs without needed contents. A pack with one needed content stays whole. */
 export function withoutPacks(
   restated: readonly RestatedEntry[],
   needed: ReadonlySet<string>,

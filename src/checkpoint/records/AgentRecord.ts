@@ -24,7 +24,6 @@ import type {
 import type { CustodyRecord, EndedRecord, OriginRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
 import type { SnapshotRecord } from "./SnapshotRecord.ts";
 
-/** Every kind of record that a log holds. */
 export type AgentRecord =
   | TaskRecord
   | RunRecord
@@ -57,22 +56,22 @@ export type AgentRecord =
   | SnapshotRecord;
 
 /**
- * `restated` replaces everything up to a position, with only what kept checkpoints need. Readers use it instead of the
- * original appends, even if their bytes are still there. Only the newest such record of a log is valid.
+ * Prunes a log. `restated` replaces all records up to a position and contains only the data for kept checkpoints.
+ * Readers use it in place of the original appends, even if their bytes still exist. Only the newest such record is
+ * valid.
  */
 export interface PrunedRecord {
   readonly kind: "pruned";
   readonly upTo: number;
-  /** What may be removed, with the checksums on both sides, so that the chain stays whole. */
+  /** The appends that can be removed, with the checksums on both sides, so that the chain can be verified. */
   readonly gaps: readonly PrunedGap[];
   readonly restated: readonly RestatedEntry[];
-  /** The first message number that was never used. */
+  /** The first unused message number. */
   readonly nextNumber: number;
-  /** Blobs that nothing refers to any more. */
   readonly blobs: readonly string[];
 }
 
-/** The kept records of an append, under its own position, generation and checksum. */
+/** The kept records of an append, with its original position, generation and checksum. */
 export interface RestatedEntry {
   readonly position: number;
   readonly generation: number;

@@ -3,8 +3,9 @@ import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
- * A point to continue from: the node that runs next and its input. Its parent is the checkpoint before it in its lane, or
- * the one its lane begins from. Absent: `id` when it is `<generation>-<version>`, `visit` when a new one begins here.
+ * A point from which a run can continue, with the next node and its input. Its parent is the previous checkpoint on its
+ * lane, or the checkpoint from which its lane starts. `id` is omitted if it is `<generation>-<version>`. `visit` is
+ * omitted if a new visit starts here.
  */
 export interface CheckpointRecord {
   readonly kind: "checkpoint";
@@ -15,33 +16,32 @@ export interface CheckpointRecord {
   readonly node: string;
   readonly input: StoredValue;
   readonly inputType?: string;
-  /** `input` is the output of `node`, whose edges threw or did not match: only they are evaluated again. */
+  /** `input` is the output of `node`, whose edges threw or did not match. Only the edges are evaluated again. */
   readonly unresolved?: true;
   readonly visit?: Visit;
   readonly iteration: number;
-  /** The tokens of all model requests of the run so far, on any lane. Absent: unknown. */
+  /** The tokens of all model requests of the run so far, on any lane. `undefined` if unknown. */
   readonly usage?: ModelUsage;
   readonly progress?: number;
   readonly summary?: string;
-  /** The end of a run: `input` is its output. */
+  /** Marks the end of a run, with its output as `input`. */
   readonly status?: "completed" | "cancelled";
-  /** The digest of the input of the completed run. Absent: unknown. */
   readonly digest?: string;
-  /** Why it was cancelled or edited. */
   readonly reason?: string;
-  /** The result of the output's verification. Absent: it was not verified. */
+  /** The result of the output verification. `undefined` without verification. */
   readonly verification?: readonly StoredValue[];
-  /** The paths of the files that the completed run has changed, a sorted list. Absent: none. */
   readonly files?: StoredValue;
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
-  /** Who edited, as the caller said. Not trusted. Absent: it is no edit. */
+  /** The author of an edit, as stated by the caller and not verified. */
   readonly by?: string;
-  /** Why it was made, where that does not follow from the rest: absent for one at the start or end of a run, after a node, or by a move. */
+  /** Why the checkpoint was made. `undefined` at the start or end of a run, after a node, or for a move. */
   readonly trigger?: string;
-  /** For an execution point: the calls whose effects it left standing. */
+  /** For an execution point: the calls whose effects remain. */
   readonly standing?: readonly string[];
-  /** The end of a nested line: `input` is its output. The end of a run has `status` instead. */
+  /** Marks the end of a nested line, with its output as `input`. */
   readonly ended?: true;
-  /** The version of the checkpoint whose branches were joined: `node` is the same again, and merges their outputs next. */
+  /**
+   * The version of the checkpoint whose branches were joined. `node` is the same node, which merges their outputs next.
+   */
   readonly joined?: number;
 }

@@ -1,19 +1,20 @@
-/** One record of an agent's log. The closed union of kinds is the library's own; a storage sees plain JSON. */
+/** A record of a log. The library defines all kinds. A storage handles records as plain JSON. */
 export interface LogRecord {
   readonly kind: string;
 }
 
-/** One append, read back: the unit of storage, with one checksum, holding all its records or none. */
+/**
+ * An append, which is the unit of storage. One checksum covers all its records, and it is stored completely or not at
+ * all.
+ */
 export interface Entry {
-  /** Numbers the appends of a log from 1, without gaps before pruning. */
+  /** The number of the append, from 1, without gaps before pruning. */
   readonly position: number;
-  /** The generation of the owner that wrote it. */
   readonly generation: number;
-  /** Unique in the log. */
   readonly id: string;
   readonly records: readonly LogRecord[];
-  /** SHA-256 over the stored form, base64url. */
+  /** SHA-256 of the stored form, in base64url. */
   readonly checksum: string;
-  /** The checksum of the append before; empty for the first. */
+  /** The checksum of the previous append. Empty for the first one. */
   readonly prev: string;
 }

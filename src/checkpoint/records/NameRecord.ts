@@ -1,4 +1,4 @@
-/** A checkpoint gets a name of the caller's, which no other has any more. Without `version`, the name is removed. */
+/** Names a checkpoint and removes the name from any other checkpoint. Without `version`, only removes the name. */
 export interface NameRecord {
   readonly kind: "name";
   readonly name: string;

@@ -6,8 +6,8 @@ import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecor
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
 /**
- * The state at the head, by value, so that a reader can begin here. Without `since` it is written only where a visit of the
- * main line begins or the run ends, while no other line is open.
+ * The state at the head by value, so that readers can start here. Without `since`, it is written only at the start of a
+ * visit of the main line or at the end of the run, and only without other open lines.
  */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
@@ -15,19 +15,21 @@ export interface SnapshotRecord {
   readonly checkpointId: string;
   readonly parent?: number;
   readonly parentId?: string;
-  /** The checkpoint begins its lane: no call and no note comes before it there. */
+  /** True if the checkpoint is the first record of its lane. */
   readonly first?: true;
   readonly run: RunRecord;
-  /** When the agent's first run was requested, in milliseconds since 1970. */
+  /** When the first run of the agent was requested, in milliseconds since 1970. */
   readonly createdAt: number;
-  /** What the run and the checkpoint do not say about the status. Absent: the agent is no task, and the run began when requested. */
+  /**
+   * Status data that the run and the checkpoint do not contain. `undefined` if the agent is not a task and its run
+   * started when it was requested.
+   */
   readonly life?: {
     readonly task?: TaskRecord;
     readonly startedAt?: number;
     readonly since?: number;
     readonly retries?: number;
     readonly failedCalls?: readonly string[];
-    /** What lines wait for while the run goes on. */
     readonly requests?: readonly string[];
   };
   readonly nextNumber: number;
@@ -40,50 +42,47 @@ export interface SnapshotRecord {
   /** Fingerprints whose structure an earlier record contains. */
   readonly structures: readonly string[];
   readonly decisions: readonly DecisionRecord[];
-  /** Finished runs, with the checkpoint at their end. */
   readonly runs: Readonly<Record<string, Place>>;
-  /** The cancelled ones among them. */
   readonly cancelled: readonly string[];
-  /** Checkpoints that were given an id. */
   readonly named: Readonly<Record<string, Place>>;
-  /** The versions of checkpoints that were given a name later, by that name. Absent: none was. */
+  /** The versions of checkpoints by name. */
   readonly names?: Readonly<Record<string, number>>;
-  /** Absent: the log was never pruned. */
   readonly pruned?: LastPruning;
   /**
-   * What a reader adds to that state: what was recorded on the main line after the checkpoint, and all of the open nested
-   * lines that they need to go on. Each line is restated on one lane, without references to what is before the snapshot.
+   * Records that readers add to the state: the records of the main line after the checkpoint, and the records that open
+   * nested lines need to continue. Each line is restated on one lane, without references to earlier records.
    */
   readonly since?: readonly SnapshotEntry[];
-  /** The main line repeats a visit: the first of `since` is what the visit had recorded before the checkpoint. */
+  /**
+   * True if the main line repeats a visit. `since` then starts with the records of the visit from before the
+   * checkpoint.
+   */
   readonly repeats?: true;
-  /** The lanes on which visits began that lines repeat, newest first: ids of calls are bound to them. Absent: there are none. */
+  /** The lanes on which repeated visits started, newest first. Ids of calls are bound to them. */
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];
-  /** The first version that no checkpoint has. Absent: the one after that of the checkpoint. */
+  /** The first unused version. Defaults to the version after the checkpoint. */
   readonly nextVersion?: number;
-  /** Before it is a record after which approvals do not count that were given earlier. */
+  /** True if an earlier record invalidates previous approvals. */
   readonly asksAgain?: true;
-  /** The tokens of all model requests of the run so far. Absent: as the records say. */
+  /** The tokens of all model requests of the run so far. Defaults to the sum of the records. */
   readonly usage?: ModelUsage;
 }
 
-/** A lane that leads to another of its line. */
 export interface EarlierLane {
   readonly lane: number;
   readonly runId: string;
-  /** The agent that began it. Absent: the one that the log is of. */
+  /** The agent that started the lane. Defaults to the agent of the log. */
   readonly owner?: string | undefined;
 }
 
-/** Records that a snapshot restates, under the position and the generation of their append. */
+/** Records restated in a snapshot, with the position and generation of their append. */
 export interface SnapshotEntry {
   readonly position: number;
   readonly generation: number;
   readonly records: readonly LogRecord[];
 }
 
-/** Where a checkpoint is: its version, and the position of its append. */
+/** The version of a checkpoint, and the position of its append. */
 export type Place = readonly [version: number, position: number];
 
-/** The newest checkpoint at the last pruning, and how many checkpoints it kept. */
 export type LastPruning = readonly [version: number, kept: number];

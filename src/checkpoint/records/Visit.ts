@@ -1,14 +1,13 @@
 import type { AnswerReference } from "../values/valueCodec.ts";
 
-/** Identifies one visit: the version of the checkpoint that it follows, and how many visits came between. */
+/** Identifies a visit: the version of the preceding checkpoint, and the number of visits since then. */
 export type Visit = readonly [base: number, ordinal: number];
 
-/** The key of an answer in a state: the visit, which request of it, and the tool call that asked, if any. */
+/** Returns the key of a model response in a state, from its visit, its number, and the calling tool call. */
 export function answerKey(visit: Visit, ordinal: number, within?: string | null): string {
   return `${visit[0]}.${visit[1]}.${ordinal}${within ? `.${within}` : ""}`;
 }
 
-/** The key of the answer that a stored value refers to. */
 export function answerKeyOf([base, ordinal, request, within]: AnswerReference): string {
   return answerKey([base, ordinal], request, within);
 }

@@ -6,24 +6,22 @@ import { envelopeKeyOf, type StoredResult, type StoredValue } from "../values/va
 
 const none: readonly BlobCell[] = [];
 
-/** Adds the blobs that contain a record's values to a map, by reference. Text that only looks like a reference is ignored. */
+/** Adds the blobs with values of a record to a map, by reference. Text that only looks like a reference is ignored. */
 export function addValueReferences(record: AgentRecord, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsIn(record)) into.set(cell[0], cell);
 }
 
-/** The packs of contents that a record adds to the log. */
 export function packsIn(record: AgentRecord): readonly Pack[] {
   if (record.kind === "note") return record.packs ?? [];
   if (record.kind === "snapshot") return restated(record.since).flatMap(packsIn);
   return record.kind === "rollback" ? (record.participants ?? []).flatMap(({ packs = [] }) => packs) : [];
 }
 
-/** Adds the blob that contains a value, and those that contain the results of a tool message, to a map, by reference. */
+/** Adds the blobs with a value or with the results of a tool message to a map, by reference. */
 export function addBlobReference(slot: StoredValue, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsOf(slot)) into.set(cell[0], cell);
 }
 
-/** The blobs that contain a record's values. A cell without a reference is a blob that is not stored yet. */
 export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
   let found: readonly BlobCell[] = none;
   for (const slot of slotsOf(record)) {
@@ -33,7 +31,6 @@ export function blobCellsIn(record: AgentRecord): readonly BlobCell[] {
   return found;
 }
 
-/** The blobs that contain a value. A cell without a reference is a blob that is not stored yet. */
 export function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
   if (typeof slot !== "object" || slot === null) return none;
   const key = envelopeKeyOf(slot);
@@ -47,7 +44,7 @@ export function blobCellsOf(slot: StoredValue): readonly BlobCell[] {
   );
 }
 
-/** Adds every blob that a record needs, packs included, to a map from its reference to its length in bytes. */
+/** Adds every blob that a record needs, including packs, to a map from reference to length in bytes. */
 export function addAllBlobs(record: AgentRecord, into: Map<string, number>): void {
   for (const [reference, bytes] of blobCellsIn(record)) into.set(reference, bytes);
   for (const { blob, contents } of packsIn(record)) {
@@ -56,7 +53,7 @@ export function addAllBlobs(record: AgentRecord, into: Map<string, number>): voi
   }
 }
 
-/** About how many bytes records and the blobs that they refer to take. @param own the bytes of the records alone. */
+/** Returns the approximate size of records and their blobs. @param own The size of the records alone, in bytes. */
 export function valueBytes(records: readonly AgentRecord[], own = estimateBytes(records)): number {
   let sum = own;
   for (const record of records) for (const [, bytes] of blobCellsIn(record)) sum += bytes;

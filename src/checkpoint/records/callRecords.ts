@@ -2,39 +2,31 @@ import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
-/** The answer to a model request of a visit. */
 export interface AnswerRecord {
   readonly kind: "answer";
   readonly lane: number;
   readonly visit: Visit;
   readonly ordinal: number;
-  /** The tool call that made the model request. Absent: the node made it. */
+  /** The tool call that made the request. `undefined` if the node made it. */
   readonly within?: string;
-  /** A digest of the model request: model, parameters, tools, and the visit's changes of the history. */
+  /** Digest of the request: model, parameters, tools, and the history changes of the visit. */
   readonly asked?: string;
   readonly node: string;
   readonly message: StoredValue;
-  /** The tokens of the model request. Absent: unknown. */
   readonly usage?: ModelUsage;
-  /** Why the model stopped. Absent: unknown. */
   readonly finish?: string;
-  /** The model requests that were made at this place before and failed, oldest first. Absent: none. */
+  /** Earlier failed requests at this place, oldest first. */
   readonly failed?: readonly FailedRequest[];
 }
 
-/** What is recorded of an error with which a model request failed. */
 export interface ModelFailure {
   readonly name: string;
   readonly message: string;
-  /** Absent: it had none. */
   readonly code?: string;
-  /** The error's own fields that are text, numbers or booleans, such as `retryable`. Absent: it had none. */
   readonly fields?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A model request without an answer. */
 export interface FailedRequest {
-  /** The digest of the model request. */
   readonly asked: string;
   readonly error: ModelFailure;
 }
@@ -43,17 +35,16 @@ interface CallFacts {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** Absent: the answer that requested the call contains it. */
+  /** `undefined` if the model response that requested the call contains it. */
   readonly input?: StoredValue;
-  /** For a call made by code: which of the visit. */
+  /** The number in the visit, for a call by code. */
   readonly ordinal?: number;
-  /** The tool call in which it was made; absent: the node itself made it. */
   readonly within?: string;
-  /** An inverse was registered for the tool: a rollback without it is incomplete. */
+  /** True if the tool was registered with an inverse. A rollback without the inverse is incomplete. */
   readonly inverse?: true;
 }
 
-/** A tool call is about to have its effect. */
+/** A tool call is about to take effect. */
 export interface IntentRecord extends CallFacts {
   readonly kind: "intent";
   readonly lane: number;
@@ -62,8 +53,9 @@ export interface IntentRecord extends CallFacts {
 }
 
 /**
- * A tool call has ended: with an output, with an error, with an output that cannot be stored (`lost`), or by moving the
- * run; or a call in doubt was resolved. A call without side effect has no intent: its outcome has the fields of the intent.
+ * A tool call has settled: with an output, an error, an output that cannot be stored (`lost`), or a move of the run. It
+ * also records how a call in doubt was resolved. A call without side effects has no intent, so its outcome contains
+ * these fields.
  */
 export interface OutcomeRecord extends Partial<CallFacts> {
   readonly kind: "outcome";
@@ -71,30 +63,30 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   readonly visit: Visit;
   readonly call: string;
   readonly output?: StoredValue;
-  /** `name` is absent if it was `Error`, and empty if what was thrown is no error. */
+  /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
-  /** The calls made within it whose failures its error came of. Absent: it came of none. */
+  /** The inner calls whose failures caused the error. */
   readonly failedCalls?: readonly string[];
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;
-  /** The call waits for an answer to its request, and is made again under the same id once it is answered. */
+  /** The call waits for an answer to its request, and is repeated with the same id after the answer. */
   readonly suspended?: true;
-  /** The call was aborted before its tool began: it may be made again under the same id. */
+  /** The call was aborted before its tool started. It can be repeated with the same id. */
   readonly unstarted?: true;
-  /** Who resolved the call in doubt. Absent: the call was not in doubt. */
+  /** Who resolved the call in doubt. `undefined` if the call was not in doubt. */
   readonly settled?: "probe" | "handler" | "outside";
-  /** Resolved: whether it had its effect is unknown, and the run continues. */
+  /** The call was resolved as unknown: it could have taken effect, and the run continues. */
   readonly unknown?: true;
-  /** Resolved: it is made again under its id, whether or not it had its effect. */
+  /** The call was resolved for a retry with the same id, whether or not it took effect. */
   readonly retry?: true;
 }
 
-/** Whether a call that ended did its work: it did not fail, and nobody has to make it again. */
+/** Returns whether a settled call succeeded and does not need to be repeated. */
 export function isSuccess({ error, suspended, unstarted, unknown, retry }: OutcomeRecord): boolean {
   return error === undefined && !suspended && !unstarted && !unknown && !retry;
 }
 
-/** Whether a call has an end that a replay gives back. One that waits, or that is to be made again, has none. */
+/** Returns whether a call has an outcome that can be replayed. False for calls that wait or must be repeated. */
 export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRecord {
   return outcome !== undefined && !(outcome.suspended || outcome.unstarted || outcome.moved || outcome.retry);
 }

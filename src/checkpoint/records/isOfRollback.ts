@@ -2,10 +2,10 @@ import type { AgentRecord } from "./AgentRecord.ts";
 import type { RollbackEndRecord } from "./rollbackRecords.ts";
 
 /**
- * Whether a record that follows the end of a rollback is of that rollback still: it tries again what had failed, or somebody
- * resolves it. A name changes nothing.
+ * Returns whether a record after the end of a rollback still belongs to it, because it retries or resolves a failed
+ * step. A name record has no influence.
  *
- * @param closed the calls below the target.
+ * @param closed The calls below the target.
  */
 export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord, closed: ReadonlySet<string>): boolean {
   switch (record.kind) {

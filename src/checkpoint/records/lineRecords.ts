@@ -1,41 +1,41 @@
 import type { StoredValue } from "../values/valueCodec.ts";
 
 /**
- * A lane begins, with the state at checkpoint `from`: all of it, only its messages, all but its messages and what they came
- * of (`state`), or nothing of it. `from` is the parent of the lane's first checkpoint; absent for the first lane of a log and
- * for the first lane of a place. The first lane of a branch begins with the state at its fork.
+ * A lane starts. A lane is a consecutive part of a line. Rollbacks, branches and new runs start new lanes. `keep`
+ * selects the inherited state at checkpoint `from`: all of it, only its messages, all except its messages and their
+ * sources (`state`), or none. `from` is the parent of the lane's first checkpoint. It is omitted for the first lane of
+ * a log or place. The first lane of a branch inherits the state at its fork.
  */
 export interface LaneRecord {
   readonly kind: "lane";
   readonly lane: number;
   readonly from?: number;
   readonly keep: "all" | "history" | "state" | "nothing";
-  /** Which nested line the lane belongs to. Absent: the main line. */
+  /** The nested line of the lane. `undefined` for the main line. */
   readonly place?: LanePlace;
 }
 
-/** The beginning of a lane, and the run that it is of. */
 export interface LaneStart {
   readonly record: LaneRecord;
   readonly runId: string;
 }
 
 /**
- * The place of a nested line. `parent` is the lane of the line that it is nested in.
+ * The place of a nested line. `parent` is the lane that contains it.
  *
- * - A branch: `fork` is the version of the checkpoint on that lane that names the parallel node, `branch` the branch's key.
+ * - A branch: `fork` is the version of the checkpoint of the parallel node on that lane, `branch` is the key of the
+ * branch.
  * - A sub-agent: `call` is the tool call that it runs for.
  */
 export type LanePlace =
   | { readonly parent: number; readonly fork: number; readonly branch: string }
   | { readonly parent: number; readonly call: string };
 
-/** The checkpoint that a lane begins from, by its version; `undefined` where it begins with nothing. */
 export function originOf(record: Pick<LaneRecord, "from" | "place">): number | undefined {
   return record.from ?? forkOf(record);
 }
 
-/** The fork of the branch that a lane belongs to; `undefined` for a lane of another line. */
+/** Returns the fork of a branch's lane, or `undefined` for another line. */
 export function forkOf({ place }: Pick<LaneRecord, "place">): number | undefined {
   return place && "fork" in place ? place.fork : undefined;
 }
@@ -47,18 +47,18 @@ export interface MessageRecord {
   readonly message: StoredValue;
 }
 
-/** Removes numbered messages, and inserts others before number `before`, or at the end. */
+/** Removes numbered messages, and inserts others before number `before` or at the end. */
 export interface EditRecord {
   readonly kind: "edit";
   readonly lane: number;
   readonly remove: readonly (readonly [number, number])[];
   readonly insert: readonly { readonly number: number; readonly message: StoredValue }[];
   readonly before?: number;
-  /** The inserted messages are shorter forms of the removed ones: a reader that wants the originals skips this edit. */
+  /** The inserted messages are shorter forms of the removed ones. Readers of the original messages skip this edit. */
   readonly trim?: true;
 }
 
-/** One key of the typed storage; without `value` it is deleted. */
+/** Sets one key of the typed storage, or deletes it if `value` is missing. */
 export interface StorageRecord {
   readonly kind: "storage";
   readonly lane: number;
@@ -79,9 +79,9 @@ export interface RequirementsRecord {
   readonly lane: number;
   readonly files: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The working directory. Absent: the environment was not examined. */
+  /** The working directory. `undefined` if the environment was not checked. */
   readonly directory?: string;
-  /** SHA-256 in hex of each file that was looked at, by path; `null`: it was not there. Absent: none was. */
+  /** SHA-256 in hex of each checked file by path. `null` for a missing file. */
   readonly hashes?: Readonly<Record<string, string | null>>;
 }
 
@@ -94,22 +94,19 @@ export interface DecisionRecord {
   readonly reason?: string;
 }
 
-/** The structure of the code from here on; stored whole once for each structure. */
+/** The structure of the code from here on. Each structure is stored whole once. */
 export interface StructureRecord {
   readonly kind: "structure";
   readonly lane: number;
-  /** The digest of the nodes and the edges of the strategy. */
   readonly fingerprint: string;
-  /** The digest of all that `structure` covers: schemas, tools and called agents, too. Absent: an earlier version wrote the record. */
+  /** The digest of the whole `structure`, including schemas, tools and called agents. Earlier versions omit it. */
   readonly code?: string;
-  /** The version of the strategy. Absent: 0. */
   readonly version?: number;
   readonly structure?: StoredValue;
-  /** What migrations renamed, one after the other: what the line has recorded so far is read under the new names. Absent: nothing. */
+  /** Renames by migrations, in order. Earlier records of the line are read with the new names. */
   readonly renames?: readonly Renames[];
 }
 
-/** New names by the old ones: of nodes by path, of tools. */
 export interface Renames {
   readonly nodes: Readonly<Record<string, string>>;
   readonly tools: Readonly<Record<string, string>>;

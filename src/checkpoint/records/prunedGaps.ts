@@ -1,19 +1,18 @@
 /**
- * A run of appends that a `pruned` record takes out of a log: `{ kind: "pruned", gaps: [{ first, last, before, after }] }`.
- * The checksums on both sides keep the chain whole after the bytes are gone.
+ * A range of appends that a `pruned` record removes: `{ kind: "pruned", gaps: [{ first, last, before, after }] }`. The
+ * checksums on both sides keep the chain verifiable after the bytes are deleted.
  */
 export interface PrunedGap {
-  /** The first position removed. */
   readonly first: number;
-  /** The last position removed, inclusive. */
+  /** The last removed position, inclusive. */
   readonly last: number;
-  /** The checksum of the append before the gap; empty when the gap begins the log. */
+  /** The checksum of the append before the gap. Empty at the start of the log. */
   readonly before: string;
-  /** The checksum of the last append removed: what the append after the gap names as `prev`. */
+  /** The checksum of the last removed append, which the next append refers to as `prev`. */
   readonly after: string;
 }
 
-/** The gaps that these records name. Whatever is not a well-formed `pruned` record names none. */
+/** Returns the gaps in these records. Malformed `pruned` records are skipped. */
 export function prunedGapsOf(records: readonly { readonly kind: string }[]): readonly PrunedGap[] {
   return records.flatMap((record) => {
     const { kind, gaps } = record as { kind: string; gaps?: unknown };

@@ -3,8 +3,8 @@ import type { StoredValue } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 /**
- * A node requests input from outside the run. Written each time the run begins to wait: a reply to an earlier record of the
- * same request is no longer valid.
+ * A node requests input from outside the run. Written each time the run starts to wait. It invalidates replies to
+ * earlier records of the same request.
  */
 export interface RequestRecord {
   readonly kind: "request";
@@ -12,34 +12,31 @@ export interface RequestRecord {
   readonly visit: Visit;
   readonly request: string;
   readonly node: string;
-  /** The digest of what is asked. Absent: an earlier version wrote it, and `ordinal` counts requests of all questions. */
+  /** The digest of the question. Earlier versions omit it and count requests of all questions in `ordinal`. */
   readonly question?: string;
-  /** Where in the visit it was made: the id it was given, or which one of its question it is, of the node or of a tool call. */
+  /** The place in the visit: the given id, or the number among equal questions of the node or tool call. */
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
-  /** The calls around the one that it was made in, innermost first. Absent: there is none. */
+  /** The calls around the calling tool call, innermost first. */
   readonly around?: readonly string[];
-  /** When it was asked, in milliseconds since 1970; the first time, if it was asked again. Absent: an earlier version wrote it. */
+  /** When the request was first made, in milliseconds since 1970. Earlier versions omit it. */
   readonly at?: number;
-  /** The tool call that needs an approval. Absent: input is asked for. */
+  /** The tool call that needs approval. `undefined` for a request for input. */
   readonly approval?: {
     readonly call: string;
     readonly tool: string;
-    /** As it was written. */
     readonly input: StoredValue;
   };
   readonly prompt: StoredValue;
-  /** JSON Schema of the answer. */
   readonly schema: StoredValue;
   readonly waitingFor: WaitingFor;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
-  /** Why the node refused the last answer. */
+  /** Why the node rejected the last answer. */
   readonly problems?: readonly { readonly path: string; readonly expected: string }[];
 }
 
-/** A request was answered, or expired. */
 export interface ReplyRecord {
   readonly kind: "reply";
   readonly lane: number;
@@ -47,13 +44,12 @@ export interface ReplyRecord {
   readonly at: number;
   readonly answer?: StoredValue;
   readonly expired?: true;
-  /** It was rejected, and why. */
   readonly rejected?: string;
-  /** Who answered or rejected it, as the caller said. Not trusted. Absent: nobody said. */
+  /** The answering person, as stated by the caller and not verified. */
   readonly by?: string;
 }
 
-/** Whether a reply does not let a call begin: it was rejected, not approved, or nobody approved it in time. */
+/** Returns whether a reply prevents a call: it was rejected, not approved, or has expired. */
 export function isRefusal({ expired, rejected, answer }: ReplyRecord): boolean {
   if (expired || rejected !== undefined) return true;
   return (Object(answer) as { readonly approved?: unknown }).approved === false;

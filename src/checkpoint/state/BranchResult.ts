@@ -11,17 +11,16 @@ import { byValue } from "./leanState.ts";
 import { lineValue } from "./lineValue.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
-/** What a line did to the history and the storage that it began with. */
 interface LineChanges {
-  /** The messages that it added and did not remove again, in order, without references but to blobs. */
+  /** The added messages in order, by value. Messages that were removed again are omitted. */
   readonly messages: readonly StoredMessage[];
-  /** The keys that it set or deleted; `undefined`: deleted. */
+  /** The changed keys. `undefined` marks a deleted key. */
   readonly storage: ReadonlyMap<string, { readonly value: StoredValue } | undefined>;
 }
 
 /**
- * What a branch did since its fork. Each part is computed from the branch's own records when it is first asked for: 10,000
- * branches do not need 10,000 copies of the history that they began with.
+ * The changes of a branch since its fork. Each part is computed from the branch's records when it is first read, so
+ * that 10,000 branches do not need 10,000 copies of the history.
  */
 export class BranchResult {
   readonly #index: LogProjection;
@@ -35,18 +34,17 @@ export class BranchResult {
     this.#index = index;
   }
 
-  /** The branch's newest checkpoint. It has `ended` once the branch has its output. */
+  /** The newest checkpoint of the branch. It is marked as `ended` if the branch has finished. */
   get checkpoint(): CheckpointPoint | undefined {
     return this.#index.latestOf(this.line.lane);
   }
 
-  /** Without references but to blobs. `undefined` while the branch has not ended. */
+  /** The output by value. `undefined` until the branch has finished. */
   get output(): StoredValue {
     const { record, order } = this.checkpoint ?? {};
     return record?.ended ? lineValue(this.#index, record.lane, record.input, order) : undefined;
   }
 
-  /** The lanes that lead to the newest one, from the one on which it began. */
   get lanes(): readonly number[] {
     const { lane } = this.line;
     const lanes = [lane];
@@ -68,22 +66,19 @@ export class BranchResult {
     return this.#changed.storage;
   }
 
-  /** The decisions since the fork. */
   get decisions(): readonly DecisionRecord[] {
     return this.#own.flatMap(({ record }) => (record.kind === "decision" ? [record] : []));
   }
 
-  /** All that the branch requires; `undefined`: what it began with. */
   get requirements(): RequirementsRecord | undefined {
     return this.#last("requirements");
   }
 
-  /** The settings at its end; `undefined`: those that it began with. */
   get settings(): SettingsRecord | undefined {
     return this.#last("settings");
   }
 
-  /** Its whole history, without references but to blobs; `undefined`: that of the fork, and then {@link messages}. */
+  /** The whole history by value. `undefined` if it is the history of the fork followed by {@link messages}. */
   get history(): readonly StoredMessage[] | undefined {
     const [first] = this.#own;
     const isFresh = first?.record.kind === "lane" && first.record.keep !== "all";
@@ -92,7 +87,7 @@ export class BranchResult {
     return state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
   }
 
-  /** How many iterations it made, with those of the branches in it. */
+  /** The number of iterations, including nested branches. */
   get iterations(): number {
     const fork = this.#index.checkpoints.get(forkOf(this.line) ?? -1);
     const begun = fork?.record.iteration ?? 0;
@@ -105,7 +100,6 @@ export class BranchResult {
       | undefined;
   }
 
-  /** The records on the way from the fork to the newest checkpoint. */
   get #own(): readonly OrderedRecord[] {
     this.#records ??= this.lanes.flatMap((lane, at, lanes) => {
       const next = lanes[at + 1];
@@ -137,7 +131,7 @@ export class BranchResult {
     return { messages: history.entries(), storage };
   }
 
-  /** Where messages were removed or moved, the order follows from the whole history alone. */
+  /** If messages were removed or moved, the order can only be determined from the whole history. */
   #folded(): LineChanges {
     const { place, lane } = this.line;
     const fork = "fork" in place ? this.#index.checkpoints.get(place.fork) : undefined;
@@ -158,8 +152,8 @@ function changesWhatWasThere({ record }: OrderedRecord): boolean {
 }
 
 /**
- * The branches that a checkpoint has joined, or that the visit of which it was made within has, by their keys in the order in
- * which they began; `undefined`: none were joined.
+ * Returns the branches that a checkpoint joined, or that the visit around a checkpoint joined, by key in start order.
+ * `undefined` without a join.
  */
 export function joinedBranches(
   index: LogProjection,
@@ -169,7 +163,6 @@ export function joinedBranches(
   return fork === undefined ? undefined : branchesOf(index, fork);
 }
 
-/** The branches of a fork, by its version, ended or not: by their keys in the order in which they began. */
 export function branchesOf(index: LogProjection, fork: number): ReadonlyMap<string, BranchResult> {
   const results = new Map<string, BranchResult>();
   for (const line of index.lines.branchesOf(fork))

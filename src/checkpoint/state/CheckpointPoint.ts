@@ -1,8 +1,7 @@
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 
-/** A checkpoint and its place in the log. */
 export interface CheckpointPoint {
-  /** The id it was given, or `<generation>-<version>`: without a given id, or when a later checkpoint was given the same. */
+  /** The given id, or `<generation>-<version>` if it has none or a later checkpoint uses the same id. */
   readonly id: string;
   readonly generation: number;
   readonly version: number;
@@ -10,6 +9,5 @@ export interface CheckpointPoint {
   readonly runId: string;
   readonly parent: number | undefined;
   readonly record: CheckpointRecord;
-  /** Orders all records of a log. */
   readonly order: number;
 }

@@ -3,19 +3,18 @@ import { answerKey } from "../records/Visit.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
-/** A value that records refer to, and the order of the record that contains it. */
 interface Content {
   readonly value: StoredValue;
   readonly order: number;
 }
 
-/** A message by its number, an answer by its key, an outcome and the tool of an intent by their call. */
+/** The key of a message (number), a response (key), an outcome or the tool of an intent (call id). */
 export interface ContentKey {
   readonly kind: "message" | "answer" | "outcome" | "tool";
   readonly key: number | string;
 }
 
-/** What the records of one lane contain that others refer to. Each record is gone over once, when it is needed for the first time. */
+/** The values on one lane that records refer to. Each record is read once, when it is first needed. */
 export class LaneContents {
   readonly #records: readonly OrderedRecord[];
   readonly #contents = new Map<string, Content[]>();
@@ -25,7 +24,6 @@ export class LaneContents {
     this.#records = records;
   }
 
-  /** The newest content of this key up to an order; `undefined`: there is none. */
   find({ kind, key }: ContentKey, upTo: number): Content | undefined {
     for (; this.#at < this.#records.length; this.#at++) this.#add(this.#records[this.#at] as OrderedRecord);
     return this.#contents.get(`${kind} ${key}`)?.findLast(({ order }) => order <= upTo);
@@ -59,7 +57,6 @@ function contentsOf(record: AgentRecord): readonly (readonly [ContentKey, Stored
 
 const known = new WeakMap<readonly OrderedRecord[], LaneContents>();
 
-/** The contents of a lane; what is appended to it later is found, too. */
 export function contentsOn({ laneRecords }: LogProjection, lane: number): LaneContents | undefined {
   const records = laneRecords.get(lane);
   if (!records) return undefined;

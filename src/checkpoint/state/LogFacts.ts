@@ -10,7 +10,6 @@ import type { RevertedRecord, RollbackStepRecord } from "../records/rollbackReco
 import type { FinishedRun } from "../lines/FinishedRun.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
 
-/** Where a content is in the blob that packs it. */
 export interface ContentPlace {
   readonly blob: string;
   readonly offset: number;
@@ -21,51 +20,40 @@ interface Recorded {
   readonly record: AgentRecord;
 }
 
-/** What is known of a whole log, from its snapshots on. */
+/** Facts of a whole log, which snapshots preserve. */
 export class LogFacts {
-  /** Finished runs, with the checkpoint at their end. */
   readonly runs = new Map<string, Place>();
-  /** The cancelled ones among the finished runs. */
   readonly cancelled = new Set<string>();
-  /** Checkpoints with a given id. */
   readonly named = new Map<string, Place>();
   readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
-  /** Calls below the target of a rollback: they no longer belong to any lane. */
+  /** Calls below the target of a rollback, which no longer belong to any lane. */
   readonly closed = new Set<string>();
-  /** Calls whose inverse has begun and not ended: it may have had its effect. */
+  /** Calls whose inverse started and did not settle. The inverse could have taken effect. */
   readonly inverting = new Set<string>();
-  /** Calls whose inverse has run. */
   readonly reverted = new Set<string>();
   /** Calls that a probe, a handler or the user decided not to revert, with the reason. */
   readonly left = new Map<string, string>();
-  /** Calls whose end is recorded, on any lane. */
   readonly ended = new Set<string>();
-  /** The calls among them whose recorded end does not say that they did their work. */
   readonly unsuccessful = new Set<string>();
-  /** The calls that were made before this agent was forked, with the agent that made them. */
+  /** The calls from before this agent was forked, with the agent that made them. */
   readonly owners = new Map<string, string>();
-  /** The steps of the open rollback that are done, by the key of the participant. */
   readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
-  /** The forks that this agent came of, the newest last, each with the position of its append. */
+  /** The forks that led to this agent, the newest last, with the positions of their appends. */
   readonly origins: { readonly record: OriginRecord; readonly position: number }[] = [];
-  /** The notes of all lanes. */
   readonly notes: NotePoint[] = [];
-  /** The notes that a participant has reverted in a finished rollback, and those of the agent that this one is a fork of. */
+  /** The notes that finished rollbacks reverted, and the notes of the agent from which this one was forked. */
   readonly revertedNotes = new Set<NotePoint>();
-  /** The notes of the agent that this one is a fork of: nothing makes their changes again. */
+  /** The notes of the agent from which this one was forked. A redo never repeats their changes. */
   readonly #notesOfOthers = new Set<NotePoint>();
-  /** The contents of notes and steps, by their SHA-256 in hex. */
   readonly contents = new Map<string, ContentPlace>();
-  /** The blobs that contain values of records, by reference. */
   readonly valueBlobs = new Map<string, BlobCell>();
 
-  /** @param shared what is known already: both then know what either learns. Default: nothing. */
+  /** @param shared Facts that both objects share from now on. */
   constructor(shared?: LogFacts) {
     if (shared) Object.assign(this, factsOf(shared));
   }
 
-  /** What a snapshot says of all that is before it. */
   protected addSnapshot({ runs, cancelled, named, names = {}, structures }: SnapshotRecord): void {
     for (const [run, place] of Object.entries(runs)) this.runs.set(run, place);
     for (const run of cancelled) this.cancelled.add(run);
@@ -74,7 +62,7 @@ export class LogFacts {
     for (const fingerprint of structures) this.structures.add(fingerprint);
   }
 
-  /** What comes before is another agent's. */
+  /** All earlier records belong to another agent. */
   protected addOrigin(record: OriginRecord, position: number, lanes: Iterable<readonly Recorded[]>): void {
     this.origins.push({ record, position });
     for (const note of this.notes) this.#addOfOther(note);
@@ -86,12 +74,11 @@ export class LogFacts {
 
   protected addNote(note: NotePoint, position: number): void {
     this.notes.push(note);
-    // The notes of the append that begins a fork are restated.
+    // The append that starts a fork restates notes.
     if (this.origins.at(-1)?.position === position) this.#addOfOther(note);
     this.addContents(note.record);
   }
 
-  /** A structure, a record of a call, of its inverse or of a rollback's step, or of a name. */
   protected addToCalls(record: AgentRecord): void {
     switch (record.kind) {
       case "structure":
@@ -129,12 +116,11 @@ export class LogFacts {
     }
   }
 
-  /** Whether an earlier rollback has reverted a note of this agent, so that a redo may make its changes again. */
+  /** Returns whether an earlier rollback reverted a note of this agent, so that a redo can repeat its changes. */
   isRedoable(note: NotePoint | undefined): boolean {
     return note !== undefined && this.revertedNotes.has(note) && !this.#notesOfOthers.has(note);
   }
 
-  /** The changes of a note were made again. */
   protected redoNote(note: NotePoint): void {
     if (this.isRedoable(note)) this.revertedNotes.delete(note);
   }
@@ -144,14 +130,12 @@ export class LogFacts {
     this.revertedNotes.add(note);
   }
 
-  /** A run that a rollback had made unfinished has ended after all. */
   protected endAgain({ run, place, isCancelled }: FinishedRun): void {
     this.runs.set(run, place);
     if (isCancelled) this.cancelled.add(run);
     else this.cancelled.delete(run);
   }
 
-  /** A run that had ended continues. */
   protected reopen(run: string): void {
     this.runs.delete(run);
     this.cancelled.delete(run);

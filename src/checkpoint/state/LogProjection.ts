@@ -28,61 +28,56 @@ export interface OrderedRecord {
   readonly order: number;
 }
 
-/** What a log contains, indexed for look-ups. Add the entries oldest first; all of them, or from a snapshot on. */
+/** An index of a log. Add the entries oldest first, either all of them or from a snapshot on. */
 export class LogProjection extends LogFacts {
   readonly checkpoints = new Map<number, CheckpointPoint>();
   readonly lanes = new Map<number, LaneStart>();
-  /** The lines of the log; the head is the set of those that are open. */
+  /** The lines of the log. The open lines form the head. */
   readonly lines = new Lines();
   readonly laneRecords = new Map<number, OrderedRecord[]>();
   readonly runRecords = new Map<string, RunRecord>();
-  /** The calls that a rollback reverted, by the version of the checkpoint that it ended with. */
+  /** The calls that a rollback reverted, by the version of the checkpoint at its end. */
   readonly closedBy = new Map<number, readonly string[]>();
-  /** The state at which reading began; `undefined` when it began at the start of the log. */
+  /** The state at which reading started. `undefined` if it started at the start of the log. */
   base: ProjectionBase | undefined;
-  /** The task, the last run and its status. */
   statusState: StatusState = initialStatus;
-  /** The newest checkpoint of the main line. */
   latest: CheckpointPoint | undefined;
-  /** The rollback that ended last, while nothing has happened since, or it is tried again. */
+  /** The last finished rollback, as long as the log only contains retries of it afterwards. */
   lastRollback: RollbackEndRecord | undefined;
-  /** The rollback that has begun and not ended. */
   rollback: RollbackRecord | undefined;
-  /** The common ancestors of redos: without them, nobody can tell what was left. */
+  /** The common ancestors of redos, which are needed to determine the abandoned records. */
   readonly redoneFrom = new Set<number>();
-  /** Whether a redo left what comes before reading began: then only the whole log tells which runs have ended. */
+  /**
+   * True if a redo left records from before reading started. Then only the whole log shows which runs have finished.
+   */
   needsWhole = false;
-  /** The last pruning; `undefined` for a log that was never pruned. */
   pruned: LastPruning | undefined;
-  /** By lane, those that led to it before reading began and that ids of calls may be bound to, the newest first. */
+  /** Earlier lanes from before reading started to which ids of calls can be bound, by lane, newest first. */
   readonly earlierLanes = new Map<number, readonly EarlierLane[]>();
-  /** The position of the append with the newest pruning; 0 while there was none. */
+  /** The position of the append with the newest pruning, or 0. */
   prunedAt = 0;
-  /** The records whose messages are on lanes other than their own, which joined branches added. */
+  /** The records with messages of other lanes, which joined branches added. */
   readonly merged: OrderedRecord[] = [];
   readonly requests = new LineRequests();
   position = 0;
-  /** How many entries were read. */
   entries = 0;
-  /** About how many bytes of records an open reads: those since the newest snapshot, and that. */
+  /** The approximate size of the records that an open reads: the newest snapshot and all later records. */
   bytes = 0;
   nextVersion = 1;
   nextNumber = 1;
   nextLane = 1;
   readonly #ids = new Map<string, CheckpointPoint>();
   readonly #lastOfLane = new Map<number, number>();
-  /** The versions of the checkpoints that were asked for. */
   readonly #askedFor = new Set<number>();
-  /** The ends of runs whose checkpoint was pruned, by its version. */
   readonly ends = new Map<number, OrderedRecord & { readonly record: EndedRecord }>();
   #order = 0;
   #usage: ModelUsage | undefined;
 
   /**
-   * A projection that begins at this one's head, for what is appended next. The two share what they know of the whole log:
-   * what is added to the new one is known to this one, too.
+   * Returns a projection that starts at the head of this one. Both share their facts about the whole log, so that facts
+   * added to the new one are also known here.
    *
-   * @param state the state at the head.
+   * @param state The state at the head.
    */
   continued(state: AgentState): LogProjection {
     const next = new LogProjection(this);
@@ -102,23 +97,20 @@ export class LogProjection extends LogFacts {
     return next;
   }
 
-  /** The order of the checkpoint of a head that nothing follows on its lane. */
   #endsAtCheckpoint({ lane, checkpoint }: AgentState): number | undefined {
     const last = this.laneRecords.get(lane)?.at(-1)?.order ?? this.base?.order;
     return last === checkpoint?.order ? last : undefined;
   }
 
-  /** The last run. */
   get run(): RunRecord | undefined {
     return this.statusState.run;
   }
 
-  /** True while the last run has no end. */
   get unfinished(): boolean {
     return this.run !== undefined && !this.runs.has(this.run.run);
   }
 
-  /** @returns about how many bytes the entry takes. */
+  /** @returns The approximate size of the entry in bytes. */
   add(entry: Entry): number {
     const first = this.position === 0;
     this.position = entry.position;
@@ -128,51 +120,51 @@ export class LogProjection extends LogFacts {
     const bytes = entryBytes(records);
     this.bytes = snapshot ? estimateBytes(snapshot) : this.bytes + bytes;
     if (first && snapshot) this.#beginWith(snapshot, entry);
-    // What is before a snapshot in its append is part of it; other lines may have recorded something after it.
+    // Records before a snapshot in the same append are part of the snapshot. Later records can belong to other lines.
     const added = first && snapshot ? records.slice(records.indexOf(snapshot) + 1) : records;
     for (const record of added) this.#addRecord(record, entry);
     return bytes;
   }
 
   /**
-   * Whether a call of a lane is valid there. It is not if it was reverted, nor if it has no outcome on this lane but ended,
-   * or was closed by a rollback, on another; nor if another agent made it, of which this one is a fork, and it was not over.
+   * Returns whether a call of a lane is valid there. Reverted calls are not valid. Neither are calls without an outcome
+   * on this lane if they settled or were closed by a rollback on another lane. Unfinished calls of the agent from which
+   * this one was forked are not valid either.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;
     return !this.reverted.has(call) && (outcome !== undefined || !(this.closed.has(call) || this.ended.has(call)));
   }
 
-  /** Whether a call has a recorded end, and the newest says that it did its work. */
   succeeded(call: string): boolean {
     return this.ended.has(call) && !this.unsuccessful.has(call);
   }
 
-  /** The tokens of all model requests of a run; `undefined`: unknown. Of an earlier run those up to its last checkpoint. */
+  /**
+   * Returns the tokens of all model requests of a run, or `undefined` if unknown. For an earlier run, up to its last
+   * checkpoint.
+   */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
     if (!this.runRecords.has(run)) return undefined;
     return [...this.checkpoints.values()].findLast(({ runId }) => runId === run)?.record.usage;
   }
 
-  /** The newest checkpoint of a lane; `undefined` while it has none. */
   latestOf(lane: number): CheckpointPoint | undefined {
     return this.checkpoints.get(this.#lastOfLane.get(lane) ?? -1);
   }
 
-  /** The checkpoints that were asked for, in the order in which they were made. */
   get askedFor(): readonly CheckpointPoint[] {
     return [...this.#askedFor].flatMap((version) => this.checkpoints.get(version) ?? []);
   }
 
-  /** The id of a checkpoint's parent; `undefined` for the first of a log. */
   parentIdOf(point: CheckpointPoint): string | undefined {
     if (point.parent === undefined) return undefined;
     const isBase = point.version === this.base?.state.checkpoint?.version;
     return this.checkpoints.get(point.parent)?.id ?? (isBase ? this.base?.parentId : undefined);
   }
 
-  /** The checkpoint with this id or name; `undefined` when the entries that were read do not contain it. */
+  /** Returns the checkpoint with this id or name, or `undefined` if it was not read. */
   byId(id: string): CheckpointPoint | undefined {
     return this.#ids.get(id) ?? this.checkpoints.get(this.names.versionOf(id) ?? -1);
   }
@@ -205,7 +197,6 @@ export class LogProjection extends LogFacts {
     }
   }
 
-  /** What every record adds, or most of them. */
   #addFacts(record: AgentRecord, { position, generation }: Entry, order: number): void {
     if (this.lastRollback && !isOfRollback(record, this.lastRollback, this.closed)) this.lastRollback = undefined;
     this.#addUsage(record);
@@ -238,7 +229,6 @@ export class LogProjection extends LogFacts {
     }
   }
 
-  /** Records of calls and of rollbacks. */
   #addToCalls(record: AgentRecord): void {
     switch (record.kind) {
       case "rollback":
@@ -250,7 +240,7 @@ export class LogProjection extends LogFacts {
     }
   }
 
-  /** A rollback that begins again after a crash keeps the steps that were planned first. */
+  /** A rollback that is repeated after a crash keeps the steps of its first plan. */
   #beginRollback(record: RollbackRecord): void {
     const isSame = this.rollback?.target === record.target && this.rollback.base === record.base;
     const open = isSame ? this.rollback?.participants : undefined;
@@ -276,7 +266,7 @@ export class LogProjection extends LogFacts {
   #addLane(start: LaneStart, order: number): void {
     this.lanes.set(start.record.lane, start);
     this.lines.addLane(start.record, order);
-    // The checkpoint of a fork may have been pruned.
+    // The checkpoint of a fork can be pruned.
     this.nextVersion = Math.max(this.nextVersion, (forkOf(start.record) ?? 0) + 1);
   }
 
@@ -303,7 +293,7 @@ export class LogProjection extends LogFacts {
     this.#closeCalls(version, parent);
   }
 
-  /** While a rollback is open, other lines go on: the checkpoint that it ends with follows its target. */
+  /** Other lines continue during a rollback. The parent of its last checkpoint is its target. */
   #closeCalls(version: number, parent = 0): void {
     if (this.rollback?.target !== parent) return;
     const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));
@@ -326,7 +316,7 @@ export class LogProjection extends LogFacts {
     this.nextVersion = version + 1;
   }
 
-  /** Of two checkpoints that were given the same id, on different lanes, the later one has it. */
+  /** If two checkpoints on different lanes have the same given id, the later one keeps it. */
   #takeId(id: string): void {
     const before = this.#ids.get(id);
     if (!before) return;
@@ -340,7 +330,7 @@ export class LogProjection extends LogFacts {
     for (const each of records as readonly AgentRecord[]) this.#addRecord(each, { ...entry, ...from });
   }
 
-  /** Reading begins at a snapshot. The other records of its entry are part of it. */
+  /** Starts reading at a snapshot. The other records of its entry are part of it. */
   #beginWith(record: SnapshotRecord, entry: Entry): void {
     const { checkpoint, checkpointId: id, parent, run } = record;
     const { lane, version } = checkpoint;

@@ -14,23 +14,21 @@ type Mutable<Value> =
       : Value;
 type Folded = { -readonly [Key in Exclude<keyof AgentState, "history">]: Mutable<AgentState[Key]> };
 
-/** The state of an agent as its records make it, one after another. A record costs what it changes. */
+/** Builds the state of an agent from its records. Adding a record takes time proportional to its changes. */
 export class StateFold {
   #history = new HistoryFold();
   #rest = copyOf(emptyState);
 
-  /** What was added so far makes this state; what is added later does not change it. */
+  /** The current state. Records that are added later do not change the returned object. */
   get state(): AgentState {
     return { ...this.#rest, history: this.#history.entries() };
   }
 
-  /** Begins with a state, instead of the start of a lane. */
   restore(state: AgentState): void {
     this.#history = new HistoryFold(state.history);
     this.#rest = copyOf(state);
   }
 
-  /** A lane begins with what it keeps of the one before. */
   beginLane(keep: LaneRecord["keep"]): void {
     if (keep === "all") return;
     const { answers, calls, storage, settings, requirements, structure, decisions } = this.#rest;
@@ -86,7 +84,10 @@ const appliers: { readonly [Kind in AgentRecord["kind"]]?: Apply<Kind> } = {
 
 const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply<AgentRecord["kind"]>>;
 
-/** A second answer to the same request means that the replay was discarded: the calls after the first no longer count. */
+/**
+ * A second response to the same request means that the replay was discarded. Later calls of the first response no
+ * longer count.
+ */
 function addAnswer({ answers, calls }: Folded, record: AnswerRecord): void {
   const key = answerKey(record.visit, record.ordinal, record.within);
   const [base, ordinal] = record.visit;
@@ -99,7 +100,6 @@ function addCall({ calls }: Folded, record: IntentRecord | OutcomeRecord, order:
   calls.set(record.call, withRecord(calls.get(record.call), record, order));
 }
 
-/** A call with its next record. A new intent begins the call again. */
 export function withRecord(
   known: RecordedCall | undefined,
   record: IntentRecord | OutcomeRecord,

@@ -5,47 +5,37 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 
-/** The current status of an agent, and since when. Every change creates a new object. */
+/** The current status of an agent and its start time. Every change creates a new object. */
 export interface StatusEntry {
   readonly status: TaskStatus;
-  /** Milliseconds since 1970. */
   readonly at: number;
-  /** The record that set it. Absent: the beginning or the end of a run did. */
+  /** The record that set the status. `undefined` if the start or the end of a run set it. */
   readonly record?: StatusRecord;
 }
 
-/** What a log says about the status of an agent, with or without a task. */
 export interface StatusState {
-  /** Absent: the agent was not created as a task. */
   readonly task?: TaskRecord;
-  /** The last run. Absent: there was none yet. */
   readonly run?: RunRecord;
-  /** Absent: there was no run yet. */
   readonly current?: StatusEntry;
-  /** When the agent's first run was requested, in milliseconds since 1970. */
+  /** When the first run was requested, in milliseconds since 1970. */
   readonly createdAt?: number;
-  /** When the last run began, in milliseconds since 1970. Absent: it is queued. */
   readonly startedAt?: number;
-  /** How often the last run was retried after a failure. */
   readonly retries: number;
-  /** How often the task was begun or continued since it last got further; 0 for a task that was not, and for no task. */
+  /** The number of attempts of the task since it last made progress. 0 without a task. */
   readonly attempts: number;
-  /** The calls whose failures the run rejected with, and that have not ended since: they are made again. Absent: none. */
+  /** The calls whose failures ended the run and that have not settled since then. They are retried. */
   readonly failedCalls?: readonly string[] | undefined;
-  /** Whether the agent may run here. Absent: it may. */
+  /** Whether the agent can run in this storage. `undefined` if it can. */
   readonly custody?: CustodyRecord;
-  /** The newest checkpoint of the main line. */
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
-  /** When a nested line made its newest checkpoint, in milliseconds since 1970. Absent: none has made one. */
+  /** When a nested line made its newest checkpoint, in milliseconds since 1970. */
   readonly activeAt?: number;
-  /** The lanes of nested lines. What one state learns of them, those before it know, too. Absent: there were none. */
+  /** The lanes of nested lines. Earlier states share this set and see later additions. */
   readonly nestedLanes?: ReadonlySet<number>;
 }
 
-/** The status of an agent without records. */
 export const initialStatus: StatusState = { retries: 0, attempts: 0 };
 
-/** The status after one more record. */
 export function statusAfter(state: StatusState, record: AgentRecord, generation: number): StatusState {
   switch (record.kind) {
     case "task":
@@ -72,7 +62,7 @@ export function statusAfter(state: StatusState, record: AgentRecord, generation:
   }
 }
 
-/** The status that a snapshot restates. A snapshot is written only while its run is in progress, or with its end. */
+/** Returns the status at a snapshot. Snapshots are written only while the run is in progress, or at its end. */
 export function statusAtSnapshot({ run, createdAt, checkpoint, checkpointId, life }: SnapshotRecord): StatusState {
   const { status, at } = checkpoint;
   return {
@@ -93,7 +83,7 @@ function inProgressAt(at: number, { run }: RunRecord, requests: readonly string[
   return { status, at, ...(requests && { record: { kind: "status", run, status, at, requests } }) };
 }
 
-/** What a snapshot stores about the status besides its run and its checkpoint; `undefined` when these are enough. */
+/** Returns the status data that a snapshot stores in addition to its run and checkpoint, or `undefined`. */
 export function statusInSnapshot({
   task,
   run,
@@ -114,7 +104,7 @@ export function statusInSnapshot({
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
-/** A fork may run, whatever became of the agent that it is one of. */
+/** A fork can run even if the original agent cannot. */
 function withCustody(state: StatusState, record: AgentRecord): StatusState {
   if (record.kind === "custody") return { ...state, custody: record };
   if (record.kind !== "origin" || !state.custody) return state;
@@ -137,7 +127,7 @@ function begun(state: StatusState, run: RunRecord): StatusState {
   };
 }
 
-/** A call that has ended since its failure ended the run gives back its newest end. */
+/** A call that settles after its failure ended the run replays its newest outcome. */
 function endedAnew(state: StatusState, call: string): StatusState {
   if (state.failedCalls?.includes(call) !== true) return state;
   const left = state.failedCalls.filter((failed) => failed !== call);
@@ -150,7 +140,7 @@ function withNestedLane(state: StatusState, lane: number): StatusState {
   return known?.add(lane) ? state : { ...state, nestedLanes: new Set([lane]) };
 }
 
-/** What the current attempt has recorded is not done again by the next. */
+/** A new record means progress, which resets the number of attempts. */
 function further(state: StatusState): StatusState {
   return state.attempts > 1 ? { ...state, attempts: 1 } : state;
 }
@@ -158,7 +148,7 @@ function further(state: StatusState): StatusState {
 function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {
   const { status, at, retry, attempt = 0 } = record;
   const started = status === "in_progress" ? (startedAt ?? at) : startedAt;
-  // Queued for the first time: the run has not begun, although its record comes before.
+  // A newly queued run has not started, although its record precedes this one.
   const waits = status === "queued" && retry === undefined;
   return {
     ...state,

@@ -12,31 +12,28 @@ import {
   type StoredValue,
 } from "../values/valueCodec.ts";
 
-/** The texts of blobs by reference, fetched in advance. A damaged blob has its error in place of the text. */
+/** The prefetched texts of blobs by reference. A damaged blob maps to its error. */
 export type BlobTexts = ReadonlyMap<string, string | AgentPersistenceError>;
 
-/** Values by their slots, as far as they are the same in every state of an agent. */
+/** Decoded values that are the same in every state of an agent. */
 export type DecodedValues = WeakMap<object, unknown>;
 
-/** Reads the stored values of one state and follows their references. Values are frozen; one slot always gives one object. */
+/** Reads the stored values of one state and resolves their references. Values are frozen. Each slot has one object. */
 export class ValueReader {
   readonly #state: AgentState;
   readonly #blobs: BlobTexts;
   readonly #values: DecodedValues;
-  /** Values that depend on the state. */
   readonly #read = new Map<StoredValue, unknown>();
-  /** What is being read: a value that refers to one of these contains itself. */
+  /** The slots being read, to detect values that contain themselves. */
   readonly #open = new Set<StoredValue>();
   #numbers: Map<number, StoredValue> | undefined;
 
-  /** @param values what other readers of the agent have decoded. Default: nothing. */
   constructor(state: AgentState, blobs: BlobTexts, values: DecodedValues = new WeakMap()) {
     this.#state = state;
     this.#blobs = blobs;
     this.#values = values;
   }
 
-  /** @throws UnreadableValueError */
   read(slot: StoredValue): unknown {
     if (typeof slot !== "object" || slot === null) return slot;
     const known = this.#values.get(slot) ?? this.#read.get(slot);
@@ -53,7 +50,7 @@ export class ValueReader {
       return freezeInPlace(this.#decode(slot));
     } catch (error) {
       if (AgentPersistenceError.isInstance(error)) throw error;
-      // Without the cause: what cannot be parsed is quoted in it.
+      // The cause is omitted, because it quotes the invalid text.
       throw new UnreadableValueError("its stored form is none that was ever written");
     } finally {
       this.#open.delete(slot);

@@ -9,25 +9,25 @@ import { refersToLane } from "../values/refersToLane.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 export interface FoldOptions {
-  /** Gives the history without any trimming; the index must then begin at the start of the log. */
+  /** Ignores all trims of the history. The index must contain the log from its start. */
   readonly originals?: boolean;
 }
 
 /**
- * The state at a checkpoint, or at the head of the main line if none is given: its newest lane with all its records.
+ * Returns the state at a checkpoint. Defaults to the head of the main line, with all records of its newest lane.
  *
- * @returns `undefined` when the lane begins before the index does: read the log from its start.
+ * @returns `undefined` if the lane starts before the index. Read the log from its start.
  */
 export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
   return fold(index, point?.record.lane ?? index.lines.mainLane, point, options);
 }
 
-/** The state at the head of a line: its lane with all its records. As {@link foldTo}. */
+/** Like {@link foldTo}, for the head of a line. */
 export function foldLine(index: LogProjection, lane: number, options?: FoldOptions): AgentState | undefined {
   return fold(index, lane, undefined, options);
 }
 
-/** The state of a line at its newest checkpoint up to an order, with what it recorded since, up to there. As {@link foldTo}. */
+/** Like {@link foldTo}, for a line at its newest checkpoint up to an order, with all later records up to that order. */
 export function foldUpTo(
   index: LogProjection,
   lane: number,
@@ -38,7 +38,6 @@ export function foldUpTo(
   return parts && withPlace(index, foldParts(index, parts, false), lane, point);
 }
 
-/** Whether all that leads to the head of a line is within what was read. */
 export function reachesLine(index: LogProjection, lane: number): boolean {
   return partsTo(index, lane, Infinity) !== undefined;
 }
@@ -66,13 +65,12 @@ function withPlace(
   return { ...folded.state, lane, runId, run, checkpoint: checkpoint && pointByValue(index, checkpoint) };
 }
 
-/** After a join, records refer to the lanes of the joined branches: what these contain comes in their place. */
+/** After a join, records refer to lanes of joined branches. The references are replaced by their values. */
 function pointByValue(index: LogProjection, point: CheckpointPoint): CheckpointPoint {
   const record = recordByValue(index, point);
   return record === point.record || record.kind !== "checkpoint" ? point : { ...point, record };
 }
 
-/** A record without references to lanes other than its own. */
 export function recordByValue(index: LogProjection, { record, order }: OrderedRecord): AgentRecord {
   const valueOf = <Entry extends StoredMessage>(entry: Entry, lane: number): Entry =>
     refersToLane(entry.message) ? { ...entry, message: lineValue(index, lane, entry.message, order) } : entry;
@@ -83,22 +81,20 @@ export function recordByValue(index: LogProjection, { record, order }: OrderedRe
   return { ...record, insert: record.insert.map((entry) => valueOf(entry, record.lane)) };
 }
 
-/** The records of one lane up to a point. */
 interface LanePart {
   readonly lane: number;
   readonly start: LaneStart;
   readonly upTo: number;
-  /** The state that reading began with, if it began on this lane. */
   readonly base: AgentState | undefined;
 }
 
-/** The parts of lanes that lead to a point, oldest first. A lane that keeps nothing is the first part. */
+/** Returns the parts of lanes that lead to a point, oldest first. A lane without inherited state is the first part. */
 function partsTo(index: LogProjection, lane: number, upTo: number): readonly LanePart[] | undefined {
   if (lane === 0 && upTo === Infinity && index.lanes.size === 0) return [];
   const parts: LanePart[] = [];
   for (let at: CheckpointPoint | undefined, end = { lane, upTo }; ; end = { lane: at.record.lane, upTo: at.order }) {
     const part = partAt(index, end);
-    // A lane follows each other once, unless a forged log makes a circle of them.
+    // In a valid log, each lane occurs once. More parts mean that a forged log contains a cycle.
     if (part === undefined || parts.length > index.lanes.size) return undefined;
     parts.push(part);
     const { keep } = part.start.record;
@@ -124,7 +120,6 @@ function foldParts(index: LogProjection, parts: readonly LanePart[], originals: 
   return folded;
 }
 
-/** The fork that the first lane of a branch begins from; `undefined` for every other lane. */
 function beganAtFork(part: LanePart | undefined): number | undefined {
   const record = part?.start.record;
   return record?.from === undefined && record ? forkOf(record) : undefined;
@@ -132,7 +127,7 @@ function beganAtFork(part: LanePart | undefined): number | undefined {
 
 const forkStates = new WeakMap<LogProjection, Map<number, AgentState>>();
 
-/** The state with which the branches of a fork begin: computed once, however many they are. */
+/** Returns the initial state of the branches of a fork, which is computed only once. */
 function stateAtFork(index: LogProjection, fork: number, parts: readonly LanePart[]): AgentState {
   const known = forkStates.get(index) ?? new Map<number, AgentState>();
   forkStates.set(index, known);
@@ -152,13 +147,12 @@ function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: 
   }
 }
 
-/** A tool call with its lane, and where the record is that names its tool. */
+/** A tool call with its lane and the position of the record that names its tool. */
 export interface PlacedCall extends RecordedCall {
   readonly lane: number;
   readonly named: { readonly lane: number; readonly order: number };
 }
 
-/** Every tool call of a log. */
 export function callsOf(index: LogProjection): readonly PlacedCall[] {
   const calls = new Map<string, PlacedCall>();
   for (const [lane, records] of index.laneRecords)

@@ -3,10 +3,10 @@ import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValu
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
 /**
- * A state with its messages by value, and of answers and calls only those that the next visit or its input need. What it was
- * made from may be forgotten.
+ * Returns a state with messages by value, and only the responses and calls that the next visit or its input need. The
+ * original records can then be discarded.
  *
- * @param known a lean state before it: messages that it has in the same place are by value already.
+ * @param known An earlier lean state. Messages at the same position in it are already by value.
  */
 export function leanState(state: AgentState, known?: AgentState): AgentState {
   const [base] = nextVisitOf(state);
@@ -29,10 +29,9 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
   };
 }
 
-/** Where what a value refers to is looked up. */
 type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name], "get"> };
 
-/** A value that refers to blobs at most. A reference to a message stays: the history contains it. */
+/** Returns a value that refers at most to blobs and messages. The history contains the messages. */
 export function byValue(slot: StoredValue, { answers, calls }: References): StoredValue {
   const [answer] = answerIn(slot);
   if (answer !== undefined) return answers.get(answer)?.message ?? slot;

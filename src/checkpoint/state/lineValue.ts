@@ -11,7 +11,6 @@ import type { AgentState } from "./AgentState.ts";
 import { type ContentKey, contentsOn } from "./LaneContents.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
-/** A place of a line: a lane, up to an order. */
 interface LinePlace {
   readonly lane: number;
   readonly upTo: number;
@@ -21,12 +20,12 @@ interface Found extends LinePlace {
   readonly value: StoredValue;
 }
 
-/** More references than any log has from one to the next: a forged one may refer to itself. */
+/** The limit of consecutive references. A forged log can contain references to themselves. */
 const mostReferences = 1_000;
 
 /**
- * A value of a line, without any reference but to blobs. It is found by the records of the lanes that lead there, without
- * computing the state. A reference to what is not there stays: whoever reads the value is told.
+ * Returns a value of a line that refers only to blobs. It is found in the records of the lanes without building the
+ * state. A dangling reference stays, so that readers of the value report it.
  */
 export function lineValue(index: LogProjection, lane: number, slot: StoredValue, upTo = Infinity): StoredValue {
   return resolved(index, { value: slot, lane, upTo }, mostReferences);
@@ -65,7 +64,6 @@ function withOutput(index: LogProjection, result: StoredResult, at: LinePlace): 
   return found ? { part, output: found.value } : result;
 }
 
-/** Looks on a lane, then on those that lead to it. */
 function find(index: LogProjection, key: ContentKey, from: LinePlace): Found | undefined {
   let at: LinePlace | undefined = from;
   for (let left = index.lanes.size; at !== undefined && left >= 0; left--) {

@@ -4,9 +4,9 @@ import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
 /**
- * The request of an open line with this id; `undefined`: none has made it.
+ * Returns the request of an open line with this id, or `undefined`.
  *
- * @param state the head of the main line.
+ * @param state The head of the main line.
  */
 export function requestOf(index: LogProjection, state: AgentState, id: string): LineRequest | undefined {
   const own = state.requests.get(id);
@@ -15,7 +15,6 @@ export function requestOf(index: LogProjection, state: AgentState, id: string): 
   return nested && nested.lane !== state.lane && index.lines.isOpen(nested.lane) ? nested : undefined;
 }
 
-/** Whether a request of an open line waits for an answer. */
 export function isOpenRequest(index: LogProjection, state: AgentState, request: LineRequest): boolean {
   const { status, record } = index.statusState.current ?? {};
   if (request.reply || isGoingBack(index, request.lane)) return false;
@@ -24,10 +23,10 @@ export function isOpenRequest(index: LogProjection, state: AgentState, request: 
 }
 
 /**
- * The unanswered requests of an agent: those that it waits for, and those that some of its lines wait for while others run or
- * the agent is paused.
+ * Returns the unanswered requests of an agent, including those of lines that wait while other lines run or the agent is
+ * paused.
  *
- * @param state the head of the main line.
+ * @param state The head of the main line.
  */
 export function openRequests(index: LogProjection, state: AgentState): readonly LineRequest[] {
   const { status, record } = index.statusState.current ?? {};
@@ -37,7 +36,7 @@ export function openRequests(index: LogProjection, state: AgentState): readonly 
   return [...known].flatMap((id) => find(id) ?? []).filter((request) => isOpenRequest(index, state, request));
 }
 
-/** Whether a rollback that has not ended abandons the line of a lane, and with it what the line asks. */
+/** Returns whether an unfinished rollback abandons the line of a lane and its requests. */
 function isGoingBack(index: LogProjection, lane: number): boolean {
   const { rollback, checkpoints, lines } = index;
   if (!rollback) return false;
@@ -48,13 +47,16 @@ function isGoingBack(index: LogProjection, lane: number): boolean {
   return false;
 }
 
-/** Whether a line asks in the visit that it is in. What it had asked before it went back is asked anew, under another id. */
+/**
+ * Returns whether a line made the request in its current visit. Requests from before a rollback are made again under
+ * new ids.
+ */
 function isAskedNow(index: LogProjection, state: AgentState, { record, lane }: LineRequest): boolean {
   const place = lane === state.lane ? state : { lane, checkpoint: index.latestOf(lane) };
   return record.lane === lane && record.visit[0] === nextVisitOf(place)[0];
 }
 
-/** Whether an agent still waits for everything it waited for when it last ran. */
+/** Returns whether all requests of an agent from its last run are still unanswered. */
 export function waits({ statusState }: LogProjection): boolean {
   const { status, record } = statusState.current ?? {};
   return status === "waiting" && (record?.requests ?? []).length > 0 && !record?.answered;

@@ -4,7 +4,6 @@ import type { AgentState, RecordedAnswer, RecordedCall, RecordedRequest } from "
 
 type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;
 
-/** What a line has recorded, under the names that migrations have given. */
 export function renamedState({ answers, calls, requests }: Recorded, renames: readonly Renames[]) {
   const names = { nodes: renames.map(({ nodes }) => nodes), tools: renames.map(({ tools }) => tools) };
   return {
@@ -26,7 +25,7 @@ function renamedAnswer(answer: RecordedAnswer, { nodes, tools }: Names): Recorde
 
 function renamedCall(call: RecordedCall, { nodes, tools }: Names): RecordedCall {
   const { intent, outcome } = call;
-  // An outcome has these fields only where there is no intent.
+  // An outcome contains these fields only without an intent.
   const { node, tool } = outcome ?? {};
   return {
     ...call,

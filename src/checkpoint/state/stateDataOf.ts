@@ -4,8 +4,8 @@ import type { TaskStatus } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
 /**
- * The data of an agent's status, as its summary contains it: values are in their stored form. While the agent is in
- * progress it has only what does not change with each step; {@link inProgressData} has the rest.
+ * Returns the status data of an agent for its summary, with values in stored form. For an agent in progress, it
+ * contains only fields that do not change with each step. {@link inProgressData} returns the other fields.
  */
 export function stateDataOf(agentId: string, state: StatusState): unknown {
   const status = state.current?.status;
@@ -13,9 +13,9 @@ export function stateDataOf(agentId: string, state: StatusState): unknown {
 }
 
 /**
- * All data of an agent that is in progress. While branches run it names the parallel node of the main line.
+ * Returns all data of an agent in progress. While branches run, `currentStep` is the parallel node of the main line.
  *
- * @param agentName used as `currentAgent` outside subgraphs when the agent is not a task.
+ * @param agentName The `currentAgent` outside subgraphs if the agent is not a task.
  */
 export function inProgressData(state: StatusState, agentName: string): StateData["in_progress"] {
   const { current, checkpoint, startedAt = 0, activeAt = 0 } = state;
@@ -78,7 +78,6 @@ const dataOf: { readonly [Status in TaskStatus]: (state: StatusState, agentId: s
     withoutUndefined({ cancelledAt: iso(current?.at), reason: checkpoint?.record.reason }),
 };
 
-/** The path of the subgraph that a node is in; empty: it is in none. */
 function subgraphOf(node: string): string {
   return node.split("/").slice(0, -1).join("/");
 }

@@ -5,9 +5,9 @@ import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValu
 import { nextVisitOf, type AgentState } from "./AgentState.ts";
 
 /**
- * The blobs that a run needs to continue from a state: those of history, storage and settings, and of the next visit.
+ * Returns the blobs that a run needs to continue from a state: in history, storage, settings, and the next visit.
  *
- * @param known a state before it: messages that it has in the same place are left out. Default: none are.
+ * @param known An earlier state. Messages at the same position in it are omitted.
  */
 export function stateReferences(state: AgentState, known?: AgentState): BlobCells {
   const references = new Map<string, BlobCell>();
@@ -34,7 +34,10 @@ function slotsOfVisit({ answers, calls, requests, notes }: AgentState, base: num
   ];
 }
 
-/** The values that a slot refers to on its lane. A `$message` reference adds none: the history contains the message. */
+/**
+ * Returns the values that a slot refers to on its lane. A `$message` reference adds none, because the history contains
+ * the message.
+ */
 function resolve(slot: StoredValue, { answers, calls }: AgentState): readonly StoredValue[] {
   const key = envelopeKeyOf(slot);
   if (key === "$answer")

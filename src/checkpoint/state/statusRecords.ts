@@ -4,8 +4,8 @@ import type { TaskStatus } from "../status/TaskStatus.ts";
 import type { StatusState } from "./StatusState.ts";
 
 /**
- * The records that bring an agent to a status. There is one for each status on the way, so that a log contains only the
- * transitions of `STATE_TRANSITIONS`.
+ * Returns the records that change an agent to a status. Intermediate statuses get a record each, so that a log contains
+ * only transitions of `STATE_TRANSITIONS`.
  */
 export function statusRecords(state: StatusState, change: Omit<StatusRecord, "kind" | "run">): readonly StatusRecord[] {
   const { run } = state;
@@ -16,7 +16,6 @@ export function statusRecords(state: StatusState, change: Omit<StatusRecord, "ki
   ];
 }
 
-/** The records of the statuses before a final one, which the end of the run sets itself. */
 export function recordsBefore(state: StatusState, to: TaskStatus, at: number): readonly StatusRecord[] {
   const { run, current } = state;
   if (!run || !current) return [];
@@ -31,7 +30,6 @@ function retryOf<Change extends Pick<StatusRecord, "status">>(
   return change.status === "queued" && current?.status === "failed" ? { ...change, retry: retries + 1 } : change;
 }
 
-/** The shortest path from one status to another, the last included; none when there is no path. */
 function statusPath(from: TaskStatus, to: TaskStatus): readonly TaskStatus[] {
   const seen = new Set<TaskStatus>([from]);
   const paths = [[from]];

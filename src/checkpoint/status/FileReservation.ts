@@ -1,7 +1,7 @@
 /** A file that a task will read or write. */
 export interface FileReservation {
-  /** Relative to the root of the reservations, or absolute. */
+  /** Absolute, or relative to the root of the reservations. */
   readonly path: string;
-  /** A file has many readers at once, or one writer. */
+  /** A file can have many concurrent readers, or one writer. */
   readonly operation: "read" | "write";
 }

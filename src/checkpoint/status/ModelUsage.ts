@@ -1,11 +1,11 @@
 /**
- * Tokens of model requests as providers count them, under the names of the AI SDK. A number is absent if no provider
+ * Token counts as reported by the provider, with the names of the AI SDK. A count is `undefined` if no provider
  * reported it.
  */
 export interface ModelUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
-  /** May be more than input and output together. */
+  /** Can be more than the sum of input and output tokens. */
   readonly totalTokens?: number | undefined;
   /** Parts of `inputTokens`. */
   readonly inputTokenDetails?:
@@ -22,10 +22,9 @@ export interface ModelUsage {
 }
 
 /**
- * The sum of two usages, without fields that neither has. Whatever is no number is left out, and so are other fields: a
- * provider may report anything, whatever the types say.
+ * Adds two usages. Fields that are not numbers and unknown fields are ignored, because providers return untyped data.
  *
- * @returns `undefined` when neither has a number.
+ * @returns `undefined` if both contain no number.
  */
 export function addUsage(one: unknown, other: unknown): ModelUsage | undefined {
   return withNumbers({

@@ -1,6 +1,8 @@
 import type { TaskStatus } from "./TaskStatus.ts";
 
-/** The statuses that a task may move to, by the status it is in. A failed task is queued again only if it is recoverable. */
+/**
+ * The possible next statuses of a task by its current status. A failed task is queued again only if it is recoverable.
+ */
 export const STATE_TRANSITIONS: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = Object.freeze({
   queued: Object.freeze(["in_progress", "cancelled"] as const),
   in_progress: Object.freeze(["paused", "waiting", "completed", "failed"] as const),

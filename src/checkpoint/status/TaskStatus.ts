@@ -1,12 +1,12 @@
-/** The statuses of a task. An agent that is no task has the same ones except `queued`. */
+/** The statuses of a task. An agent without a task has the same statuses except `queued`. */
 export const TaskStatus = {
-  /** Created, and not begun. */
+  /** Created, but not started. */
   QUEUED: "queued",
-  /** A run drives it, or was interrupted. */
+  /** Running, or interrupted by a crash. */
   IN_PROGRESS: "in_progress",
-  /** Stopped on purpose, until you resume it. */
+  /** Stopped on purpose until it is resumed. */
   PAUSED: "paused",
-  /** Needs something from outside: an answer, a call back, a decision. */
+  /** Waits for external input: an answer, a callback, or a decision. */
   WAITING: "waiting",
   COMPLETED: "completed",
   FAILED: "failed",
@@ -15,5 +15,5 @@ export const TaskStatus = {
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
-/** What a waiting run waits for. */
+/** The kind of input that a waiting run needs. */
 export type WaitingFor = "user_input" | "external_api" | "human_approval";

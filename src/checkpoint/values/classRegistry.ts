@@ -3,8 +3,8 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** A class whose instances may be stored. Their own enumerable fields are stored; reading does not call the constructor. */
-// The arguments do not matter, since the constructor is never called.
+/** A class with storable instances. Enumerable own fields are stored. Reading does not call the constructor. */
+// Any arguments are allowed, because the constructor is never called.
 export type StorableClass = new (...args: never) => object;
 
 const argumentsSchema = strictOptions({
@@ -16,12 +16,19 @@ const byName = new Map<string, StorableClass>();
 const byPrototype = new Map<object, string>();
 
 /**
- * Lets instances of a class be stored and read back as instances. Register the class under the same name in every
- * process that reads them, before the first run.
+ * Registers a class, so that its instances can be stored and restored. Register it with the same name in every process
+ * that reads them, before the first run.
  *
- * @param name stored with each instance. Keep it for as long as stored data holds it.
- * @throws InvalidInputError when `name` is not a string or `storable` is not a class.
- * @throws TypeError when the name or the class is already registered with another one.
+ * @example
+ * ```ts
+ * class Money {
+ *   constructor(readonly cents: bigint) {}
+ * }
+ * registerClass("Money", Money);
+ * ```
+ * @param name Stored with each instance. Keep it as long as stored data contains it.
+ * @throws InvalidInputError if `name` is not a string or `storable` is not a class.
+ * @throws TypeError if the name or the class is already registered differently.
  */
 export function registerClass(name: string, storable: StorableClass): void {
   checkSchema(argumentsSchema, { name, class: storable }, "arguments of registerClass");

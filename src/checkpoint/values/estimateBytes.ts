@@ -1,7 +1,7 @@
-/** A fast estimate of a JSON value's length in UTF-16 units: at least a third of its bytes in UTF-8. */
+/** Returns a fast estimate of the length of a JSON value in UTF-16 units, at least a third of its bytes in UTF-8. */
 export function estimateBytes(value: unknown): number {
   let sum = 0;
-  // A list and not recursion: what a log contains may be nested deeper than the stack goes.
+  // A list instead of recursion, because stored values can be nested deeper than the stack allows.
   const open = [value];
   while (open.length > 0) {
     const next = open.pop();

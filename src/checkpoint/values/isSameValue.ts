@@ -1,13 +1,16 @@
 import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
 import { encodeValue, type StoredValue } from "./valueCodec.ts";
 
-/** Whether two values are equal when restored, apart from the order of keys. A value that cannot be stored equals nothing. */
+/**
+ * Returns whether two values are equal after storage, apart from key order. A value that cannot be stored is never
+ * equal.
+ */
 export function isSameValue(a: unknown, b: unknown): boolean {
   const text = canonicalText(a);
   return text !== undefined && text === canonicalText(b);
 }
 
-/** A value as text with sorted keys; `undefined` for a value that cannot be stored. */
+/** Returns a value as text with sorted keys, or `undefined` if it cannot be stored. */
 export function canonicalText(value: unknown): string | undefined {
   try {
     return JSON.stringify(encodeValue(value, "a value"), (_key, part: StoredValue) => sorted(part));

@@ -1,11 +1,10 @@
 type Names = Readonly<Record<string, string>>;
 
-/** A name after several renames, one after the other. */
 export function renamed(name: string, renames: readonly Names[]): string {
   return renames.reduce((now, names) => (Object.hasOwn(names, now) ? (names[now] ?? now) : now), name);
 }
 
-/** A path after several renames of it or of what is around it; of each, the innermost one counts. */
+/** Applies consecutive renames to a path. Each rename step applies the innermost match. */
 export function renamedPath(path: string, renames: readonly Names[]): string {
   return renames.reduce(renamedOnce, path);
 }

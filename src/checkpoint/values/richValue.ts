@@ -10,12 +10,12 @@ import { keyPath } from "./valuePath.ts";
 
 /**
  * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON.
- * superjson refuses some keys, so the keys of plain objects are escaped before it and restored after it. Every other type
- * is refused, also when it is read: stored data never creates a regular expression, an error or an unregistered class.
+ * superjson rejects some keys, so the keys of plain objects are escaped before it and restored after it. All other
+ * types are rejected on write and on read: stored data never creates a regular expression, an error or an unregistered
+ * class.
  */
 const superjson = new SuperJSON();
 
-/** Represents an instance of a registered class to superjson. */
 class Instance {
   readonly name: string;
   readonly fields: unknown;
@@ -34,7 +34,7 @@ superjson.registerCustom<Uint8Array, string>(
   "bytes",
 );
 
-/** Reads what is stored as a `bigint`, within a limit. Nothing is stored under this name. */
+/** Replaces the `bigint` reader of superjson to limit its length. Values are not stored under this name. */
 superjson.registerCustom<bigint, string>(
   { isApplicable: (_value): _value is bigint => false, serialize: String, deserialize: bigintOf },
   "digits",
@@ -122,7 +122,7 @@ function dateOf(value: Date, walk: Walk, path: string): Date {
   return new Date(value);
 }
 
-/** Prefixes every key: superjson refuses `__proto__`, `constructor` and `prototype`. */
+/** Prefixes every key, because superjson rejects `__proto__`, `constructor` and `prototype`. */
 function escapeFields(value: object, walk: Walk, path: string, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) copy[`:${key}`] = escape(item, walk, path + keyPath(key), depth);
@@ -161,9 +161,9 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Stored bytes are untrusted: superjson never gets an annotation that this library does not write, such as `regexp`, nor a
- * path that leaves the value, such as `__proto__`. A tree is `[type, children?]` or `children`, children by path. A bigint is
- * read within a limit.
+ * Validates superjson annotations, because stored bytes are untrusted. Annotations that this library does not write,
+ * such as `regexp`, are rejected, and so are paths outside of the value, such as `__proto__`. A tree is `[type,
+ * children?]` or `children`, with children by path.
  */
 function checkAnnotations(tree: unknown): void {
   if (tree === undefined) return;

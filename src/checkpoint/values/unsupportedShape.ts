@@ -1,11 +1,11 @@
-/** Why an object cannot be stored without loss, such as own keys on an array; `undefined` when it can. */
+/** Returns why an object cannot be stored without loss, such as extra keys on an array, or `undefined`. */
 export function unsupportedShape(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   const isPlain = prototype === Object.prototype || prototype === null;
   if (isPlain) return Object.getOwnPropertySymbols(value).length > 0 ? "has a symbol as a key" : undefined;
   if (Array.isArray(value)) {
     if (prototype !== Array.prototype) return "is an instance of a class made of Array";
-    // A hole is a key that is missing, and is named as such.
+    // A hole is reported as a missing key.
     return Object.keys(value).length > value.length ? "is an array with keys of its own" : undefined;
   }
   const isCollection = prototype === Date.prototype || prototype === Map.prototype || prototype === Set.prototype;

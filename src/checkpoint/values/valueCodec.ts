@@ -5,12 +5,12 @@ import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
-/** A value in its stored form: plain JSON. JSON values are stored unchanged; any other value is an envelope with one `$` key. */
+/** A value in stored form as plain JSON. JSON values are unchanged. Other values are an envelope with one `$` key. */
 export type StoredValue = unknown;
 
 /**
- * The content of `$answer`: the visit and the ordinal of the answer, and the tool call in which the model was asked. `lane`
- * names the lane of a joined branch that the answer is on. Absent: it is on the own.
+ * The content of `$answer`: visit and number of the model response, and the calling tool call. `lane` is the lane of a
+ * joined branch, if the response is on another lane.
  */
 export type AnswerReference = readonly [
   base: number,
@@ -20,27 +20,29 @@ export type AnswerReference = readonly [
   lane?: number,
 ];
 
-/** The content of `$message`: a message of the own history, or of that of a joined branch, by its lane. */
+/**
+ * The content of `$message`: the number of a message of the same history, or of the history of a joined branch by its
+ * lane.
+ */
 export type MessageReference = number | readonly [number: number, lane: number];
 
 /**
- * An item of `$outcomes`: one result of a tool message. Absent `output`: it is in the outcome of the call. In `part` the
- * output stands as `null` where fields follow it.
+ * An item of `$outcomes`: one result of a tool message. Without `output`, the outcome of the call contains it. `part`
+ * contains `null` in place of the output if other fields follow.
  */
 export interface StoredResult {
   readonly part: Readonly<Record<string, unknown>>;
   readonly output?: StoredValue;
 }
 
-/** The keys of envelopes: they have a meaning only when an object has no other key. */
+/** The keys of envelopes, valid only in an object without other keys. */
 const envelopeKeys: ReadonlySet<string> = new Set(["$plain", "$rich", "$blob", "$message", "$answer", "$outcomes"]);
 
 /**
- * The stored form of a value. It exists for every JSON value and for the rich values of `richValue`; any other value is
- * refused, with its path.
+ * Encodes JSON values and the rich values of `richValue`. Rejects other values with their path.
  *
- * @param subject what the value is, for the error.
- * @returns a detached copy.
+ * @param subject A description of the value for errors.
+ * @returns A detached copy.
  * @throws NotSerializableError
  */
 export function encodeValue(value: unknown, subject: string): StoredValue {
@@ -50,7 +52,6 @@ export function encodeValue(value: unknown, subject: string): StoredValue {
   return envelopeKeyOf(copy) === undefined ? copy : { $plain: copy };
 }
 
-/** The value of a stored form. References and blobs are resolved by the caller, who knows what they refer to. */
 export function decodeValue(slot: StoredValue): unknown {
   const key = envelopeKeyOf(slot);
   if (key === undefined) return slot;
@@ -60,7 +61,6 @@ export function decodeValue(slot: StoredValue): unknown {
   throw new UnreadableValueError(`a reference (${key}) was found where a value was expected`);
 }
 
-/** The key of an envelope; `undefined` for a JSON value that is stored unchanged. */
 export function envelopeKeyOf(slot: StoredValue): string | undefined {
   if (typeof slot !== "object" || slot === null || Array.isArray(slot)) return undefined;
   let only: string | undefined;
@@ -75,11 +75,12 @@ interface Walk {
   readonly subject: string;
   rich: boolean;
   readonly ancestors: Set<object>;
-  /** Keys and places from the value to where the walk is. */
   readonly path: (string | number)[];
 }
 
-/** Copies plain JSON. Anything else marks the value as rich; `richToJson` then accepts or refuses it. */
+/**
+ * Copies plain JSON. Marks the root as rich if it contains other values, which `richToJson` then accepts or rejects.
+ */
 function copyPlain(value: unknown, walk: Walk): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {

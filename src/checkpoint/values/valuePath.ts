@@ -1,4 +1,3 @@
-/** How a key reads in the path of an error. */
 export function keyPath(key: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
