@@ -30,7 +30,7 @@ const headerSchema = z.strictObject({
 });
 const endSchema = z.strictObject({ lines: count, blobs: count, sha256: z.string() });
 
-/** Reads an archive part by part. It holds one part at a time, and believes no length that it does not find. */
+/** Reads an archive part by part. It holds one part at a time, and allocates memory only for received bytes. */
 export class ArchiveReader {
   readonly #hash: ArchiveHash;
   readonly #bytes: ByteReader;
@@ -42,7 +42,7 @@ export class ArchiveReader {
     this.#hash = new ArchiveHash(sha256);
   }
 
-  /** Finds out whether the archive is compressed. The caller ends the stream. @throws InvalidArchiveError */
+  /** Opens an archive and detects compression. The caller closes the stream. @throws InvalidArchiveError */
   static async open(
     stream: AsyncIterator<Uint8Array>,
     sha256: Sha256,
@@ -58,7 +58,7 @@ export class ArchiveReader {
     return { header: await reader.#header(), reader };
   }
 
-  /** The parts, oldest first. It ends only once the end was found, and fits them. @throws InvalidArchiveError */
+  /** Yields the parts in order. Verifies the end of the archive before it finishes. @throws InvalidArchiveError */
   async *parts(): AsyncGenerator<ArchivePart, void, undefined> {
     const found = { lines: 0, blobs: 0 };
     for (;;) {
@@ -115,7 +115,7 @@ function parsed(text: string): unknown {
 const lineBreak = 10;
 const decoder = new TextDecoder();
 
-/** Bytes that come in pieces of any size, asked for as they are needed. */
+/** Reads bytes from chunks of any size on demand. */
 class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #chunks: Uint8Array[] = [];
@@ -125,14 +125,14 @@ class ByteReader {
     this.#source = source;
   }
 
-  /** The next bytes, which stay; fewer at the end. */
+  /** Returns the next bytes without consuming them. Returns fewer bytes at the end. */
   async peek(length: number): Promise<Uint8Array> {
     let isMore = true;
     while (isMore && this.#length < length) isMore = await this.#more();
     return this.#joined().subarray(0, length);
   }
 
-  /** A line of text, without its line break. */
+  /** Reads a line of text without its line break. */
   async text(): Promise<string> {
     for (;;) {
       const bytes = this.#joined();
@@ -149,7 +149,6 @@ class ByteReader {
     return this.#take(length);
   }
 
-  /** All that is left. */
   async *rest(): AsyncGenerator<Uint8Array, void, undefined> {
     do {
       const chunks = this.#chunks;

@@ -9,7 +9,7 @@ import { blobsNamedIn } from "./blobsNamedIn.ts";
 
 type BlobPart = Extract<ArchivePart, { kind: "blob" }>;
 
-/** The blobs of a log, each once, before the first line that names it. */
+/** Yields each blob of a log once, before the first line that refers to it. */
 export class BlobsOfLines {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
@@ -17,7 +17,7 @@ export class BlobsOfLines {
   readonly #prunedUpTo: number;
   readonly #given = new Set<string>();
 
-  /** @param options.prunedUpTo lines up to this position may name blobs that a pruning has removed. */
+  /** @param options.prunedUpTo Lines up to this position can refer to blobs that a pruning has deleted. */
   constructor(
     blobs: BlobStore,
     agentId: string,
@@ -29,17 +29,19 @@ export class BlobsOfLines {
     this.#prunedUpTo = prunedUpTo;
   }
 
-  /** How many were given. */
   get count(): number {
     return this.#given.size;
   }
 
-  /** What looks like a reference in a line, and was not given yet. */
+  /** Returns new strings in a line that look like blob references. */
   newIn(line: Uint8Array): readonly string[] {
     return [...blobsNamedIn(line)].filter((reference) => !this.#given.has(reference));
   }
 
-  /** One that a line is the first to name. @throws CorruptBlobError, UnreadableValueError for one that is missing. */
+  /**
+   * Reads a blob for the first line that refers to it. @throws CorruptBlobError, UnreadableValueError for a missing
+   * blob
+   */
   async read(reference: string, line: Uint8Array): Promise<BlobPart | undefined> {
     const bytes = await this.#blobs.get(this.#agentId, reference);
     if (!bytes) return this.#assertNotNeeded(line, reference);
@@ -47,7 +49,7 @@ export class BlobsOfLines {
     return { kind: "blob", reference, bytes };
   }
 
-  /** Text of the agent may look like a reference, and a `pruned` record names what was removed. */
+  /** Missing blobs are valid if user text only looks like a reference, or if a `pruned` record lists them. */
   #assertNotNeeded(line: Uint8Array, blob: string): undefined {
     const decoded = decodeEntry(line, this.#sha256);
     if (!decoded.ok || decoded.entry.position <= this.#prunedUpTo) return undefined;
@@ -58,7 +60,6 @@ export class BlobsOfLines {
   }
 }
 
-/** Records, with those that prunings restate. */
 function restatedIn(records: readonly AgentRecord[]): readonly AgentRecord[] {
   return records.flatMap((record) =>
     record.kind === "pruned" ? record.restated.flatMap(({ records: restated }) => restated) : record,

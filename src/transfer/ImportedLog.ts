@@ -15,46 +15,42 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";
 
-/** No log that goes on comes so far. */
+/** A limit for numbers that valid logs never reach. */
 const highestNumber = 2 ** 52;
 
-/** No line names more blobs that come before it. */
+/** The maximum number of blobs that precede one line. */
 const mostBlobsOfLine = 100_000;
 
-/** A log that has come as a whole. */
 export interface ImportedEnd {
   readonly index: LogProjection;
-  /** The last line. */
   readonly end: ChainLink & { readonly generation: number };
-  /** How many checkpoints it has. */
   readonly checkpoints: number;
 }
 
 /**
- * The log in an archive, as its lines come: they must be readable and fit together. It keeps those that the head needs, which
- * are the newest snapshot and what follows it.
+ * The log of an archive. It verifies lines as they arrive and keeps only those that the head needs: the newest snapshot
+ * and all later lines.
  */
 export class ImportedLog {
   readonly #sha256: Sha256;
   readonly #keepsAll: boolean;
   readonly #blobs = new Set<string>();
-  /** Those that came with a line. */
+  /** The blobs of accepted lines. */
   readonly #stored = new Set<string>();
   #entries: Entry[] = [];
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #position = 0;
-  /** Appends are missing. What counts of them is restated later, or the chain is broken. */
+  /** True if appends are missing. A later record must restate them, otherwise the chain is broken. */
   #wasPruned = false;
-  /** The position of each checkpoint, by its version. */
   #checkpoints = new Map<number, number>();
 
-  /** @param options.keepsAll true for a log that is forked, which may begin anywhere. */
+  /** @param options.keepsAll True for a fork, which can start at any checkpoint. */
   constructor(sha256: Sha256, { keepsAll = false }: { readonly keepsAll?: boolean } = {}) {
     this.#sha256 = sha256;
     this.#keepsAll = keepsAll;
   }
 
-  /** A blob has come, which the next line has to name. @throws InvalidArchiveError when it came before. */
+  /** Adds a blob that the next line must refer to. @throws InvalidArchiveError for a duplicate */
   addBlob(reference: string): void {
     if (this.#blobs.has(reference) || this.#stored.has(reference))
       throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
@@ -63,7 +59,6 @@ export class ImportedLog {
     this.#blobs.add(reference);
   }
 
-  /** @throws InvalidArchiveError */
   addLine(line: Uint8Array): void {
     const decoded = decodeEntry(line, this.#sha256);
     if (!decoded.ok) throw new InvalidArchiveError(`a line is not readable (${decoded.defect})`);
@@ -80,9 +75,9 @@ export class ImportedLog {
   }
 
   /**
-   * How the agent stands, and how many checkpoints it has.
+   * Finishes the log and returns its head and the number of checkpoints.
    *
-   * @throws InvalidArchiveError, UnreadableValueError when it cannot go on from there.
+   * @throws InvalidArchiveError, UnreadableValueError if the agent cannot continue from the head.
    */
   async end(): Promise<ImportedEnd> {
     if (this.#blobs.size > 0) throw new InvalidArchiveError("no line names its last blob");
@@ -107,13 +102,13 @@ export class ImportedLog {
 
   #assertSound(entry: Entry): void {
     const pruning = pruningIn([entry]);
-    // What a pruning restates is missing before its record already.
+    // Appends that a pruning restates are missing before its record.
     this.#wasPruned ||= entry.position !== this.#position + 1;
     this.#position = entry.position;
     const unknown = unknownKind(entry);
     if (unknown !== undefined)
       throw new InvalidArchiveError(`append ${entry.position} has a record of the unknown kind "${unknown}"`);
-    // What a pruning restates would be counted twice: the numbers of a pruned log are checked at its end.
+    // Numbers of a pruned log are checked at its end, because restated records would be counted twice.
     const defect = validateRecord(entry, this.#wasPruned || pruning ? undefined : this.#next);
     if (defect !== undefined) throw new InvalidArchiveError(defect);
     const records = entry.records as readonly AgentRecord[];
@@ -133,7 +128,7 @@ export class ImportedLog {
   }
 }
 
-/** @throws InvalidArchiveError when nobody can go on from there. */
+/** @throws InvalidArchiveError if an agent cannot continue from these entries. */
 function indexed(entries: readonly Entry[]): LogProjection {
   const index = new LogProjection();
   try {
@@ -146,7 +141,7 @@ function indexed(entries: readonly Entry[]): LogProjection {
   }
 }
 
-/** The blobs that the agent goes on with. */
+/** Returns the blobs that the agent needs to continue. */
 function neededBy(index: LogProjection): readonly string[] {
   const state = foldTo(index);
   return [...(state ? stateReferences(state).keys() : []), ...lineReferences(index, openLineStates(index)).keys()];

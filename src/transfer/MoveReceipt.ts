@@ -3,15 +3,15 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { ArchiveHeader } from "./archiveFormat.ts";
 
-/** What an import says of what it took. Plain JSON: give it to `finishMove`, in whichever process. */
+/** The receipt of an import. It is plain JSON, so that `finishMove` can use it in another process. */
 export interface MoveReceipt {
-  /** The agent that was exported. */
+  /** The exported agent. */
   readonly from: string;
-  /** Where it is now: its id there, and the folder of the storage if it has one. */
+  /** The new location: the agent id, and the directory of the storage if it has one. */
   readonly to: { readonly agentId: string; readonly folder?: string | undefined };
-  /** Which move. Absent: the archive was a copy, and there is nothing to finish. */
+  /** The id of the move. `undefined` if the archive is a copy, which needs no `finishMove`. */
   readonly move?: string | undefined;
-  /** Of all this and of how far the log reached. */
+  /** A digest of the other fields and of the end of the log. */
   readonly digest: string;
 }
 
@@ -22,7 +22,6 @@ export const moveReceiptSchema = strictOptions({
   digest: z.string(),
 });
 
-/** The receipt of an import. */
 export function receiptOf(
   { agentId: from, move, position, generation }: Pick<ArchiveHeader, "agentId" | "move" | "position" | "generation">,
   { agentId, folder }: MoveReceipt["to"],

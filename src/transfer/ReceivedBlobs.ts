@@ -2,10 +2,10 @@ import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
 import { parseBlobReference } from "../storage/blobReference.ts";
 
-/** How many bytes of blobs are held at a time, unless one alone has more. */
+/** The maximum number of pending blob bytes, unless a single blob is larger. */
 const mostBytes = 8 * 1024 * 1024;
 
-/** Stores the blobs of an archive, several at a time, while the next ones come. */
+/** Stores the blobs of an archive concurrently while more data arrives. */
 export class ReceivedBlobs {
   readonly #blobs: BlobStore;
   readonly #agentId: string;
@@ -18,7 +18,7 @@ export class ReceivedBlobs {
     this.#agentId = agentId;
   }
 
-  /** Begins to store one; waits while there are too many. @throws what storing an earlier one threw. */
+  /** Starts to store a blob. Waits while too many are pending. @throws the error of an earlier blob */
   async put(reference: string, bytes: Uint8Array): Promise<void> {
     while (this.#storing.size >= blobsAtOnce || (this.#storing.size > 0 && this.#bytes + bytes.length > mostBytes))
       await Promise.race(this.#storing);
@@ -35,13 +35,15 @@ export class ReceivedBlobs {
     this.#storing.add(storing);
   }
 
-  /** Resolves once all are stored. @throws InvalidArchiveError for one with another content; what storing one threw. */
+  /**
+   * Resolves after all blobs are stored. @throws InvalidArchiveError for a blob with another hash, or a storage error
+   */
   async stored(): Promise<void> {
     await this.ended();
     this.#assertStored();
   }
 
-  /** Resolves once none is being stored, whether or not they were. */
+  /** Resolves after all pending writes have settled. Never rejects. */
   async ended(): Promise<void> {
     await Promise.all(this.#storing);
   }

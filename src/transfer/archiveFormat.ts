@@ -2,19 +2,17 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 
 /** The first line of an archive. */
 export interface ArchiveHeader {
-  /** The version of the archive's own format. */
+  /** The version of the archive format. */
   readonly archive: 1;
-  /** The format of the lines. */
+  /** The format version of the log lines. */
   readonly format: number;
   readonly library: "agent-persistence";
   readonly agentId: string;
-  /** The position of the last line. */
   readonly position: number;
-  /** The generation of the last line. */
   readonly generation: number;
-  /** The version of the checkpoint that the agent begins at. Absent: it goes on where it is. */
+  /** The version of the checkpoint at which the imported agent starts. `undefined` for the head. */
   readonly checkpoint?: number;
-  /** Of an agent that is moved: which move. Absent: the archive is a copy. */
+  /** The id of the move. `undefined` if the archive is a copy. */
   readonly move?: string;
 }
 
@@ -22,39 +20,36 @@ export interface ArchiveHeader {
 export interface ArchiveEnd {
   readonly lines: number;
   readonly blobs: number;
-  /** The hash of all before it, base64url: each part is hashed with the hash of all before it, by the hash that it has. */
+  /** The hash of all preceding data in base64url. It covers the head of each part, which contains the part's hash. */
   readonly sha256: string;
 }
 
-/** A part of an archive: text on a line of its own, and bytes after it. */
+/** A part of an archive: a head on one line, followed by bytes. */
 export type ArchivePart =
   | { readonly kind: "line"; readonly bytes: Uint8Array }
   | { readonly kind: "blob"; readonly bytes: Uint8Array; readonly reference: string };
 
-/** The largest part that an import takes, in bytes, unless its caller says otherwise. */
+/** The default limit for the size of a part in an import, in bytes. */
 export const defaultMaxPartBytes = 16 * 1024 * 1024;
-/** No line of text between the parts is longer. */
+/** The maximum length of a head line. */
 export const longestHeadBytes = 16 * 1024;
 
 const encoder = new TextEncoder();
 const lineBreak = encoder.encode("\n");
 
-/** The text before the bytes of a part. */
 export function headOfPart(part: ArchivePart): string {
   return part.kind === "line" ? `line ${part.bytes.length}\n` : `blob ${part.bytes.length} ${part.reference}\n`;
 }
 
-/** A part as it is written, in pieces. */
 export function encodePart(part: ArchivePart): readonly Uint8Array[] {
   return [encoder.encode(headOfPart(part)), part.bytes, lineBreak];
 }
 
-/** The text of the first or the last line. */
 export function textOfFacts(facts: ArchiveHeader | ArchiveEnd): string {
   return `${JSON.stringify(facts)}\n`;
 }
 
-/** The first bytes of a line, which have its checksum. */
+/** The first bytes of a log line, which contain its checksum. */
 const startBytes = 64;
 const decoder = new TextDecoder();
 
@@ -62,7 +57,7 @@ function startOfLine(line: Uint8Array): string {
   return decoder.decode(line.subarray(0, startBytes));
 }
 
-/** The hash of an archive as far as it was written or read. */
+/** The running hash of an archive. */
 export class ArchiveHash {
   readonly #sha256: Sha256;
   #hash = "";
@@ -80,8 +75,8 @@ export class ArchiveHash {
   }
 
   /**
-   * The head of a blob has the SHA-256 of its bytes, and a line begins with that of all its others. Whoever stores or reads
-   * them checks these, so no byte is hashed twice.
+   * Adds a part. The head of a blob contains its SHA-256, and a log line starts with its checksum. Readers and writers
+   * verify these, so the other bytes are not hashed again.
    */
   add(part: ArchivePart): void {
     this.addText(`${headOfPart(part)}${part.kind === "line" ? startOfLine(part.bytes) : ""}`);

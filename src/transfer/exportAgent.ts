@@ -29,24 +29,25 @@ import { logOf, type TransferStorage } from "./logOf.ts";
 import { type LogSurvey, surveyLog } from "./surveyLog.ts";
 import { quoted } from "../errors/quoted.ts";
 
-/** What to export. */
+/** Options of `exportAgent`. */
 export interface ExportOptions {
   /**
-   * Moves the agent: before the first byte it is durably `moving`, and runs here no more until {@link finishMove} or
-   * `cancelMove`. Exporting it again gives the same bytes. Default false: a copy, also while the agent runs.
+   * Moves the agent. Before the first byte, the agent is durably `moving` and cannot run here until {@link finishMove}
+   * or `cancelMove`. Another export returns the same bytes. Defaults to `false`, a copy that is possible while the
+   * agent runs.
    */
   readonly move?: boolean | undefined;
   /**
-   * The checkpoint, by its id or its name, that a fork or a copy begins at: nothing later is exported than what a pruning
-   * has restated. Not together with `move`. Default: the head.
+   * The id or name of the checkpoint at which a fork or a copy starts. Later data is exported only if a pruning has
+   * restated it. Cannot be combined with `move`. Defaults to the head.
    */
   readonly fromCheckpoint?: string | undefined;
-  /** Compresses the archive. `importAgent` finds out by itself. Default false. */
+  /** Compresses the archive with gzip, which `importAgent` detects. Defaults to `false`. */
   readonly gzip?: boolean | undefined;
 }
 
 const encoder = new TextEncoder();
-/** Small parts come together. */
+/** Small parts are combined. */
 const yieldedBytes = 256 * 1024;
 
 const optionsSchema = strictOptions({
@@ -59,13 +60,21 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * An agent as bytes, for `importAgent`: its log as it is stored, and its blobs. It is read while it is asked for, and needs
- * none of the agent's code.
+ * Exports an agent as a stream of bytes for `importAgent`: its stored log and its blobs. Data is read on demand. The
+ * code of the agent is not needed. If an export with `move` fails, the agent stays `moving`.
  *
- * @throws InvalidInputError for an agent that has no records; AgentMovedError for one that was moved, or is moving and is not
- * exported with `move`; AgentBusyError when it is to be moved while it runs; NotSupportedError for a storage whose log cannot
- * give its lines; CheckpointNotFoundError, CorruptLogError, CorruptBlobError; UnreadableValueError with the reference of a blob
- * that is missing, or when the agent was deleted or pruned meanwhile. An agent that is moved stays `moving` then.
+ * @example
+ * ```ts
+ * const archive = exportAgent(source, "order-7", { move: true, gzip: true });
+ * const { receipt } = await importAgent(target, archive);
+ * await finishMove(source, receipt);
+ * ```
+ * @throws InvalidInputError if the agent has no records.
+ * @throws AgentMovedError if the agent was moved, or is moving and is exported without `move`.
+ * @throws AgentBusyError if the agent runs and `move` is set.
+ * @throws NotSupportedError if the log of the storage cannot return its lines.
+ * @throws CheckpointNotFoundError, CorruptLogError, CorruptBlobError
+ * @throws UnreadableValueError if a blob is missing, or if the agent is deleted or pruned during the export.
  */
 export async function* exportAgent(
   storage: PersistenceStorageProvider,
@@ -98,7 +107,6 @@ function factsOf(agentId: string, survey: LogSurvey): Omit<ArchiveHeader, "check
 
 interface ArchivedLog {
   readonly source: CopiedLog & Pick<RecordLog, "blobs">;
-  /** The same, read once where it is not large. */
   readonly log: CopiedLog;
   readonly sha256: Sha256;
 }
@@ -137,21 +145,20 @@ async function* archiveOf(
   yield [encoder.encode(textOfFacts({ lines, blobs: blobs.count, sha256: hash.value }))];
 }
 
-/** Whether the log still begins where it did. */
+/** Returns whether the log still starts at the same append. */
 async function beginsWith(log: CopiedLog, agentId: string, first: ChainLink | undefined): Promise<boolean> {
   for await (const bytes of log.lines(agentId, { upTo: first?.position ?? 0 }))
     return linkOf(bytes)?.checksum === first?.checksum;
   return false;
 }
 
-/** A part of a log from its start. */
 interface Prefix {
   readonly upTo: number;
-  /** Of the checkpoint. */
+  /** The version of the checkpoint. */
   readonly version: number;
 }
 
-/** What comes before a pruning is restated there, and nowhere else. @throws CheckpointNotFoundError */
+/** Only a pruning record restates the records before it, so the prefix includes it. @throws CheckpointNotFoundError */
 async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): Promise<Prefix> {
   const { index } = await readEntries(log, agentId, {});
   const point = findPoint(index, checkpointId);
@@ -160,20 +167,19 @@ async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): 
   return { upTo: Math.max(point.position, index.prunedAt), version: point.version };
 }
 
-/** @throws InvalidInputError when the agent has no records. */
+/** @throws InvalidInputError if the agent has no records. */
 export function lastOf(agentId: string, { last }: LogSurvey): NonNullable<LogSurvey["last"]> {
   if (last) return last;
   const expected = `expected the id of an agent of this storage, which has none with the id ${quoted(agentId)}`;
   throw new InvalidInputError("exportAgent()", [{ path: "agentId", expected }]);
 }
 
-/** @throws AgentMovedError */
 function assertHere(agentId: string, { custody }: LogSurvey): void {
   const { state = "here", to } = custody ?? {};
   if (state === "moving" || state === "moved") throw new AgentMovedError(agentId, state, to);
 }
 
-/** Durable when it resolves to the id of the move. Goes on with a move that has begun. */
+/** Starts a move, or continues one. Resolves to the id of the move when it is durable. */
 async function beginMove(storage: TransferStorage<"lines">, agentId: string): Promise<string> {
   lastOf(agentId, await surveyLog(storage.log, agentId, { sha256: await storage.sha256() }));
   await using journal = await openForMove(storage, agentId);
@@ -184,7 +190,7 @@ async function beginMove(storage: TransferStorage<"lines">, agentId: string): Pr
   return move;
 }
 
-/** Owns an agent that may be moving. @throws AgentMovedError, AgentCopiedError, AgentBusyError */
+/** Acquires an agent that can be in a move. @throws AgentMovedError, AgentCopiedError, AgentBusyError */
 export function openForMove(storage: LogStorage, agentId: string): Promise<Journal> {
   return Journal.open({ storage, agentId, clock: systemClock, maxCheckpointBytes: Infinity, custody: "move" });
 }

@@ -11,12 +11,12 @@ import { type LogSurvey, surveyLog } from "./surveyLog.ts";
 import { quoted } from "../errors/quoted.ts";
 
 /**
- * Ends a move at the source: from now on the agent is `moved`, and `run`, `resume` and `answer` say where. It may be called
- * again with the same receipt.
+ * Finishes a move at the source. From then on, the agent is `moved`, and `run`, `resume` and `answer` report its new
+ * location. Repeated calls with the same receipt are allowed. If the call rejects, nothing changes.
  *
- * @param receipt what `importAgent` returned.
- * @throws InvalidInputError when the agent is not moving, or the receipt is not that of its move; AgentBusyError. Nothing has
- * changed then.
+ * @param receipt The receipt from `importAgent`.
+ * @throws InvalidInputError if the agent is not moving, or the receipt belongs to another move.
+ * @throws AgentBusyError
  */
 export async function finishMove(
   storage: PersistenceStorageProvider,
@@ -40,10 +40,12 @@ export async function finishMove(
 }
 
 /**
- * Gives a moving agent back: it runs here again. Only call it when the archive did not arrive; otherwise delete the agent
- * there first, or both run. It may be called again.
+ * Cancels a move, so that the agent can run here again. Call it only if the archive was not imported. Otherwise delete
+ * the imported agent first, because both would run. Repeated calls are allowed.
  *
- * @throws AgentMovedError when the move was finished; InvalidInputError when the agent was never moving; AgentBusyError.
+ * @throws AgentMovedError if the move is finished.
+ * @throws InvalidInputError if the agent was never moving.
+ * @throws AgentBusyError
  */
 export async function cancelMove(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   assertAgentId(agentId);

@@ -16,33 +16,30 @@ import { agentSummary } from "../journal/agentSummary.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import type { LogAppend, RecordLog } from "../storage/RecordLog.ts";
 
-/** A log that is copied, and the moment in it that a fork begins at. */
 export interface ForkedLog {
-  /** The agent that the log is of. */
   readonly agentId: string;
   readonly index: LogProjection;
-  /** `undefined`: the head. */
+  /** `undefined` for the head. */
   readonly target: CheckpointPoint | undefined;
-  /** The names that checkpoints have now. Absent: those of the log. */
+  /** The current checkpoint names. Defaults to the names in the log. */
   readonly names?: CheckpointNames | undefined;
-  /** The last append that is copied. */
+  /** The last copied append. */
   readonly end: { readonly position: number; readonly checksum: string };
 }
 
-/** What makes a fork, and where. */
 export interface ForkPlace {
   readonly forkId: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly sha256: Sha256;
-  /** Where the blobs of the copied lines are, and the agent that has them there. */
+  /** The location of the blobs of the copied lines, and the agent that owns them there. */
   readonly log: RecordLog;
   readonly blobsOf: string;
-  /** Whether it asks for open approvals anew. Default: it has the same questions. */
+  /** Omits open approvals, so that the fork requests them again. Defaults to `false`. */
   readonly asksAgain?: boolean;
 }
 
-/** The records of the append after the copied lines. @throws UnreadableValueError */
+/** Returns the records of the append after the copied lines. @throws UnreadableValueError */
 export async function recordsOfFork(
   source: ForkedLog,
   { forkId, at, sha256, log, blobsOf, asksAgain }: ForkPlace,
@@ -64,7 +61,7 @@ export async function recordsOfFork(
   });
 }
 
-/** The append with these records, and the summary that goes with them. */
+/** Returns the append with these records and its summary. */
 export function forkAppend(
   records: readonly AgentRecord[],
   { index }: Pick<ForkedLog, "index">,
@@ -77,12 +74,12 @@ export function forkAppend(
   return summary ? { ...append, summary } : append;
 }
 
-/** 40 bits: an earlier fork of the same id, which was deleted, surely began with other lanes. */
+/** 40 random bits, so that the lanes differ from those of a deleted fork with the same id. */
 function randomNumber(): number {
   return Number.parseInt(randomId().replaceAll("-", "").slice(0, 10), 16);
 }
 
-/** With the values that are read to find out where calls were made: those of lines that wait within a call. */
+/** Loads the values needed to locate calls of lines that wait inside a call. */
 async function valuesOf(log: RecordLog, agentId: string, { index, target }: ForkedLog): Promise<AgentLog> {
   const { lines } = momentAt(index, target);
   const states = lines.map(({ lane, point, upTo }) => {

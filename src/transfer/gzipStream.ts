@@ -2,17 +2,20 @@ import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 
 /**
- * The most bytes that are given to a stream at a time. Those of a platform hold what comes out, however much it is: a
- * decompressed piece has at most a thousand times as many bytes.
+ * The maximum input of a stream at a time. Platform streams buffer all their output, which can be a thousand times as
+ * large as the input.
  */
 const pieceBytes = 64 * 1024;
 
-/** Bytes, compressed. What is asked for is compressed, and little more. */
+/** Compresses bytes on demand, with little buffering. */
 export function gzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   return through(bytes, new CompressionStream("gzip"));
 }
 
-/** The inverse of {@link gzipped}. @throws InvalidArchiveError when they are not what gzip makes; what they throw. */
+/**
+ * Decompresses the output of {@link gzipped}. @throws InvalidArchiveError for invalid gzip data, or errors of the
+ * source
+ */
 export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let failure: { readonly error: unknown } | undefined;
   async function* noted(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -31,7 +34,7 @@ export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** A stream takes whatever it is given, so it is given the next piece only when nothing comes out of it. */
+/** Platform streams accept any amount of input, so the next chunk is written only when no output is available. */
 async function* through(
   bytes: AsyncIterable<Uint8Array>,
   { readable, writable }: CompressionStream | DecompressionStream,
@@ -53,7 +56,6 @@ async function* through(
   }
 }
 
-/** Resolves once a read is settled. */
 async function feed(
   reading: Promise<unknown>,
   input: AsyncGenerator<Uint8Array, void, undefined>,
@@ -66,7 +68,7 @@ async function feed(
   while (!isSettled) {
     const { value, done } = await input.next();
     const given = done ? writer.close() : writer.write(value);
-    // What fails here fails the read, too.
+    // The read reports the same failure.
     await Promise.race([settled, given.catch(() => settled)]);
     await Promise.race([settled, done ? settled : nextTurn()]);
   }

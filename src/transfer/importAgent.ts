@@ -31,31 +31,31 @@ import { type MoveReceipt, receiptOf } from "./MoveReceipt.ts";
 import { ReceivedBlobs } from "./ReceivedBlobs.ts";
 import { quoted } from "../errors/quoted.ts";
 
-/** What was imported. */
+/** The result of `importAgent`. */
 export interface ImportReport {
   readonly agentId: string;
-  /** How many checkpoints the agent has. */
+  /** The number of checkpoints. */
   readonly checkpoints: number;
-  /** For `finishMove`, where the agent was exported with `move`. */
+  /** Pass it to `finishMove` if the agent was exported with `move`. */
   readonly receipt: MoveReceipt;
 }
 
-/** Where to import to. */
+/** Options of `importAgent`. */
 export interface ImportOptions {
   /**
-   * Another id: the agent is a fork, which has the history and none of the effects, and may run at once. Default: the id of
-   * the agent that was exported.
+   * Another id creates a fork, which has the history but not the effects and can run at once. Defaults to the id of the
+   * exported agent.
    */
   readonly agentId?: string | undefined;
   /**
-   * True for an archive that came from a storage of yours on a way that nobody else can write to: its approvals count. Default
-   * false: the agent asks for each approval again, since whoever can change an archive can add one. A fork and a copy that
-   * begins at a checkpoint ask for those again that were given, in any case.
+   * Accepts the approvals in the archive. Use it only if the archive comes from a trusted storage over a protected
+   * channel. Defaults to `false`: the agent requests all approvals again, because a modified archive can contain forged
+   * ones. A fork, or a copy from a checkpoint, always requests given approvals again.
    */
   readonly trustApprovals?: boolean | undefined;
   /**
-   * The largest line or value of the archive, in bytes: an import holds one of them at a time. `Infinity` for no limit.
-   * Default: 16 MiB.
+   * The maximum size of a line or value of the archive in bytes. An import holds one of them in memory. `Infinity` for
+   * no limit. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
 }
@@ -71,17 +71,20 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Makes an agent of an archive that `exportAgent` gave. It needs none of the agent's code, and reads the archive while it
- * comes. All of it is checked before anything counts: until then there is no such agent here.
+ * Imports an agent from an archive of `exportAgent`. The archive is verified while it arrives. The code of the agent is
+ * not needed. The agent is visible only after the whole archive was verified. If the call rejects, nothing is imported.
  *
- * Under the same id, an agent that was exported with `move` can run here at once; importing the same move again gives the
- * receipt again, and changes nothing. Any other is a copy: it runs only once `takeOver: true` is given to `run` or `resume`,
- * since two agents of one id would act. Under another id it is a fork.
+ * - With the same id, an agent that was exported with `move` can run at once. Repeated imports of a move return the
+ * same receipt.
+ * - With the same id, any other agent is a copy. It runs only with `takeOver: true` in `run` or `resume`, because two
+ * agents with one id would act.
+ * - With another id, the agent is a fork.
  *
- * @param stream the archive, in pieces of any size.
- * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError; InvalidInputError for a stream that is
- * none, and when an agent that is moved is given another id; NotSupportedError for a storage whose log takes no lines; what the stream throws. Nothing was
- * imported then.
+ * @param stream The archive in chunks of any size.
+ * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError
+ * @throws InvalidInputError for an invalid stream, or if a moved agent gets another id.
+ * @throws NotSupportedError if the log of the storage cannot receive lines.
+ * @throws Errors of the stream.
  */
 export async function importAgent(
   storage: PersistenceStorageProvider,
@@ -140,7 +143,7 @@ function isTaken(error: unknown): boolean {
   return error instanceof AlreadyExistsError || error instanceof AgentBusyError;
 }
 
-/** The number of its checkpoints, where the same move has brought the agent here before; otherwise `undefined`. */
+/** Returns the number of checkpoints if the same move was already imported, otherwise `undefined`. */
 async function importedBefore({ log }: LogStorage, { agentId, move }: ArchiveHeader): Promise<number | undefined> {
   if (move === undefined) return undefined;
   const { index } = await readEntries(log, agentId, {});
@@ -154,7 +157,7 @@ function refusalOf(error: unknown): unknown {
   return error instanceof UnreadableValueError ? new InvalidArchiveError(error.message, { cause: error }) : error;
 }
 
-/** Blobs are stored before the line that names them. */
+/** Stores blobs before the line that refers to them. */
 async function* linesIn(
   parts: AsyncIterable<ArchivePart>,
   { log }: TransferStorage<"receive">,
@@ -181,13 +184,11 @@ async function* linesIn(
   }
 }
 
-/** Where the lines end, and the generation that follows them. */
 interface Place {
   readonly generation: number;
   readonly position: number;
 }
 
-/** @throws InvalidArchiveError, UnreadableValueError */
 async function endOf(
   imported: ImportedLog,
   { position: stated, generation, checkpoint }: ArchiveHeader,
@@ -203,7 +204,7 @@ async function endOf(
   return { ...found, target };
 }
 
-/** @throws InvalidArchiveError for a checkpoint in the middle of what was copied, where only a fork can begin. */
+/** @throws InvalidArchiveError for a checkpoint in the middle of the copied lines, where only a fork can start. */
 function custodyAppend(
   { index, target }: Pick<ForkedLog, "index" | "target">,
   { agentId, move, checkpoint }: ArchiveHeader,
@@ -214,7 +215,7 @@ function custodyAppend(
       "it was pruned after its checkpoint, so it can only be imported under another agentId",
     );
   const at = systemClock.now();
-  // What was approved after the checkpoint may have been done by the original.
+  // The original agent can already have executed calls that were approved after the checkpoint.
   const asksAgain = !trustApprovals || checkpoint !== undefined;
   const custody: CustodyRecord = {
     kind: "custody",

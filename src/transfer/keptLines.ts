@@ -6,10 +6,9 @@ import { Pace } from "../internal/Pace.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { ReadOptions, RecordLog } from "../storage/RecordLog.ts";
 
-/** What a copy needs of a log: its lines, and what is in them. */
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "lines">>;
 
-/** Lines of no more bytes are kept. */
+/** The maximum number of line bytes kept in memory. */
 const mostBytes = 16 * 1024 * 1024;
 
 interface KeptLine {
@@ -17,7 +16,7 @@ interface KeptLine {
   readonly position: number;
 }
 
-/** A log whose lines are read and verified once, however often they are asked for. One with too many is returned as it is. */
+/** Returns a log that reads and verifies its lines only once. A log that exceeds the limit is returned unchanged. */
 export async function keptLines(log: CopiedLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
   const pace = new Pace();
   const kept: KeptLine[] = [];

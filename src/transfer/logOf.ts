@@ -4,12 +4,12 @@ import { offersLog, type LogStorage } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
-/** A storage with a log that has some optional methods. */
+/** A storage with a log that implements some optional methods. */
 export type TransferStorage<Method extends "lines" | "receive"> = LogStorage & {
   readonly log: RecordLog & Required<Pick<RecordLog, Method>>;
 };
 
-/** @throws NotSupportedError when the storage has no log, or the log lacks the method. */
+/** @throws NotSupportedError if the storage has no log, or the log lacks the method. */
 export function logOf<Method extends "lines" | "receive">(
   storage: PersistenceStorageProvider,
   method: Method,

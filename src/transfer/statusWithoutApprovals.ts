@@ -2,8 +2,8 @@ import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 
 /**
- * The status of an agent that no longer waits for approvals, because its nodes ask for them again; none if it waits for none.
- * A resume runs these nodes.
+ * Returns the status of an agent whose approvals must be requested again, or no records if it does not wait for
+ * approvals. A resume then runs the nodes that request them.
  */
 export function statusWithoutApprovals(
   { statusState: { current }, requests }: LogProjection,

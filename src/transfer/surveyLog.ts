@@ -11,23 +11,23 @@ import { Pace } from "../internal/Pace.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 import type { CopiedLog } from "./keptLines.ts";
 
-/** What has to be known of a log before its lines are exported. */
+/** The facts about a log that an export needs before it reads the lines. */
 export interface LogSurvey {
-  /** The last append that says more than whether the agent may run here. `undefined`: there is none. */
+  /** The last append with more than custody records. */
   readonly last: (ChainLink & { readonly generation: number }) | undefined;
-  /** Whether the agent may run here. `undefined`: it may. */
+  /** Whether the agent can run here. `undefined` if it can. */
   readonly custody: CustodyRecord | undefined;
-  /** What is up to this position counts only as the newest pruning restates it. 0: nothing was pruned. */
+  /** Records up to this position are valid only as restated by the newest pruning. 0 without a pruning. */
   readonly prunedUpTo: number;
 }
 
-/** A line without any of them is not parsed. A search is as fast as their first character is rare. */
+/** A line without these texts is not parsed. They start with a rare character, because that makes the search fast. */
 const marks = [':"custody"', ':"origin"', ':"pruned"'].map((text) => new TextEncoder().encode(text));
 
 /**
- * Goes over the lines of a log, which the log verifies, and parses the few that matter.
+ * Reads the lines of a log and parses only the relevant ones. The log verifies the lines.
  *
- * @throws WrongShapeError when the log is no agent's.
+ * @throws WrongShapeError if the log does not belong to an agent.
  */
 export async function surveyLog(
   log: Pick<CopiedLog, "lines">,
