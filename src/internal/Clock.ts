@@ -1,18 +1,18 @@
-/** The source of time. Injected, so that tests control it. */
+/** The source of time. It is injected, so that tests can control it. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970. Shown to people, never used to decide an order or a lease. */
+  /** Wall-clock time in milliseconds since 1970. It is only displayed, and never decides an order or a lease. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Monotonic time in milliseconds from an arbitrary start. */
   monotonic(): number;
   /**
-   * Calls back once after `ms` milliseconds. Returns its cancellation.
+   * Calls back once after `ms` milliseconds. Returns a function that cancels the timer.
    *
-   * @param background true for a timer that does not keep the process alive.
+   * @param background True for a timer that does not keep the process alive.
    */
   after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
-/** The platform fires a longer timer at once. */
+/** The platform fires longer timers immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The clock of the machine. */

@@ -1,26 +1,25 @@
-/** More layers than this are copied into one: each look-up goes through them. */
+/** The maximum number of layers before they are copied into one. Each lookup searches all layers. */
 const mostLayers = 8;
 
 const deleted = Symbol("deleted");
 
-/** A map that another can continue without a copy. While the other is in use, this one must not change. */
+/** A map that another map can extend without a copy. Do not change this one while the other is used. */
 export class LayeredMap<Key, Value> {
   readonly #own = new Map<Key, Value | typeof deleted>();
   #below: LayeredMap<Key, Value> | undefined;
   #layers = 1;
-  /** Of a layer above others. */
   #size = 0;
 
   get size(): number {
     return this.#below ? this.#size : this.#own.size;
   }
 
-  /** Whether the next layer is a copy. */
+  /** Whether {@link layered} returns a copy. */
   get isCopied(): boolean {
     return this.#layers >= mostLayers;
   }
 
-  /** Another map that begins with what this one has. */
+  /** Returns a map that starts with these entries. */
   layered(): LayeredMap<Key, Value> {
     const next = new LayeredMap<Key, Value>();
     if (this.isCopied) for (const [key, value] of this.entries()) next.set(key, value);
@@ -41,7 +40,7 @@ export class LayeredMap<Key, Value> {
     return this.#below ? this.#find(key) !== deleted : this.#own.has(key);
   }
 
-  /** A value that may be changed in place: one of another map is copied once. */
+  /** Returns a value that can be changed in place. A value of another layer is copied once. */
   own(key: Key, copy: (value: Value) => Value): Value | undefined {
     const own = this.#own.get(key);
     if (own !== undefined && own !== deleted) return own;
@@ -65,7 +64,6 @@ export class LayeredMap<Key, Value> {
     return true;
   }
 
-  /** A copy of all that is in it, in no order. */
   entries(): ReadonlyMap<Key, Value> {
     const all = new Map(this.#below?.entries());
     for (const [key, value] of this.#own)

@@ -1,4 +1,4 @@
-/** Runs actions one at a time, in the order of the calls; a failed action does not stop the next. */
+/** Runs actions one at a time in call order. A failed action does not stop the next one. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -1,9 +1,9 @@
 import { nextTurn } from "./nextTurn.ts";
 
-/** How much is done in one piece: what takes a few milliseconds to read, in bytes of JSON. */
+/** The amount of work between two pauses, as bytes of JSON. Reading them takes a few milliseconds. */
 const piece = 256 * 1024;
 
-/** Lets the event loop go on now and then in long work. */
+/** Yields to the event loop during long work. */
 export class Pace {
   #left = piece;
 

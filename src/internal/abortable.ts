@@ -1,4 +1,4 @@
-/** Runs work until the signal aborts: then it rejects with the signal's reason, whether or not the work ends. */
+/** Runs work. If the signal aborts, rejects with its reason without waiting for the work. */
 export async function abortable<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   signal.throwIfAborted();
   let unlisten: () => void = () => undefined;
@@ -21,8 +21,8 @@ interface Relay {
 const relays = new WeakMap<AbortSignal, Relay>();
 
 /**
- * Calls back when the signal aborts; returns a function that cancels this. A signal gets only one listener, however many
- * runs share it: the platform warns of a leak from eleven listeners on.
+ * Calls back when the signal aborts. Returns a function that removes the callback. All callbacks share one listener,
+ * because platforms warn about a leak at eleven listeners.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const relay = relays.get(signal) ?? relayOf(signal);

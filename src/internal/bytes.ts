@@ -1,6 +1,6 @@
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Base64url without padding (RFC 4648, section 5). */
+/** Encodes bytes as base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 3) {
@@ -13,7 +13,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return text;
 }
 
-/** The inverse of {@link toBase64Url}; `undefined` when the text is not base64url. */
+/** Decodes {@link toBase64Url}. Returns `undefined` for invalid text. */
 export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
@@ -30,7 +30,6 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** The parts, one after another. */
 export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -47,12 +46,12 @@ interface NodeBuffer {
 
 const { Buffer: nodeBuffer } = globalThis as { readonly Buffer?: NodeBuffer };
 
-/** Whether a text is in bytes. Nothing is decoded. Node's own search where there is Node; one in JavaScript elsewhere. */
+/** Returns whether bytes contain a text, without decoding. Uses the native search of Node if available. */
 export const includesText: (bytes: Uint8Array, text: Uint8Array) => boolean = nodeBuffer
   ? (bytes, text) => nodeBuffer.prototype.indexOf.call(bytes, text) >= 0
   : includesTextAnywhere;
 
-/** The text is found by its first character, which has to be a rare one. */
+/** Searches for the first character of the text, which must be rare. */
 function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
   const rare = text[0] ?? 0;
   for (let start = bytes.indexOf(rare); start >= 0; start = bytes.indexOf(rare, start + 1)) {
@@ -63,7 +62,7 @@ function includesTextAnywhere(bytes: Uint8Array, text: Uint8Array): boolean {
   return false;
 }
 
-/** Small parts, each in pieces, joined to larger ones. They are copied as they come. */
+/** Combines small parts into larger ones. Each part can consist of several pieces, which are copied. */
 export async function* inLargeParts(
   parts: AsyncIterable<readonly Uint8Array[]>,
   atLeast: number,

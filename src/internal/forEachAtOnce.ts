@@ -1,6 +1,6 @@
 /**
- * Calls an action for each item, at most `limit` at a time, in order of the items. After the first failure it begins no
- * further one; it rejects with that failure once those that have begun have ended.
+ * Calls an action for each item in order, at most `limit` at a time. After the first failure, no further action starts.
+ * Rejects with this failure after the running actions have settled.
  */
 export async function forEachAtOnce<Item>(
   items: readonly Item[],

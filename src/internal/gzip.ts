@@ -1,15 +1,15 @@
 import { concatenated } from "./bytes.ts";
 
-/** Compresses bytes with `CompressionStream`. */
 export function gzip(bytes: Uint8Array): Promise<Uint8Array> {
   return collect(streamOf(bytes).pipeThrough(new CompressionStream("gzip")), Number.POSITIVE_INFINITY);
 }
 
 /**
- * The inverse of {@link gzip}. Stops once the output exceeds `length`, so that a small file cannot fill the memory.
+ * Decompresses bytes. Stops when the output exceeds `length`, so that a small file cannot exhaust memory.
  *
- * @param length the expected length of the output, in bytes.
- * @throws RangeError when there are more or fewer; TypeError when the bytes are damaged.
+ * @param length The expected length of the output in bytes.
+ * @throws RangeError if the length differs.
+ * @throws TypeError if the bytes are damaged.
  */
 export async function gunzip(bytes: Uint8Array, length: number): Promise<Uint8Array> {
   const found = await collect(streamOf(bytes).pipeThrough(new DecompressionStream("gzip")), length);

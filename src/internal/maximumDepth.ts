@@ -1,2 +1,2 @@
-/** Deeper values are refused at save: `JSON.stringify` would overflow the stack on what `JSON.parse` accepts. */
+/** The maximum nesting of stored values. `JSON.stringify` overflows the stack on depths that `JSON.parse` accepts. */
 export const maximumDepth = 1_000;

@@ -1,4 +1,4 @@
-/** Merges sorted iterables into one. Of equal items, those of the earlier iterable come first; each is read as it is needed. */
+/** Merges sorted iterables. Equal items keep the order of the iterables. Items are read on demand. */
 export async function* mergeSorted<Item>(
   sources: readonly AsyncIterable<Item>[],
   compare: (a: Item, b: Item) => number,
@@ -18,7 +18,6 @@ export async function* mergeSorted<Item>(
   }
 }
 
-/** The index of the lowest head; -1 when all iterables have ended. */
 function firstOf<Item>(heads: readonly IteratorResult<Item, unknown>[], compare: (a: Item, b: Item) => number): number {
   let first = -1;
   for (const [index, head] of heads.entries()) {

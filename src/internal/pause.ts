@@ -1,6 +1,6 @@
 import type { Clock } from "./Clock.ts";
 
-/** Waits for a time in milliseconds, or until the signal is aborted. With 0 it does not wait. */
+/** Waits for a time in milliseconds, or until the signal aborts. Returns at once for 0. */
 export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (ms === 0 || signal?.aborted) return;
   let end = (): void => {};

@@ -1,4 +1,4 @@
-/** The message of anything that was thrown, even of a value whose properties throw when they are read. */
+/** Returns the message of any thrown value, even if its getters throw. */
 export function reasonOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return thrown.message === "" ? String(thrown.name) : `${thrown.message}`;

@@ -1,7 +1,8 @@
 /**
- * Waits for all of the work that has begun, also after some of it has failed, so that none of it goes on unseen.
+ * Waits until all promises have settled, so that failed work does not leave other work running unobserved.
  *
- * @returns the results, in order. @throws the first failure in this order.
+ * @returns The results in order.
+ * @throws The first failure in this order.
  */
 export async function together<const Work extends readonly unknown[]>(
   ...work: Work

@@ -2,7 +2,9 @@ interface WarningProcess {
   readonly emitWarning?: (message: string, options: { readonly type: string; readonly code: string }) => void;
 }
 
-/** Emits a process warning about a problem that does not fail the caller; does nothing on platforms without warnings. */
+/**
+ * Emits a process warning about a problem that does not fail the caller. Does nothing on platforms without warnings.
+ */
 export function warn(code: string, message: string): void {
   const { process } = globalThis as { readonly process?: WarningProcess };
   process?.emitWarning?.(message, { type: "AgentPersistenceWarning", code });
@@ -10,7 +12,7 @@ export function warn(code: string, message: string): void {
 
 const given = new Set<string>();
 
-/** {@link warn}, once in this process for each message, of which there are few. */
+/** Like {@link warn}, once per message in this process. Use it only for a small number of different messages. */
 export function warnOnce(code: string, message: string): void {
   if (given.has(message)) return;
   given.add(message);

@@ -1,18 +1,17 @@
 import { abortable, onAbort } from "./abortable.ts";
 import type { Clock } from "./Clock.ts";
 
-/** How long work may take. */
 export interface TimeLimit {
-  /** In milliseconds of the clock; `Infinity`: without limit. */
+  /** In milliseconds of the clock. `Infinity` for no limit. */
   readonly ms: number;
   readonly clock: Clock;
-  /** The reason of the abort when the time is over. */
+  /** Returns the abort reason after the timeout. */
   readonly late: () => unknown;
 }
 
 /**
- * Runs work with a signal that aborts with `signal`, or when the time is over. Rejects then with the reason, whether or not
- * the work ends.
+ * Runs work with a signal that aborts with `signal` or after the timeout. Then rejects with the reason without waiting
+ * for the work.
  */
 export async function withinTime<Result>(
   { ms, clock, late }: TimeLimit,

@@ -1,9 +1,9 @@
-/** Values in which everything is frozen: they need no copy. */
+/** Deeply frozen values, which need no copy. */
 const frozen = new WeakSet<object>();
 
 /**
- * A value to hand out in place of a frozen copy, so that a caller cannot change the copy: frozen parts are shared;
- * dates, maps, sets and bytes are copied. Instances of other classes are shared.
+ * Returns a value that callers can use without changing the frozen original. Dates, maps, sets and bytes are copied.
+ * Frozen objects and class instances are shared.
  */
 export function copyMutableParts<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;
@@ -30,7 +30,7 @@ function lendProperties(value: object, prototype: object | null): object {
   const lent = items.map(copyMutableParts);
   if (isSame(items, lent)) return value;
   const copy = Object.create(prototype) as object;
-  // Defined, not assigned: an own `__proto__` is a key like any other.
+  // `defineProperty` handles a `__proto__` key like any other key.
   Object.keys(value).forEach((key, at) => Object.defineProperty(copy, key, { value: lent[at], enumerable: true }));
   return Object.freeze(copy);
 }

@@ -3,10 +3,10 @@ import { maximumDepth } from "../maximumDepth.ts";
 const isolated = new WeakSet<object>();
 
 /**
- * A deep copy that the owner of the original cannot change: plain objects and arrays are copied and frozen; dates, maps,
- * sets and bytes are copied. Any other value is returned unchanged, as is one that a copy would alter, such as an array with
- * own keys or an instance of a class: the codec decides whether it can be stored. A copy that this function made is also
- * returned unchanged, so identity means "the same value".
+ * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
+ * Dates, maps, sets and bytes are copied. Other values are returned unchanged, such as class instances and arrays with
+ * extra keys: the codec decides whether they can be stored. Copies of this function are returned unchanged, so identity
+ * means "the same value".
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -15,7 +15,7 @@ export function frozenCopy<Value>(value: Value): Value {
   return copy as Value;
 }
 
-/** Freezes a value that nothing else refers to, such as a decoded one. {@link frozenCopy} then returns it unchanged. */
+/** Freezes a value without other references, such as a decoded one. {@link frozenCopy} returns it unchanged. */
 export function freezeInPlace<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
   freeze(value);
@@ -24,7 +24,7 @@ export function freezeInPlace<Value>(value: Value): Value {
 }
 
 function freeze(root: object): void {
-  // A list and not recursion: what was read may be nested deeper than the stack goes.
+  // A list instead of recursion, because stored values can be nested deeper than the stack allows.
   const open: unknown[] = [root];
   while (open.length > 0) {
     const value = open.pop();
@@ -47,12 +47,12 @@ function copyOf(value: unknown, ancestors: Set<object>): unknown {
 function copyObject(value: object, ancestors: Set<object>): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, ancestors);
-  // Not `slice`: that of a Buffer shares its bytes. A Buffer becomes plain bytes here, as it does in the log.
+  // `Buffer.slice` would share bytes. A Buffer becomes plain bytes, as in the log.
   if (value instanceof Uint8Array) return new Uint8Array(value);
   const keys = Object.keys(value).length;
   if (prototype === Array.prototype) {
     const items = value as readonly unknown[];
-    // Holes cannot be stored, and there may be billions of them.
+    // Arrays with holes cannot be stored, and can have billions of holes.
     return keys !== items.length ? value : Object.freeze(items.map((item) => copyOf(item, ancestors)));
   }
   if (keys > 0) return value;
@@ -72,7 +72,7 @@ function copyFields(value: object, prototype: object | null, ancestors: Set<obje
   return Object.freeze(copy);
 }
 
-/** An own `__proto__` stays a key like any other; assignment is several times faster for the rest. */
+/** `defineProperty` handles a `__proto__` key like any other key. Assignment is several times faster for other keys. */
 function define(target: object, key: string, value: unknown): void {
   if (key !== "__proto__") (target as Record<string, unknown>)[key] = value;
   else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

@@ -2,14 +2,14 @@ import { frozenCopy } from "./frozenCopy.ts";
 import { maximumDepth } from "../maximumDepth.ts";
 import { nextTurn } from "../nextTurn.ts";
 
-/** What is copied between two turns of the event loop. */
+/** The number of copied parts per turn of the event loop. */
 const partsATurn = 10_000;
-/** Items of an array are cheap if they are no objects. */
+/** The number of primitive array items that count as one part. */
 const itemsAPart = 20;
 
 /**
- * Counts the fields, entries and nested values of a value, as far as `limit`: more than that is returned as `limit + 1`. A
- * value that contains itself has more than any limit.
+ * Counts the fields, entries and nested values of a value up to `limit`. Returns `limit + 1` if there are more, or if
+ * the value contains itself.
  */
 export function countParts(value: unknown, limit: number): number {
   let parts = 0;
@@ -24,13 +24,12 @@ export function countParts(value: unknown, limit: number): number {
   return parts;
 }
 
-/** {@link frozenCopy} of a value that may be large: others get their turn while it is copied. */
+/** Like {@link frozenCopy} for large values. Yields to the event loop during the copy. */
 export async function frozenCopyInTurns<Value>(value: Value): Promise<Value> {
   return (await copyInTurns(value, { left: partsATurn }, 0)) as Value;
 }
 
 interface Turn {
-  /** How many parts may be copied before the next turn. */
   left: number;
 }
 
@@ -49,7 +48,7 @@ async function copyInTurns(value: unknown, turn: Turn, depth: number): Promise<u
   return frozenCopy(Object.fromEntries(keys.map((key, at) => [key, items[at]])));
 }
 
-/** Whether a copy can be made of copies of its items. */
+/** Returns whether a value can be copied item by item. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Object.getOwnPropertySymbols(value).length > 0) return false;
   if (Array.isArray(value)) return Object.keys(value).length === value.length;

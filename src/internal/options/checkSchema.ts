@@ -3,9 +3,10 @@ import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { problemsOf } from "./problemsOf.ts";
 
 /**
- * What the schema makes of a value; without a schema, the value itself.
+ * Returns the parsed value, or the value if the schema is `undefined`.
  *
- * @throws InvalidInputError when the schema refuses it. `subject` says what the value is for.
+ * @param subject A description of the value for the error.
+ * @throws InvalidInputError if the schema rejects the value.
  */
 export function checkSchema(schema: z.ZodType | undefined, value: unknown, subject: string): unknown {
   if (!schema) return value;
@@ -14,7 +15,6 @@ export function checkSchema(schema: z.ZodType | undefined, value: unknown, subje
   return result.data;
 }
 
-/** {@link checkSchema} for schemas with asynchronous checks. */
 export async function checkSchemaAsync(
   schema: z.ZodType | undefined,
   value: unknown,

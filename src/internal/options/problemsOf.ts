@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 
-/** What a schema found wrong with a value. */
 export function problemsOf(error: z.ZodError): readonly InputProblem[] {
   return error.issues.map(({ path, message }) => ({
     path: path.map(String).join("."),

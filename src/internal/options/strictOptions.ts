@@ -2,8 +2,8 @@ import { z } from "zod";
 import { plainObject } from "./optionSchemas.ts";
 
 /**
- * The schema of an object of options, which must be a plain one. It refuses a key that it does not know, and names the
- * option that was probably meant, so that a misspelled option never counts as an absent one.
+ * Returns the schema of a plain object of options. It rejects unknown keys and suggests the most similar option, so
+ * that a misspelled option is never ignored.
  */
 export function strictOptions<Shape extends z.ZodRawShape>(
   shape: Shape,
@@ -23,8 +23,8 @@ function unknownOption(key: string, names: readonly string[]): string {
 }
 
 /**
- * The name that differs least from `wrong`, if a third of its characters or fewer would have to change; else `undefined`.
- * The distance is Levenshtein's: insertions, deletions and substitutions.
+ * Returns the name with the smallest Levenshtein distance to `wrong`, or `undefined` if more than a third of its
+ * characters differ.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const most = Math.max(1, Math.ceil(wrong.length / 3));
