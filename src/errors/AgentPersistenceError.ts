@@ -3,11 +3,21 @@ import type { ErrorCause } from "./ErrorCause.ts";
 const brand = Symbol.for("agent-persistence.error");
 
 /**
- * The base class of every error that this library throws on purpose. Tell errors apart by `code`, which is stable within
- * a major version; the text of `message` is not.
+ * The base class of the errors that this library throws on purpose. Compare `code` to tell errors apart. Codes are
+ * stable within a major version, messages are not.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await agent.run(input);
+ * } catch (error) {
+ *   if (AgentPersistenceError.isInstance(error) && error.code === "agent_busy") return retryLater();
+ *   throw error;
+ * }
+ * ```
  */
 export abstract class AgentPersistenceError extends Error {
-  /** Stable and in snake_case; `docs/errors.md` lists all codes. */
+  /** A stable code in snake_case. `docs/errors.md` lists all codes. */
   abstract readonly code: string;
   readonly [brand] = true;
 
@@ -16,7 +26,7 @@ export abstract class AgentPersistenceError extends Error {
     this.name = new.target.name;
   }
 
-  /** Like `instanceof`, but also true for an error of another copy of this package. */
+  /** Works like `instanceof`, and also returns `true` for an error from another copy of this package. */
   static isInstance(value: unknown): value is AgentPersistenceError {
     return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
   }

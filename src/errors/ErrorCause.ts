@@ -1,5 +1,5 @@
-/** Options of an error. Declared here, because TypeScript's own type needs a newer `lib` than this library does. */
+/** The options of an error. TypeScript's built-in type requires a newer `lib` than this library does. */
 export interface ErrorCause {
-  /** What led to the error. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
 }

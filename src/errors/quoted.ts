@@ -1,7 +1,7 @@
-/** A message quotes no more characters of a text. */
+/** The maximum number of characters that a message quotes from a text. */
 const longestQuote = 200;
 
-/** A text in double quotes: how a message names something. A longer one is cut, and the message says how long it is. */
+/** Returns a text in double quotes for use in a message. A longer text is truncated and followed by its length. */
 export function quoted(text: string): string {
   if (text.length <= longestQuote) return JSON.stringify(text);
   return `${JSON.stringify(`${text.slice(0, longestQuote)}…`)} (${text.length} characters)`;

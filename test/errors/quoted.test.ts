@@ -25,7 +25,7 @@ describe("an error message", () => {
   it("of a storage that refused something fits a missing table as well as a device", () => {
     const { message } = new StorageError("io", "read", 'agent "a"', { cause: { code: "42P01" } });
     expect(message).toBe(
-      'read failed on agent "a" (io, 42P01). The cause says what the device or the database refused. Correct that and open the agent again.',
+      'read failed on agent "a" (io, 42P01). Fix the problem that the cause describes, and open the agent again.',
     );
   });
 

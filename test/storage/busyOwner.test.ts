@@ -7,7 +7,7 @@ it("an agent that is busy says in whole seconds when it can be taken over, at th
   const { message } = new AgentBusyError("a", owner, 11_177.281246997416);
   expect(message).toBe(
     'Agent "a" is owned by process 7 on here (generation 3). ' +
-      "If that process has died, the agent can be taken over in 12 s at the latest. Otherwise wait until its run ends.",
+      "If that process crashed, another process can take over the agent in at most 12 s. Otherwise wait until its run finishes.",
   );
-  expect(new AgentBusyError("a", owner, 0).message).toContain("in 1 s at the latest");
+  expect(new AgentBusyError("a", owner, 0).message).toContain("in at most 1 s");
 });

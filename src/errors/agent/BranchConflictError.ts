@@ -1,7 +1,9 @@
 import { quotedList } from "../quotedList.ts";
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** Branches of a parallel node left different values under one key of the storage, and `merge` decided on none. */
+/**
+ * Branches of a parallel node wrote different values to the same storage key, and `merge` did not resolve the conflict.
+ */
 export class BranchConflictError extends AgentPersistenceError {
   override readonly code = "branch_conflict";
 
@@ -12,9 +14,9 @@ export class BranchConflictError extends AgentPersistenceError {
     readonly branchesByKey: Readonly<Record<string, readonly string[]>>,
   ) {
     super(
-      `Branches of node "${nodeId}" left different values in the storage: ${Object.entries(branchesByKey)
+      `Branches of node "${nodeId}" wrote different values to the same storage keys: ${Object.entries(branchesByKey)
         .map(([key, branches]) => `"${key}" (${quotedList(branches)})`)
-        .join("; ")}. In merge, set or delete each of these keys, or adopt one branch.`,
+        .join("; ")}. In merge, set or delete each of these keys, or adopt the values of one branch.`,
     );
   }
 }

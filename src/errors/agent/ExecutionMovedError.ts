@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
 
-/** The run has left a node: the node has ended, or the run has moved. So the node can no longer use its context. */
+/** A node used its context after the run left the node, because the node finished or the execution point moved. */
 export class ExecutionMovedError extends AgentPersistenceError {
   override readonly code = "run_moved";
 
@@ -11,7 +11,7 @@ export class ExecutionMovedError extends AgentPersistenceError {
     options?: ErrorCause,
   ) {
     super(
-      `The run left node "${nodeId}", because the node ended or the run moved, so the context of that node is closed. Use a context only until its node ends, and return from the node right after a move.`,
+      `The context of node "${nodeId}" is closed, because the node finished or the execution point moved. Use a context only until its node finishes, and return from the node right after a move.`,
       options,
     );
   }

@@ -1,14 +1,16 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** An operation needs a feature that the agent does not have. */
+/** An operation requires a feature that is not installed. */
 export class FeatureNotInstalledError extends AgentPersistenceError {
   override readonly code = "feature_not_installed";
 
   constructor(
     readonly feature: string,
-    /** The operation or agent that needs it, such as `resume()`; absent when you asked for the feature itself. */
+    /**
+     * The operation or agent that requires the feature, such as `resume()`. Omitted if the caller requested the feature
+     * directly.
+     */
     readonly neededBy?: string,
-    /** How to install it. */
     advice = `Add .install(${feature}, { … }) to the agent before its first run.`,
   ) {
     const missing =

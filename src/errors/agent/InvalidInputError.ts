@@ -1,28 +1,27 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** One problem of a value. */
 export interface InputProblem {
-  /** Where in the value, such as "items.0.name"; empty for the value itself. */
+  /** The location in the value, such as "items.0.name". Empty for the value itself. */
   readonly path: string;
-  /** What was expected and what was found. */
+  /** The expected and the actual value. */
   readonly expected: string;
 }
 
-/** A value is invalid: an argument, an option, or a value that one of your schemas rejects. */
+/** An argument or option is invalid, or one of your schemas rejects a value. */
 export class InvalidInputError extends AgentPersistenceError {
   override readonly code = "invalid_input";
 
   constructor(
-    /** What the value is for, such as `input of node "check"`. */
+    /** The role of the value, such as `input of node "check"`. */
     readonly subject: string,
-    /** Every problem that was found; at least one. */
+    /** All problems, at least one. */
     readonly problems: readonly InputProblem[],
   ) {
     super(`Invalid ${subject}: ${summaryOf(problems)}.`);
   }
 }
 
-/** The problems in one line. */
+/** Joins the problems into one line. */
 export function summaryOf(problems: readonly InputProblem[]): string {
   return problems.map(describe).join("; ");
 }

@@ -1,13 +1,13 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A graph is built in a way that cannot run. */
+/** A graph cannot run because of the way it is built. */
 export class InvalidStrategyError extends AgentPersistenceError {
   override readonly code = "invalid_strategy";
 
   constructor(
     /** The name of the strategy or subgraph. */
     readonly graph: string,
-    /** What is wrong and what to change. */
+    /** The mistake and the fix. */
     readonly problem: string,
   ) {
     super(`The graph "${graph}" is not valid: ${problem}`);

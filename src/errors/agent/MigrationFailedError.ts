@@ -1,15 +1,15 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A `migrate` function threw. `cause` is what it threw. Nothing has changed. */
+/** A `migrate` function threw. `cause` is the thrown value. The stored state is unchanged. */
 export class MigrationFailedError extends AgentPersistenceError {
   override readonly code = "migration_failed";
 
   constructor(
-    /** The version that the migration begins at. */
+    /** The version before the migration. */
     readonly from: number,
-    /** The version that it leads to. */
+    /** The version after the migration. */
     readonly to: number,
-    /** The message of what it threw. */
+    /** The message of the thrown error. */
     readonly reason: string,
     options: { readonly cause: unknown },
   ) {

@@ -1,15 +1,21 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** Something that the stored run can still run has changed in the code of the agent, or of an agent that it calls. Nothing has changed in the log. */
+/**
+ * The code of the agent, or of an agent that it calls, changed in a part that the stored run still needs. The log is
+ * unchanged.
+ */
 export class StrategyChangedError extends AgentPersistenceError {
   override readonly code = "strategy_changed";
 
   constructor(
     readonly agentId: string,
-    /** One text for each difference, such as `node "check" is gone`. */
+    /** One text per difference, such as `node "check" is gone`. */
     readonly differences: readonly string[],
-    /** The names of the tools that lead to the agent whose strategy has changed. Empty: it is the agent itself. */
+    /**
+     * The names of the tools that call the agent with the changed strategy, outermost first. Empty for the agent
+     * itself.
+     */
     readonly agentPath: readonly string[] = [],
   ) {
     const id = quoted(agentId);
@@ -17,12 +23,12 @@ export class StrategyChangedError extends AgentPersistenceError {
     super(
       agentPath.length > 0
         ? `The agent that tool "${agentPath.join("/")}" of agent ${id} calls ${wasStored}` +
-            `Add a migration that leads to this one, resume it with that strategy, or roll ${id} back to before the call.`
+            `Add a migration to the current strategy, resume with the stored strategy, or roll ${id} back to a checkpoint before the call.`
         : `Agent ${id} ${wasStored}` +
-            `Resume it with the strategy that it started with. Or raise the version of this one, and add a migration that leads to it: ` +
-            `install(Persistence, { migrations: [{ from, to, nodes, tools }] }). Or continue it at a node of this one: ` +
+            `Resume it with the stored strategy. Or raise the version of the current strategy and add a migration: ` +
+            `install(Persistence, { migrations: [{ from, to, nodes, tools }] }). Or continue it at a node of the current strategy: ` +
             `persistence(agent).agent(${id}).setExecutionPoint({ nodeId, input }), then resume. ` +
-            `Or begin its run anew, and keep the effects that it had: run(input, { unfinished: "abandon" }).`,
+            `Or keep the effects of the run and start a new run: run(input, { unfinished: "abandon" }).`,
     );
   }
 }

@@ -2,18 +2,17 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quotedList } from "../quotedList.ts";
 import { quoted } from "../quoted.ts";
 
-/** A tool was offered to the model, now or in the stored run, that is not one of the agent's tools. */
+/** A tool was offered to the model, now or in the stored run, that the agent does not have. */
 export class UnknownToolError extends AgentPersistenceError {
   override readonly code = "unknown_tool";
 
   constructor(
     readonly toolName: string,
-    /** The names of the agent's tools. */
     readonly tools: readonly string[],
   ) {
     const known = tools.length === 0 ? "it has none" : `it has ${quotedList(tools)}`;
     super(
-      `The agent has no tool ${quoted(toolName)} that a resumed run could find again: ${known}. Add the tool to the agent's "tools"; if it was renamed, say so in "tools" of a migration; to offer fewer at a time, call context.llm.configure({ tools }).`,
+      `The agent has no tool ${quoted(toolName)}: ${known}. Add the tool to "tools" of the agent. If the tool was renamed, add the new name to "tools" of a migration. To offer only some of the tools, call context.llm.configure({ tools }).`,
     );
   }
 }

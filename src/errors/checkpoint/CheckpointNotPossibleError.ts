@@ -2,20 +2,20 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
 /**
- * `createCheckpoint()` was to save the start of the current visit after a checkpoint with state from within that visit
- * was saved. Nothing was saved.
+ * `createCheckpoint()` cannot save the start of the current node execution, because a checkpoint with state from within
+ * that execution is already stored. The new checkpoint was not saved.
  */
 export class CheckpointNotPossibleError extends AgentPersistenceError {
   override readonly code = "checkpoint_not_possible";
 
   constructor(
     readonly agentId: string,
-    /** The path of the node that is running. */
+    /** The path of the running node. */
     readonly nodeId: string,
   ) {
     super(
-      `The start of the current visit of node ${quoted(nodeId)} of agent ${quoted(agentId)} can no longer be saved: ` +
-        `a checkpoint with state from within the visit is already saved. Name the node that runs next: createCheckpoint({ nodeId, lastInput }).`,
+      `The start of node ${quoted(nodeId)} of agent ${quoted(agentId)} can no longer be saved, ` +
+        `because a later state of the same execution is already saved. Pass the node that runs next: createCheckpoint({ nodeId, lastInput }).`,
     );
   }
 }

@@ -1,25 +1,28 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** One part of a checkpoint, and its size. */
+/** One part of a checkpoint with its size. */
 export interface LargePart {
-  /** Such as `storage key "cart"` or `message 12`. */
+  /** For example `storage key "cart"` or `message 12`. */
   readonly name: string;
   /** The size as JSON in UTF-8, before compression. */
   readonly bytes: number;
 }
 
-/** A checkpoint, or answers to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. Nothing was saved. */
+/**
+ * A checkpoint, or the responses to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. The
+ * data was not saved.
+ */
 export class CheckpointTooLargeError extends AgentPersistenceError {
   override readonly code = "checkpoint_too_large";
-  /** The size of everything that would be added, as JSON in UTF-8. */
+  /** The total size of the new data, as JSON in UTF-8. */
   readonly bytes: number;
-  /** The largest parts, the largest first; at most five. */
+  /** The largest parts, largest first. At most five. */
   readonly parts: readonly LargePart[];
 
   constructor(
     readonly agentId: string,
-    /** The path of the node that would run next after this checkpoint, or of the node that asked. */
+    /** The path of the node that would run after this checkpoint, or of the node that made the requests. */
     readonly nodeId: string,
     parts: readonly LargePart[],
     readonly maxBytes: number,
@@ -29,7 +32,7 @@ export class CheckpointTooLargeError extends AgentPersistenceError {
     const largest = parts.slice(0, 5);
     super(
       `${subjects[what]} agent ${quoted(agentId)} ${what === "checkpoint" ? "before" : "for"} node ${quoted(nodeId)} would add ${total} bytes, ` +
-        `and at most ${maxBytes} are allowed. Largest parts: ` +
+        `but at most ${maxBytes} bytes are allowed. Largest parts: ` +
         `${largest.map(({ name, bytes }) => `${name}, ${bytes} bytes`).join("; ")}. ` +
         `Keep such data elsewhere and store a reference to it, or raise maxCheckpointBytes.`,
     );

@@ -3,32 +3,35 @@ import { quotedList } from "../quotedList.ts";
 import { quoted } from "../quoted.ts";
 
 /**
- * Why a checkpoint on a branch that was left cannot be rolled back to.
+ * The reason why a rollback cannot go to a checkpoint on an abandoned branch.
  *
- * - `outside`: only a rollback from outside a run can.
- * - `nested`: it is not on the main line.
- * - `open`: another rollback is open.
- * - `unrelated`: it has no ancestor in common with the head.
+ * - `outside`: only a rollback from outside a run can go there.
+ * - `nested`: the checkpoint is not on the main line.
+ * - `open`: another rollback is unfinished.
+ * - `unrelated`: the checkpoint and the head have no common ancestor.
  */
 export type RedoObstacle = "outside" | "nested" | "open" | "unrelated";
 
 interface Refusal {
   readonly obstacle: RedoObstacle;
-  /** The branch that the checkpoint belongs to, if that has been joined. */
+  /** The branch of the checkpoint, if a parallel node already joined it. */
   readonly joinedBranch?: string | undefined;
-  /** The checkpoint that the open rollback goes to. */
+  /** The target of the unfinished rollback. */
   readonly openTo?: string | undefined;
 }
 
-/** A rollback target is not an ancestor of the agent's current checkpoint, and no redo can go there. Nothing has changed. */
+/**
+ * The target of a rollback is not an ancestor of the current checkpoint and cannot be reached by a redo. The stored
+ * state is unchanged.
+ */
 export class NotAnAncestorError extends AgentPersistenceError {
   override readonly code = "not_an_ancestor";
-  /** The ids of the newest checkpoints that a rollback can go to, the newest last; at most ten. */
+  /** The ids of the newest valid targets, newest last. At most ten. */
   readonly available: readonly string[];
 
   constructor(
     readonly agentId: string,
-    /** The checkpoint that was to be rolled back to. */
+    /** The requested target. */
     readonly checkpointId: string,
     ancestors: readonly string[],
     refusal: Refusal,
@@ -36,28 +39,28 @@ export class NotAnAncestorError extends AgentPersistenceError {
     const newest = ancestors.slice(-10);
     super(
       `Checkpoint ${quoted(checkpointId)} of agent ${quoted(agentId)} ${problemOf(agentId, refusal)} ` +
-        `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line and revert nothing, call resume({ checkpointId }).`,
+        `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line without reverting effects, call resume({ checkpointId }).`,
     );
     this.available = newest;
   }
 }
 
 function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Refusal): string {
-  if (joinedBranch !== undefined) return `belongs to branch ${quoted(joinedBranch)}, which has been joined.`;
+  if (joinedBranch !== undefined) return `belongs to branch ${quoted(joinedBranch)}, which is already joined.`;
   switch (obstacle) {
     case "outside":
       return (
-        "is not an ancestor of the current checkpoint. A rollback inside a run goes back to no branch that was left; " +
-        `end the run and call persistence(agent).agent(${quoted(agentId)}).rollbackToCheckpoint(checkpointId).`
+        "is not an ancestor of the current checkpoint. A rollback inside a run cannot go to an abandoned branch. " +
+        `Finish the run and call persistence(agent).agent(${quoted(agentId)}).rollbackToCheckpoint(checkpointId).`
       );
     case "nested":
       return (
-        "belongs to a branch of a parallel node or to a called agent, and the line that asks does not come from it. " +
-        "Only checkpoints of the main line can be rolled back to after they were left."
+        "belongs to a branch of a parallel node or to a called agent, and is not an ancestor of the current branch. " +
+        "After a rollback, only checkpoints of the main line can be restored again."
       );
     case "open":
-      return `is on a branch that was left, and a rollback to ${quoted(openTo)} is open. Finish that rollback first: run it again, or resume.`;
+      return `is on an abandoned branch, and a rollback to ${quoted(openTo)} is unfinished. Finish that rollback first by calling it again or by resuming.`;
     case "unrelated":
-      return "is on a branch that was left, and has no stored ancestor in common with the current checkpoint.";
+      return "is on an abandoned branch and has no stored ancestor in common with the current checkpoint.";
   }
 }

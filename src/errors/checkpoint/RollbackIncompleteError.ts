@@ -7,28 +7,28 @@ interface ListedCall {
 }
 
 interface FailedCall extends ListedCall {
-  /** What `settleToolCall` takes to settle the inverse; absent when the call has no inverse to settle. */
+  /** The id to pass to `settleToolCall` to settle the inverse. Omitted if the call has no inverse to settle. */
   readonly inverseId?: string;
-  /** What was thrown. */
+  /** The thrown value. */
   readonly error: unknown;
 }
 
 /**
- * A rollback stopped at a call that could not be reverted. It stays open: the agent runs nothing until the rollback has
- * ended, and the next rollback, run or resume continues it.
+ * A rollback stopped at a call that could not be reverted. The rollback stays open and blocks the agent. The next
+ * rollback, run or resume continues it.
  */
 export class RollbackIncompleteError extends AgentPersistenceError {
   override readonly code = "rollback_incomplete";
 
   constructor(
     readonly agentId: string,
-    /** The checkpoint that the rollback goes to. */
+    /** The target of the rollback. */
     readonly checkpointId: string,
-    /** The calls that are reverted, newest first. */
+    /** The reverted calls, newest first. */
     readonly reverted: readonly ListedCall[],
-    /** The calls that could not be reverted; the last one stopped the rollback. */
+    /** The calls that could not be reverted. The last one stopped the rollback. */
     readonly failed: readonly FailedCall[],
-    /** The calls that the rollback has not reached. */
+    /** The calls that the rollback did not reach. */
     readonly remaining: readonly ListedCall[],
   ) {
     const stopped = failed.at(-1);
@@ -37,9 +37,9 @@ export class RollbackIncompleteError extends AgentPersistenceError {
       `The rollback of agent ${agent} to checkpoint ${quoted(checkpointId)} stopped at call ` +
         `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
         `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
-        `Remove the cause, then roll back, run or resume: the rollback continues. Or revert the effect by hand and record that with ` +
-        `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }); ` +
-        `to keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
+        `Remove the cause, then roll back, run or resume to continue the rollback. Or revert the effect by hand and record that with ` +
+        `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }). ` +
+        `To keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
     );
   }
 }

@@ -1,20 +1,23 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-// `cause` by itself: older libs do not declare it on Error.
+// Declares `cause`, because older libs do not declare it on Error.
 type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
   Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">> & { readonly cause: unknown };
 
-/** A model did not answer: the provider rejected the request or could not be reached. `cause` is the provider's error. */
+/**
+ * A request to a model failed, because the provider rejected it or could not be reached. `cause` is the provider's
+ * error.
+ */
 export class ModelRequestError extends AgentPersistenceError {
   override readonly code = "model_request_failed";
   readonly model: string;
   readonly provider: string;
-  /** The HTTP status; `undefined` when there was no response, for example after a dropped connection. */
+  /** The HTTP status. `undefined` without a response, for example after a dropped connection. */
   readonly statusCode: number | undefined;
-  /** Whether the same request may succeed later, as the provider's client judges; `false` when it does not say. */
+  /** Whether the provider's client considers the request retryable. `false` if the client does not say. */
   readonly retryable: boolean;
-  /** Milliseconds to wait before the next attempt; `undefined` when the provider named no time. */
+  /** The delay before the next attempt, in milliseconds. `undefined` if the provider did not specify a delay. */
   readonly retryAfterMs: number | undefined;
 
   constructor(failure: Failure) {
@@ -33,6 +36,6 @@ function messageOf({ model, provider, statusCode, retryable, retryAfterMs, cause
   const wait = retryAfterMs === undefined ? "" : ` after ${retryAfterMs} ms`;
   const next = retryable
     ? `Try the same request again${wait}.`
-    : "Change the request: the same one is not expected to succeed.";
-  return `Model ${quoted(model)} of ${provider} did not answer; the request failed${status}: ${reason}. ${next}`;
+    : "Change the request, because the same request will probably fail again.";
+  return `The request to model ${quoted(model)} of ${provider} failed${status}: ${reason}. ${next}`;
 }

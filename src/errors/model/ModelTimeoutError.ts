@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A model did not answer in time. The request was aborted. */
+/** A model did not respond within the time limit. The request was aborted. */
 export class ModelTimeoutError extends AgentPersistenceError {
   override readonly code = "model_timed_out";
   /** The same request may succeed later. */
@@ -9,11 +9,11 @@ export class ModelTimeoutError extends AgentPersistenceError {
 
   constructor(
     readonly model: string,
-    /** The limit, in milliseconds. */
+    /** The time limit, in milliseconds. */
     readonly timeoutMs: number,
   ) {
     super(
-      `Model ${quoted(model)} did not answer within ${timeoutMs} ms. Try the same request again, ` +
+      `Model ${quoted(model)} did not respond within ${timeoutMs} ms. Try the same request again, ` +
         `or raise modelTimeoutMs.`,
     );
   }

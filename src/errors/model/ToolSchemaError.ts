@@ -1,7 +1,10 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** Models cannot call a tool with this input schema: it has no JSON Schema, or not that of an object. Nothing was sent. */
+/**
+ * A model cannot call a tool with this input schema. The schema has no JSON Schema form, or its JSON Schema does not
+ * describe an object. The request was not sent.
+ */
 export class ToolSchemaError extends AgentPersistenceError {
   override readonly code = "tool_schema_unsupported";
 

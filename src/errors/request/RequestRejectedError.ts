@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** Somebody rejected a request for input. The node may catch this. */
+/** A person or system rejected a request for input. The node may catch this error. */
 export class RequestRejectedError extends AgentPersistenceError {
   override readonly code = "request_rejected";
 
@@ -9,12 +9,12 @@ export class RequestRejectedError extends AgentPersistenceError {
     readonly agentId: string,
     readonly requestId: string,
     readonly reason: string,
-    /** Who rejected it, as the caller of `reject` said; absent: nobody said. */
+    /** The `by` value of the `reject` call. Omitted if the caller gave none. */
     readonly by?: string,
   ) {
     super(
       `Request ${quoted(requestId)} of agent ${quoted(agentId)} was rejected: ${JSON.stringify(reason)}. ` +
-        `Catch this error in the node. A resume fails with it again; to ask anew, roll back to a checkpoint before the request.`,
+        `Catch this error in the node. Resuming fails with the same error. To repeat the request, roll back to a checkpoint before it.`,
     );
   }
 }

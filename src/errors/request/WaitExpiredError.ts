@@ -1,13 +1,13 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** What a task waited for did not arrive in time. */
+/** A task waited for an event that did not arrive in time. */
 export class WaitExpiredError extends AgentPersistenceError {
   override readonly code = "wait_expired";
 
   constructor(readonly taskId: string) {
     super(
-      `What task ${quoted(taskId)} waited for did not arrive in time. If it has arrived since, queue the task again with tasks.retry.`,
+      `Task ${quoted(taskId)} timed out while waiting for an event. If the event has arrived since, queue the task again with tasks.retry.`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A `runId` was given again with another input: the run of that id does not answer it. Nothing has changed. */
+/** The `runId` already belongs to a run with a different input. The stored state is unchanged. */
 export class RunInputDiffersError extends AgentPersistenceError {
   override readonly code = "run_input_differs";
 
@@ -11,7 +11,7 @@ export class RunInputDiffersError extends AgentPersistenceError {
   ) {
     super(
       `Run ${quoted(runId)} of agent ${quoted(agentId)} was started with another input. ` +
-        `Give each request a runId of its own. To continue that run, use resume({ agentId }), or its own input.`,
+        `Give each run a unique runId. To continue that run, call resume({ agentId }), or run it with the original input.`,
     );
   }
 }

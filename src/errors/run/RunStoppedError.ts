@@ -1,15 +1,17 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A run that was followed from outside has stopped before its end. */
+/** A run that was followed from outside stopped before it finished. */
 export class RunStoppedError extends AgentPersistenceError {
   override readonly code = "run_stopped";
 
   constructor(
     readonly agentId: string,
-    /** How it is now. */
+    /** The current status. */
     readonly status: string,
   ) {
-    super(`The run of agent ${quoted(agentId)} is ${status} and goes no further by itself. Resume it to continue.`);
+    super(
+      `The run of agent ${quoted(agentId)} is ${status} and does not continue automatically. Resume it to continue.`,
+    );
   }
 }

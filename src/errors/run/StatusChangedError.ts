@@ -1,20 +1,20 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** An agent was to be resumed only in certain statuses, and its status is now another. Nothing has changed. */
+/** The agent should be resumed only in certain statuses, but it has another status. The stored state is unchanged. */
 export class StatusChangedError extends AgentPersistenceError {
   override readonly code = "status_changed";
 
   constructor(
     readonly agentId: string,
-    /** The current status; `undefined` when nothing is stored for the agent. */
+    /** The current status. `undefined` if the agent is not stored. */
     readonly status: string | undefined,
-    /** The statuses that were asked for. */
+    /** The accepted statuses. */
     readonly expected: readonly string[],
   ) {
     super(
-      `Agent ${quoted(agentId)} was to be resumed only if it is ${expected.join(" or ")}, but ` +
-        `${status === undefined ? "nothing is stored for it" : `it is ${status}`}. Read its status again before you decide.`,
+      `Agent ${quoted(agentId)} was not resumed, because it is ${status ?? "not stored"} and ` +
+        `the caller expected ${expected.join(" or ")}. Read the status again before you decide.`,
     );
   }
 }

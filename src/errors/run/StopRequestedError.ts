@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** The owner of an agent was asked to stop. It may still append before it releases the agent. */
+/** The owner of an agent was requested to stop. The owner may still append before it releases the agent. */
 export class StopRequestedError extends AgentPersistenceError {
   override readonly code = "stop_requested";
 
@@ -9,8 +9,6 @@ export class StopRequestedError extends AgentPersistenceError {
     readonly agentId: string,
     readonly reason: string,
   ) {
-    super(
-      `The owner of agent ${quoted(agentId)} was asked to stop: ${reason}. Finish pending work and release the agent.`,
-    );
+    super(`The owner of agent ${quoted(agentId)} must stop: ${reason}. Finish pending work and release the agent.`);
   }
 }

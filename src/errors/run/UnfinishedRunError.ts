@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** Another run was requested while the agent has an unfinished one. Nothing has changed. */
+/** Another run was requested while the agent has an unfinished run. The stored state is unchanged. */
 export class UnfinishedRunError extends AgentPersistenceError {
   override readonly code = "unfinished_run";
 
@@ -9,14 +9,14 @@ export class UnfinishedRunError extends AgentPersistenceError {
     readonly agentId: string,
     /** The unfinished run. */
     readonly runId: string,
-    /** Whether that run waits for an answer. Nothing but an answer lets it continue. */
+    /** Whether that run waits for a response to a request. It can only continue after a response. */
     readonly waits: boolean,
   ) {
     const run = quoted(runId);
     const way = waits
-      ? `it waits for an answer. Answer or reject what getRequests() lists, then resume it. Or end it: unfinished: "abandon".`
-      : `it is unfinished. Resume it, by resume() or by its own input with the runId ${run}. ` +
-        `Or choose what happens to it: unfinished: "finish_first" | "abandon".`;
+      ? `it waits for an answer. Answer or reject the requests that getRequests() lists, then resume the run. Or abandon it with unfinished: "abandon".`
+      : `it is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
+        `Or set unfinished: "finish_first" | "abandon".`;
     super(`Agent ${quoted(agentId)} cannot start another run after run ${run}, because ${way}`);
   }
 }

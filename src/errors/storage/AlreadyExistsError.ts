@@ -1,13 +1,16 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** An agent, a task, a checkpoint or a thread cannot be written, because its id is taken. Nothing has changed. */
+/**
+ * An agent, a task, a checkpoint or a thread cannot be created, because its id is in use. The stored state is
+ * unchanged.
+ */
 export class AlreadyExistsError extends AgentPersistenceError {
   constructor(
     override readonly code: "agent_exists" | "checkpoint_exists" | "task_exists" | "thread_exists",
-    /** The agent or the thread; a task has the id of its agent. */
+    /** The id of the agent or thread. A task has the id of its agent. */
     readonly agentId: string,
-    /** The checkpoint; absent unless one was to be saved. */
+    /** The id of the checkpoint. Omitted for other kinds. */
     readonly checkpointId?: string,
     reason?: string,
   ) {
@@ -18,10 +21,9 @@ export class AlreadyExistsError extends AgentPersistenceError {
 const messages: Readonly<
   Record<AlreadyExistsError["code"], (id: string, checkpoint?: string, reason?: string) => string>
 > = {
-  agent_exists: (id) =>
-    `The storage already has an agent ${id}. Choose another id, or a storage without an agent of this id.`,
+  agent_exists: (id) => `The storage already has an agent ${id}. Choose another id, or a storage without this agent.`,
   checkpoint_exists: (id, checkpoint, reason) => `Checkpoint ${checkpoint} of agent ${id} cannot be saved: ${reason}.`,
   task_exists: (id) =>
-    `The storage already has an agent or a task ${id}. Give the new task another taskId, or leave taskId out to get a new one.`,
+    `The storage already has an agent or a task ${id}. Give the new task another taskId, or omit taskId to generate a new id.`,
   thread_exists: (id) => `The storage already has a thread ${id}. Choose another id, or delete that thread first.`,
 };

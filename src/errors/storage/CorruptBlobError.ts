@@ -2,7 +2,7 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
 import { quoted } from "../quoted.ts";
 
-/** The bytes of a blob do not match its reference. */
+/** The bytes of a blob do not match the reference. */
 export class CorruptBlobError extends AgentPersistenceError {
   override readonly code = "corrupt_blob";
 
@@ -22,6 +22,6 @@ export class CorruptBlobError extends AgentPersistenceError {
 }
 
 interface CorruptBlobOptions extends ErrorCause {
-  /** Where the content is, such as the path of a file. Absent: the message does not say. */
+  /** The location of the content, such as a file path. If omitted, the message names no location. */
   readonly place?: string | undefined;
 }

@@ -1,26 +1,28 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** Where a log is damaged, and how much before the damage is intact. */
+/** The location of the damage in a log, and the end of the intact part before it. */
 export type LogDamage = Pick<CorruptLogError, "file"> &
   Partial<Pick<CorruptLogError, "line" | "lastPosition" | "lastCheckpointId">>;
 
-/** A stored log has damage that no crash can cause. Nothing was changed, and no damaged record is skipped. */
+/** A stored log has damage that a crash cannot cause. The log is unchanged, and damaged records are never skipped. */
 export class CorruptLogError extends AgentPersistenceError {
   override readonly code = "corrupt_log";
-  /** The file, or the part of the storage, that is damaged. */
+  /** The damaged file or part of the storage. */
   readonly file: string;
-  /** Counted from 1; `undefined` when the whole file is meant. */
+  /** The line number, counted from 1. `undefined` if the whole file is damaged. */
   readonly line: number | undefined;
-  /** The last intact position before the damage; `undefined` when it is not known. */
+  /** The last intact position before the damage. `undefined` if unknown. */
   readonly lastPosition: number | undefined;
-  /** The last checkpoint before the damage; `undefined` when there is none, or none that can be read without salvaging. */
+  /**
+   * The last checkpoint before the damage. `undefined` if the log has no checkpoint that can be read without salvaging.
+   */
   readonly lastCheckpointId: string | undefined;
 
   constructor(
     readonly agentId: string,
     { file, line, lastPosition, lastCheckpointId }: LogDamage,
-    /** What is wrong there. */
+    /** A description of the damage. */
     readonly found: string,
   ) {
     const place = line === undefined ? file : `${file}, line ${line}`;

@@ -1,12 +1,12 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
 
-/** What was given to `importAgent` is no whole and sound archive of an agent. Nothing was imported. */
+/** `importAgent` received an incomplete or damaged archive. The agent was not imported. */
 export class InvalidArchiveError extends AgentPersistenceError {
   override readonly code = "invalid_archive";
 
   constructor(
-    /** What is wrong with it. */
+    /** A description of the problem. */
     readonly found: string,
     options?: ErrorCause,
   ) {

@@ -1,18 +1,18 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** How many characters from the end of a path a message shows. */
+/** The maximum number of characters that a message shows from the end of a path. */
 const longestPath = 200;
 
-/** A value cannot be stored so that it reads back equal. Nothing was saved. */
+/** A value cannot be stored and read back as an equal value. The value was not saved. */
 export class NotSerializableError extends AgentPersistenceError {
   override readonly code = "not_serializable";
 
   constructor(
-    /** The value that was to be saved, such as `input of node "check"`. */
+    /** The value to save, such as `input of node "check"`. */
     readonly subject: string,
-    /** Where in it, such as `.items[2].save`; empty for the value itself. */
+    /** The location in the value, such as `.items[2].save`. Empty for the value itself. */
     readonly path: string,
-    /** Why it cannot be stored, to be read after the path, such as `is a function`. */
+    /** The reason, as a phrase that follows the path, such as `is a function`. */
     readonly reason: string,
   ) {
     const place = path === "" ? "the value" : path.length > longestPath ? `…${path.slice(-longestPath)}` : path;

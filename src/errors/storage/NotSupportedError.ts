@@ -1,13 +1,12 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A storage was asked for something that it has no method for. Nothing was changed. */
+/** A storage does not implement the method that an operation requires. The stored state is unchanged. */
 export class NotSupportedError extends AgentPersistenceError {
   override readonly code = "not_supported";
 
   constructor(
-    /** What was asked for. */
     readonly operation: string,
-    /** What the storage lacks. */
+    /** The missing ability of the storage. */
     readonly missing: string,
   ) {
     super(`${operation} needs ${missing}, which this storage does not have.`);

@@ -1,24 +1,23 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** What a log can be the log of. */
+/** The kinds of logs. */
 export type LogShapeName = "agent" | "thread" | "session";
 
-/** A log is that of something else: of a graph thread, for example, and not of an agent. Nothing has changed. */
+/** A log belongs to another kind of owner, such as a graph thread instead of an agent. The log is unchanged. */
 export class WrongShapeError extends AgentPersistenceError {
   override readonly code = "wrong_shape";
 
   constructor(
-    /** The id of the log. */
     readonly logId: string,
-    /** What the log is, as its first record says; a version of this library that is newer may know other shapes. */
+    /** The kind of the log according to its first record. A newer version of this library may use other kinds. */
     readonly found: string,
-    /** What it was opened or read as. */
+    /** The kind that the caller requested. */
     readonly expected: LogShapeName,
   ) {
     super(
-      `The log ${quoted(logId)} is the log of ${withName(found)}, not of ${withName(expected)}. ` +
-        `Choose another id, or use what wrote the log.`,
+      `The log ${quoted(logId)} belongs to ${withName(found)}, not to ${withName(expected)}. ` +
+        `Choose another id, or open the log with the API that wrote it.`,
     );
   }
 }

@@ -1,18 +1,18 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A task was begun or continued as often as its worker allows, and each time ended before it got any further. */
+/** A task reached the maximum number of attempts of its worker without progress. */
 export class TooManyAttemptsError extends AgentPersistenceError {
   override readonly code = "too_many_attempts";
 
   constructor(
     readonly taskId: string,
-    /** How often it was begun or continued since it last got further. */
+    /** The number of attempts since the last progress. */
     readonly attempts: number,
   ) {
     super(
-      `Task ${quoted(taskId)} was begun ${attempts} times at the same place, and each time its process ended or was ` +
-        `stopped. Find out what ends it, then queue it again with retry().`,
+      `Task ${quoted(taskId)} started ${attempts} times at the same position, and its process crashed or was stopped each time. ` +
+        `Fix the cause, then queue the task again with retry().`,
     );
   }
 }

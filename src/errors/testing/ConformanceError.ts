@@ -1,14 +1,14 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
 
-/** A storage does not do what its contract requires. Only the conformance suites throw it. */
+/** A storage violates its contract. Only the conformance suites throw this error. */
 export class ConformanceError extends AgentPersistenceError {
   override readonly code = "conformance_failed";
 
   constructor(
-    /** What a storage must do: the name of the test. */
+    /** The requirement, which is the name of the test. */
     readonly requirement: string,
-    /** What was checked, such as `the latest checkpoint of agent "a" at .version`. */
+    /** The checked value, such as `the latest checkpoint of agent "a" at .version`. */
     readonly subject: string,
     readonly expected: string,
     readonly found: string,

@@ -1,17 +1,17 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A scripted model was asked for more answers than its script has. */
+/** A scripted model received more requests than its script has responses. */
 export class ScriptEndedError extends AgentPersistenceError {
   override readonly code = "script_ended";
 
   constructor(
-    /** How many answers the script has. */
+    /** The number of responses in the script. */
     readonly turns: number,
-    /** Which answer was requested, counted from 0. */
+    /** The index of the requested response, counted from 0. */
     readonly turn: number,
   ) {
     super(
-      `The scripted model has ${turns} answers, and the message history already holds ${turn}. Add a turn to the script.`,
+      `The scripted model has ${turns} responses, and the message history already contains ${turn}. Add a turn to the script.`,
     );
   }
 }

@@ -1,12 +1,14 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A graph goes on from a checkpoint that its thread has left behind. Nothing was stored. */
+/**
+ * A graph continues from a checkpoint that is no longer the latest one of its thread. The new records were not stored.
+ */
 export class ThreadChangedError extends AgentPersistenceError {
   constructor(
     override readonly code: "thread_deleted" | "thread_continued",
     readonly threadId: string,
-    /** The checkpoint that the graph goes on from. */
+    /** The checkpoint that the graph continues from. */
     readonly checkpointId: string,
   ) {
     super(messages[code](quoted(threadId), quoted(checkpointId)));
@@ -15,7 +17,7 @@ export class ThreadChangedError extends AgentPersistenceError {
 
 const messages: Readonly<Record<ThreadChangedError["code"], (thread: string, checkpoint: string) => string>> = {
   thread_deleted: (thread, checkpoint) =>
-    `Thread ${thread} no longer has checkpoint ${checkpoint}: it was deleted or pruned while a graph was running on it. Invoke the graph again to begin anew.`,
+    `Thread ${thread} no longer has checkpoint ${checkpoint}, because the thread was deleted or pruned while a graph was running. Invoke the graph again to start a new run.`,
   thread_continued: (thread, checkpoint) =>
-    `Thread ${thread} went on from checkpoint ${checkpoint} in another process. Invoke the graph again to continue from the latest checkpoint, or hold the thread with withThread() while a graph runs.`,
+    `Another process continued thread ${thread} from checkpoint ${checkpoint}. Invoke the graph again to continue from the latest checkpoint, or lock the thread with withThread() while a graph runs.`,
 };

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A call cannot be reverted: its tool had an inverse when the call was made, and none is registered now. */
+/** A call cannot be reverted, because the inverse of its tool is no longer registered. */
 export class InverseMissingError extends AgentPersistenceError {
   override readonly code = "inverse_missing";
 
@@ -9,8 +9,8 @@ export class InverseMissingError extends AgentPersistenceError {
     readonly toolCallId: string,
   ) {
     super(
-      `Call ${toolCallId} of tool "${toolName}" had an inverse when it was made, but none is registered now. ` +
-        `Register it in the rollbackToolRegistry under the same tool name, then roll back or run again.`,
+      `Call ${toolCallId} of tool "${toolName}" cannot be reverted, because the inverse of the tool is no longer registered. ` +
+        `Register the inverse in the rollbackToolRegistry under the same tool name, then roll back or run again.`,
     );
   }
 }

@@ -2,7 +2,7 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
 import { quoted } from "../quoted.ts";
 
-/** A tool call began before a crash, and whether it took effect is unknown. It was not repeated. */
+/** A tool call started before a crash and possibly took effect. The call was not repeated. */
 export class ToolCallInDoubtError extends AgentPersistenceError {
   override readonly code = "tool_call_in_doubt";
   readonly agentId: string;
@@ -12,14 +12,14 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
   readonly nodeId: string;
   /** The line of code that declares calls of this tool safe to repeat. */
   readonly declaration: string;
-  /** The id of the call that this one reverts; `undefined` unless it is an inverse. */
+  /** The id of the call that this call reverts. `undefined` unless this call is an inverse. */
   readonly reverts: string | undefined;
 
-  /** `cause` is what the tool's probe threw; absent when it did not throw. */
+  /** @param options - `cause` is the error that the tool's probe threw. Omitted if the probe did not throw. */
   constructor(
     call: Pick<ToolCallInDoubtError, "agentId" | "toolName" | "toolCallId" | "nodeId"> &
       Partial<Pick<ToolCallInDoubtError, "declaration" | "reverts">> & {
-        /** The code that settles it, up to the settlement. Default: that of an agent. */
+        /** The code that settles the call, up to its last argument. Defaults to the code for an agent. */
         readonly settling?: string;
       },
     options?: ErrorCause,
@@ -30,7 +30,7 @@ export class ToolCallInDoubtError extends AgentPersistenceError {
       call.settling ?? `persistence(agent).agent(${quoted(agentId)}).settleToolCall(${quoted(toolCallId)}, `;
     const reverting = reverts === undefined ? "" : `, which reverts call ${reverts},`;
     super(
-      `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" began and has no recorded outcome: it may have taken effect. ` +
+      `Tool call ${toolCallId} of "${toolName}"${reverting} in node "${nodeId}" started but has no recorded outcome, so it possibly took effect. ` +
         `Find out whether it did, settle the call, then resume: ` +
         `${settling}{ output } | { error } | "retry" | "unknown"). ` +
         `If a call of the tool is safe to repeat with the same toolCallId, declare it: ${declaration}. ` +

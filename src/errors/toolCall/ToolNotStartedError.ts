@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A tool call was aborted before the tool began, so it had no effect. `cause` is the reason of the abort. */
+/** A tool call was aborted before the tool started, so it took no effect. `cause` is the reason of the abort. */
 export class ToolNotStartedError extends AgentPersistenceError {
   override readonly code = "tool_not_started";
 
@@ -10,7 +10,7 @@ export class ToolNotStartedError extends AgentPersistenceError {
     options: { readonly cause: unknown },
   ) {
     super(
-      `The call of tool "${toolName}" was aborted before the tool began. Run or resume again to make the call.`,
+      `The call of tool "${toolName}" was aborted before the tool started. Run or resume again to make the call.`,
       options,
     );
   }

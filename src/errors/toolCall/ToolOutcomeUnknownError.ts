@@ -1,12 +1,15 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** It is not known whether a tool call took effect: it was in doubt and settled so, or it was cut short by its timeout. */
+/** A tool call possibly took effect. Either it was in doubt and settled as `unknown`, or it timed out. */
 export class ToolOutcomeUnknownError extends AgentPersistenceError {
   override readonly code = "tool_outcome_unknown";
-  /** The text that the model sees. */
+  /** The text that is sent to the model. */
   readonly reason: string;
 
-  /** @param timeoutMs the limit that the call has exceeded. Absent: it was settled, or the outcome was read back from a log. */
+  /**
+   * @param timeoutMs - the exceeded time limit, in milliseconds. Omitted if the call was settled or its outcome was
+   * read from a log.
+   */
   constructor(
     readonly toolName: string,
     readonly toolCallId: string,
@@ -15,8 +18,8 @@ export class ToolOutcomeUnknownError extends AgentPersistenceError {
     const what =
       timeoutMs === undefined ? "was interrupted, and its outcome is unknown" : `did not end within ${timeoutMs} ms`;
     super(
-      `Call ${toolCallId} of tool "${toolName}" ${what}: it may or may not have taken effect. ` +
-        `Catch this error where the node can continue without the output, or settle the call again when you know.`,
+      `Call ${toolCallId} of tool "${toolName}" ${what}. It possibly took effect. ` +
+        `Catch this error if the node can continue without the output, or settle the call again when you know the outcome.`,
     );
     this.reason =
       `It is not known whether this call had its effect: it ${timeoutMs === undefined ? "was interrupted" : what}. ` +

@@ -2,20 +2,23 @@ import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 import { quotedList } from "../quotedList.ts";
 
-/** A strategy would end with the text of an answer whose tool calls nobody has made. The output would lack them. */
+/**
+ * A strategy would return the text of a response that also contains tool calls that were not made. The output would
+ * lack the results of these calls.
+ */
 export class UnansweredToolCallError extends AgentPersistenceError {
   override readonly code = "unanswered_tool_call";
 
   constructor(
-    /** The path of the node that returned the answer. */
+    /** The path of the node that returned the response. */
     readonly nodeId: string,
-    /** The tools that the answer calls. */
+    /** The names of the called tools. */
     readonly toolNames: readonly string[],
   ) {
     super(
-      `The run cannot end after "${nodeId}": the answer of the model calls ${quotedList(toolNames)}, and the edge to "finish" ` +
-        `takes only its text. Add an edge before it, { when: hasToolCalls }, to a node that runs callTools. ` +
-        `Or offer the model no tools in ${quoted(nodeId)}.`,
+      `The run cannot finish after "${nodeId}", because the model response calls ${quotedList(toolNames)} and the edge to "finish" ` +
+        `uses only the text. Before that edge, add an edge with { when: hasToolCalls } to a node that runs callTools. ` +
+        `Or do not offer tools to the model in ${quoted(nodeId)}.`,
     );
   }
 }

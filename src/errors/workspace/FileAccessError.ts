@@ -8,7 +8,7 @@ export class FileAccessError extends AgentPersistenceError {
   constructor(
     /** Relative to the root of the workspace. */
     readonly path: string,
-    /** What is wrong, to be read after the name of the file, such as `is a folder`. */
+    /** The reason, as a phrase that follows the file name, such as `is a folder`. */
     readonly reason: string,
     options?: ErrorCause,
   ) {

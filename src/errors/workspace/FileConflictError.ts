@@ -1,33 +1,33 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A file that is not as the agent left it, or that cannot be reached, and the ways to resolve that. */
+/** A file that changed since the agent wrote it, or that cannot be reached, with the ways to resolve the conflict. */
 export interface ConflictingFile {
   readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable" | "git_state_changed";
-  /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` stand for those of the repository. */
+  /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` refer to the repository. */
   readonly path: string;
-  /** Why it cannot be reached; completes a sentence that begins with the path. Only with `file_unreachable`. */
+  /** The reason why the file cannot be reached, as a phrase that follows the path. Only for `file_unreachable`. */
   readonly reason?: string;
-  /** A command of the agent that was interrupted may have made the change. Defaults to `false`. */
+  /** Whether an interrupted command of the agent possibly made the change. Defaults to `false`. */
   readonly interrupted?: true;
-  /** What `onConflict` may answer. */
+  /** The values that `onConflict` may return. */
   readonly options: readonly string[];
-  /** Why the given answer could not be followed; absent when there was no `onConflict`, or it answered "abort". */
+  /** The reason why the returned value could not be applied. Omitted if `onConflict` is missing or returned "abort". */
   readonly refused?: string;
 }
 
 /**
- * Files to restore were changed outside the agent, or cannot be reached. All files are as they were before. If the conflict
- * was found while the rollback was planned, nothing has changed at all; a rollback that had begun stays open.
+ * Files to restore were changed outside the agent, or cannot be reached. All files are unchanged. A conflict found
+ * during planning leaves the stored state unchanged. A rollback that already started stays open.
  */
 export class FileConflictError extends AgentPersistenceError {
   override readonly code = "file_conflict";
 
   constructor(
     readonly agentId: string,
-    /** The checkpoint that the files were to be restored to. */
+    /** The checkpoint to restore the files to. */
     readonly checkpointId: string,
-    /** Every conflict; at least one. */
+    /** All conflicts, at least one. */
     readonly conflicts: readonly ConflictingFile[],
   ) {
     super(

@@ -5,20 +5,20 @@ import { quoted } from "../quoted.ts";
 export interface FileHolder {
   readonly owner: string;
   readonly operation: "read" | "write";
-  /** ISO 8601; empty when it is not known. */
+  /** In ISO 8601. Empty if unknown. */
   readonly expiresAt: string;
 }
 
-/** A file is reserved by others and was not released in time. Nothing was reserved. */
+/** Other owners reserved a file and did not release it in time. The file was not reserved. */
 export class FileReservedError extends AgentPersistenceError {
   override readonly code = "file_reserved";
 
   constructor(
     /** Relative to the root of the workspace. */
     readonly path: string,
-    /** What the file was to be reserved for. */
+    /** The requested kind of access. */
     readonly operation: "read" | "write",
-    /** The owners that hold the file; empty when earlier requests are still waiting for it. */
+    /** The owners that hold the file. Empty if earlier requests are still waiting for the file. */
     readonly holders: readonly FileHolder[],
   ) {
     const found = holders.length === 0 ? "earlier requests are waiting for it" : holders.map(describe).join(", ");

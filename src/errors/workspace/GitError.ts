@@ -1,16 +1,16 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import type { ErrorCause } from "../ErrorCause.ts";
 
-/** A git command failed: git is not installed, there is no repository, or git reported an error. */
+/** A git command failed, because git is not installed, the repository is missing or git reported an error. */
 export class GitError extends AgentPersistenceError {
   override readonly code = "git_failed";
-  /** What has changed in the repository and the work tree, and what has not. */
+  /** The effects on the repository and the work tree, as a sentence. */
   readonly changed: string;
 
   constructor(
-    /** The git command, such as `rev-list`; empty when none was called. */
+    /** The git command, such as `rev-list`. Empty if git was not called. */
     readonly command: string,
-    /** What git reported, or why it was not called. */
+    /** The error message of git, or the reason why git was not called. */
     readonly reason: string,
     { changed = "Nothing was changed.", ...options }: ErrorCause & { readonly changed?: string } = {},
   ) {

@@ -1,13 +1,15 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
-/** A path leads outside the workspace, through a link, or into a repository's `.git`. Nothing was read or written there. */
+/**
+ * A path points outside the workspace, through a link, or into the `.git` of a repository. The path was neither read
+ * nor written.
+ */
 export class PathNotAllowedError extends AgentPersistenceError {
   override readonly code = "path_not_allowed";
 
   constructor(
-    /** The path as it was given. */
     readonly path: string,
-    /** What is wrong with it. */
+    /** The reason. */
     readonly reason: string,
   ) {
     super(

@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 import { quoted } from "../quoted.ts";
 
-/** A reservation was released, or has expired. The files that it covered must not be written any more. */
+/** A reservation was released or expired. Do not write the files that it covered. */
 export class ReservationLostError extends AgentPersistenceError {
   override readonly code = "reservation_lost";
 

@@ -154,7 +154,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     await durableAgent(built, opened(), options).run("go");
     expect(refused).toHaveLength(3);
     for (const error of refused) expect(error).toBeInstanceOf(NotAnAncestorError);
-    const joined = expect.stringContaining('belongs to branch "both#chain", which has been joined.') as string;
+    const joined = expect.stringContaining('belongs to branch "both#chain", which is already joined.') as string;
     expect(refused.map((error) => (error as Error).message)).toEqual([
       expect.not.stringContaining("joined"),
       joined,
@@ -224,7 +224,7 @@ it("setExecutionPoint from outside to a node of a closed branch is refused with 
   for (const node of ["beside", "chain/one"])
     await expect(move(node)).rejects.toMatchObject({
       code: "unknown_node",
-      message: `Node "${node}" belongs to a branch of "both", and no such branch is running. Move to "both".`,
+      message: `Node "${node}" belongs to a branch of "both", but that branch is not running. Move to "both" instead.`,
     });
   await move("both");
   expect(await agent().resume()).toMatchObject({ output: "x one two three | x beside end" });

@@ -46,7 +46,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     expect(await namesOf(agent)).toEqual([["1-2", "before"]]);
     await expect(at(agent).removeCheckpointName("after")).rejects.toThrow('Choose one of its names: "before"');
     await at(agent).removeCheckpointName("before");
-    await expect(at(agent).removeCheckpointName("before")).rejects.toThrow("None of its checkpoints has a name");
+    await expect(at(agent).removeCheckpointName("before")).rejects.toThrow("Its checkpoints have no names");
   });
 
   it("a name costs one append, and none if the checkpoint has it", async () => {

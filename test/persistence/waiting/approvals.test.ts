@@ -160,8 +160,8 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
         code: "tool_rejected",
         reason: "too much",
         message:
-          'The call of tool "refund" was not made. The call was rejected: "too much". Catch this error in the node. ' +
-          "A resume fails with it again; to ask anew, roll back to a checkpoint before the call.",
+          'The call of tool "refund" was rejected and not made: "too much". Catch this error in the node. ' +
+          "Resuming fails with the same error. To repeat the request, roll back to a checkpoint before the call.",
       });
     await durable.rollbackToLatestCheckpoint();
     await durable.answer(idOf(await agent().resume()), { approved: true });
@@ -282,7 +282,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     const digested = persistence(agent()).agent().answer(requestId, "x", { digest: "d" });
     await expect(digested).rejects.toMatchObject({
       code: "approval_changed",
-      message: `Request "${requestId}" of agent "a" asks for input and has no digest. Leave digest out.`,
+      message: `Request "${requestId}" of agent "a" is a request for input and has no digest. Omit the digest.`,
     });
     await persistence(agent()).agent().reject(requestId, "not ours");
     await expect(agent().resume()).rejects.toMatchObject({
@@ -290,7 +290,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
       reason: "not ours",
       message:
         `Request "${requestId}" of agent "a" was rejected: "not ours". Catch this error in the node. ` +
-        "A resume fails with it again; to ask anew, roll back to a checkpoint before the request.",
+        "Resuming fails with the same error. To repeat the request, roll back to a checkpoint before it.",
     });
   });
 
@@ -340,7 +340,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(await agent.resume({ agentId: "x" })).toMatchObject({ output: "refunded 5000" });
     await expect(feature.answer(idOfAgent("x"), { approved: true })).rejects.toMatchObject({
       code: "request_not_found",
-      message: expect.stringContaining("it has an answer, or") as string,
+      message: expect.stringContaining("It was answered, or") as string,
     });
     expect(await agent.resume({ agentId: "y" })).toMatchObject({
       output: expect.stringContaining("too much") as string,

@@ -55,7 +55,7 @@ describe("the moves of a task", () => {
     const task = { ...exampleTask("failed"), data: { ...exampleData.failed, recoverable: false } } as Task;
     expect(allowedTransitions(task)).toEqual([]);
     expect(() => transitionTask(task, { to: "queued", at, data: exampleData.queued })).toThrow(
-      "It has ended permanently",
+      "It is finished permanently",
     );
   });
 });
