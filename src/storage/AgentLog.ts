@@ -13,7 +13,7 @@ import { fetchBlobs } from "./fetchBlobs.ts";
 import { readEntries } from "./readEntries.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 
-/** One agent's log as read: indexed, with the blobs that it refers to. */
+/** An indexed copy of one agent's log, or of a part of it, with the referenced blobs. */
 export class AgentLog {
   readonly #checksums: ReadonlyMap<number, string>;
   readonly #values: DecodedValues;
@@ -31,7 +31,6 @@ export class AgentLog {
     this.#values = values;
   }
 
-  /** Reads the whole log, or a part of it. Owns and writes nothing. */
   static async read(
     log: RecordLog,
     agentId: string,
@@ -45,17 +44,15 @@ export class AgentLog {
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), { checksums });
   }
 
-  /** Reads the log after a position, and of the values in it only those in the notes of a key. */
+  /** Reads the entries after a position. Loads only the values of notes with the given key. */
   static readNotes(log: RecordLog, agentId: string, key: string, after: number): Promise<AgentLog> {
     return AgentLog.read(log, agentId, { after }, (record) => record.kind === "note" && record.key === key);
   }
 
-  /** For values outside a log: only the blobs that hold them are read. */
   static async ofValues(log: RecordLog, agentId: string, references: BlobCells): Promise<AgentLog> {
     return new AgentLog(agentId, new LogProjection(), await fetchBlobs(log, agentId, references));
   }
 
-  /** A log that was read already, with the blobs of these references. */
   static async ofIndex(
     log: RecordLog,
     agentId: string,
@@ -65,7 +62,7 @@ export class AgentLog {
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references));
   }
 
-  /** Whether the line to a checkpoint is within what was read. */
+  /** Whether all entries on the path to the checkpoint were read. */
   reaches(point: CheckpointPoint): boolean {
     return foldTo(this.index, point) !== undefined;
   }
@@ -74,7 +71,6 @@ export class AgentLog {
     return checkpointData(this.agentId, this.index, point, this.#checksums.get(point.position) ?? "", this.blobs);
   }
 
-  /** A stored value that refers to nothing but a blob. */
   readValue(slot: StoredValue): unknown {
     return this.reader(emptyState).read(slot);
   }

@@ -1,32 +1,51 @@
 /**
- * Large values of one storage, kept apart from the log. Contents never change once put. The library puts, gets and deletes up to
- * eight blobs of an agent at a time.
+ * Stores large values of a storage outside the log. A stored blob never changes. The library puts, gets and deletes up
+ * to eight blobs of an agent concurrently.
+ *
+ * @example
+ * ```ts
+ * import { createHash } from "node:crypto";
+ *
+ * class MapBlobStore implements BlobStore {
+ *   readonly #blobs = new Map<string, Uint8Array>();
+ *   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip") {
+ *     const reference = `blob://${createHash("sha256").update(bytes).digest("hex")}-${generation}${encoding ? ".gz" : ""}`;
+ *     this.#blobs.set(`${agentId} ${reference}`, bytes.slice());
+ *     return reference;
+ *   }
+ *   get = async (agentId: string, reference: string) => this.#blobs.get(`${agentId} ${reference}`)?.slice();
+ *   delete = async (agentId: string, reference: string) => void this.#blobs.delete(`${agentId} ${reference}`);
+ * }
+ * ```
  */
 export interface BlobStore {
   /**
-   * Keeps the bytes and resolves to a reference (`blob://…`) once they are as durable as an append of this storage.
-   * The same bytes put twice by one owner give the same reference.
+   * Stores the bytes and resolves to a reference (`blob://…`) when they are as durable as an append of this storage.
+   * Putting the same bytes twice as one owner returns the same reference.
    *
-   * @param generation the generation of the log's owner; a part of the reference, so that owners never share a blob.
-   * @param encoding what the bytes are, for people who look at the storage: with `"gzip"` the reference ends in `.gz`.
-   *   Default: JSON text. The bytes are kept as given in either case.
+   * @param generation - the generation of the log's owner. It is part of the reference, so owners never share a blob.
+   * @param encoding - the content type, for people who inspect the storage. The reference ends in `.gz` for `"gzip"`.
+   * Defaults to JSON text. The bytes are stored unmodified in both cases.
    */
   put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string>;
-  /** The bytes, checked against the hash in the reference; `undefined` when there is no such blob for this agent. */
+  /**
+   * Returns the bytes after checking them against the hash in the reference. `undefined` if the agent has no such blob.
+   */
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   /**
-   * Gives a blob of one agent to another, which the caller owns, under the same reference: as durable as one that was put. Resolves to false when
-   * the first agent has no such blob. Where it can, a storage copies no bytes. Absent: the library reads the blob and puts it.
+   * Copies a blob to another agent, which the caller owns, under the same reference. The copy is as durable as a blob
+   * from `put`. Resolves to `false` if the first agent has no such blob. A storage may share the bytes instead of
+   * copying them. If the method is missing, the library reads the blob and puts it.
    */
   copy?(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;
-  /** Removes a blob; nothing happens when it is not there. */
+  /** Deletes a blob. Does nothing if the blob is missing. */
   delete(agentId: string, reference: string): Promise<void>;
 }
 
-/** How many blobs of an agent are put, read or deleted at a time: most of what that takes is waiting. */
+/** The number of blobs of an agent that are put, read or deleted concurrently. Such calls mostly wait. */
 export const blobsAtOnce = 8;
 
-/** For storages that refer to no blob: nothing is stored and nothing is found. */
+/** A blob store without content, for storages that never refer to blobs. */
 export const noBlobStore: BlobStore = {
   put: async (_agentId, generation) => `blob://${"0".repeat(64)}-${generation}`,
   get: async () => undefined,

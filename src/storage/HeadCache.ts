@@ -3,31 +3,33 @@ import type { KnownHead } from "./readEntries.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import type { SnapshotDue } from "./SnapshotDue.ts";
 
-/** A head with the values that were read of it. */
 export interface CachedHead extends KnownHead {
   readonly blobs: BlobTexts;
   readonly values: DecodedValues;
   readonly snapshotDue: SnapshotDue;
-  /** Whether a blob that it needs was missing or damaged: it may be there again when the agent is read next. */
+  /** Whether a required blob was missing or damaged. The next read may find it again. */
   readonly lacksBlobs?: boolean | undefined;
 }
 
-/** How much all heads of a storage may take together, estimated in bytes. */
 const mostBytes = 64 * 1024 * 1024;
 
-/** The heads of the agents of one storage that were read last. Whoever uses one checks that the log still has its end. */
+/**
+ * Caches the most recently read heads of one storage. The caller must check that the log still contains the cached end.
+ */
 export class HeadCache {
   readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
   #bytes = 0;
 
-  /** A head with nested lines has one reader at a time: it is forgotten until {@link set} gives it back. */
+  /**
+   * Removes and returns a head. A head with nested lines allows only one reader, which returns it with {@link set}.
+   */
   take(agentId: string): CachedHead | undefined {
     const head = this.#heads.get(agentId);
     if (head?.grows) this.#forget(agentId);
     return head;
   }
 
-  /** Keeps no head that lacks blobs: the one before stays, which is one of the same log. */
+  /** Ignores a head that lacks blobs, so a complete older head of the same log stays cached. */
   set(agentId: string, head: CachedHead): void {
     if (head.lacksBlobs) return;
     this.#forget(agentId);
@@ -49,13 +51,15 @@ export class HeadCache {
 function bytesOf({ index, blobs }: CachedHead): number {
   let bytes = index.bytes;
   for (const text of blobs.values()) bytes += typeof text === "string" ? text.length : 0;
-  // A decoded value takes about as much as its text.
+  // A decoded value takes about as much memory as its text.
   return 2 * bytes;
 }
 
 const caches = new WeakMap<RecordLog, HeadCache>();
 
-/** The heads of a storage's agents; `undefined` where what is read again is not what was read before. */
+/**
+ * Returns the cache of a storage. `undefined` if the log does not keep all records, because a second read may differ.
+ */
 export function headCacheOf(log: RecordLog): HeadCache | undefined {
   if (log.capabilities.keeps !== undefined) return undefined;
   const known = caches.get(log) ?? new HeadCache();

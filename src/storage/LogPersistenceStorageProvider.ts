@@ -24,17 +24,16 @@ import { readEntries, readEntriesAfter } from "./readEntries.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { defaultCompressThresholdBytes, putBlobs } from "./putBlobs.ts";
 
-/** How values are stored in a log. */
+/** Options for the storage of values in a log. */
 export interface LogProviderOptions {
-  /** Values of more bytes than this, as UTF-8 JSON, are kept as blobs, each once. Default 10,240. */
+  /** Values with more bytes of UTF-8 JSON than this are stored as blobs, once each. Defaults to 10,240. */
   readonly inlineThresholdBytes?: number | undefined;
-  /** Blobs of more bytes than this are compressed, where that makes them smaller. Default 102,400. */
+  /** Blobs with more bytes than this are compressed if that makes them smaller. Defaults to 102,400. */
   readonly compressThresholdBytes?: number | undefined;
-  /** Default: Node's own where there is Node, JavaScript elsewhere. */
+  /** Defaults to the SHA-256 of Node, or to a JavaScript implementation on other platforms. */
   readonly sha256?: Sha256 | undefined;
 }
 
-/** The schemas of {@link LogProviderOptions}. */
 export const logProviderShape: Readonly<Record<keyof LogProviderOptions, z.ZodType>> = {
   inlineThresholdBytes: numberFrom(0).optional(),
   compressThresholdBytes: numberFrom(0).optional(),
@@ -49,13 +48,22 @@ interface KnownLog {
   readonly end: ChainLink;
 }
 
-/** A provider over a `RecordLog`: what an author of a full backend wraps around it. Values are returned decoded. */
+/**
+ * A storage provider on top of a `RecordLog`. Authors of a full backend wrap their log in this class. Returns decoded
+ * values.
+ *
+ * @example
+ * ```ts
+ * const storage = new LogPersistenceStorageProvider(new MyRecordLog());
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
+ */
 export class LogPersistenceStorageProvider implements PersistenceStorageProvider<CheckpointFilter> {
   readonly log: RecordLog;
   readonly inlineThresholdBytes: number;
   readonly compressThresholdBytes: number;
   readonly #sha256: Sha256 | undefined;
-  /** Of the agent that was saved to last. */
+  /** The log of the agent in the last `saveCheckpoint` call. */
   #known: KnownLog | undefined;
 
   constructor(log: RecordLog, options: LogProviderOptions = {}) {
@@ -67,7 +75,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     this.#sha256 = options.sha256;
   }
 
-  /** The hash that this storage is written with. */
+  /** Returns the hash function of this storage. */
   async sha256(): Promise<Sha256> {
     return this.#sha256 ?? (await platformSha256());
   }
@@ -83,15 +91,15 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
   }
 
   /**
-   * Adds a whole checkpoint from outside a run; it owns the agent for as long as that takes. It reads the log of the agent, the
-   * next time what was added since, and of large values those of the checkpoint's parent. Runs do not come this way: they
-   * write what is new.
+   * Adds a whole checkpoint from outside a run and owns the agent meanwhile. The first call reads the agent's log,
+   * later calls read only new entries. Large values are read only from the parent of the checkpoint. Runs do not use
+   * this method, because they write only new records.
    *
-   * @throws AgentBusyError while the agent runs.
-   * @throws AlreadyExistsError when the id is taken or the version is not above the last.
+   * @throws AgentBusyError if the agent is running.
+   * @throws AlreadyExistsError if the id is in use or the version is not above the last version.
    */
   async saveCheckpoint(agentId: string, checkpoint: AgentCheckpointData): Promise<void> {
-    // Taken now: what the caller changes while this waits is not what was given.
+    // Copies the checkpoint before the first await, because the caller may change it afterwards.
     const given = decodeCheckpoint(encodeCheckpoint(checkpoint));
     const owned = await this.log.open(agentId, processOwner());
     try {
@@ -111,7 +119,7 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     if (filter?.nodeId !== undefined) return (await this.getCheckpoints(agentId, filter)).at(-1);
     const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
     const { latest, base } = recent.index;
-    // The tool calls of the checkpoint beside a snapshot stand before it, unless it begins its lane.
+    // A snapshot precedes the tool calls of its checkpoint, unless the snapshot is the first record of its lane.
     const whole =
       base === undefined || (latest && (base.first || latest.order > base.order) && recent.reaches(latest))
         ? recent
@@ -122,10 +130,10 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
       : undefined;
   }
 
-  /** The whole log of an agent that this process owns, without its values. */
+  /** Reads the whole log of an agent that this process owns, without its values. */
   async #indexOf(agentId: string): Promise<LogProjection> {
     const known = this.#known?.agentId === agentId ? this.#known : undefined;
-    // Nobody else may use it while it grows.
+    // Prevents concurrent use while the projection grows.
     this.#known = undefined;
     const added = known && (await readEntriesAfter(this.log, agentId, { ...known, state: emptyState, grows: true }));
     const isWhole = added !== undefined && added.index === known?.index;

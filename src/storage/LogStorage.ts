@@ -3,17 +3,20 @@ import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { CheckpointFilter, PersistenceStorageProvider } from "./PersistenceStorageProvider.ts";
 import type { RecordLog } from "./RecordLog.ts";
 
-/** What the library uses of every storage: a log, how values are stored in it, and its checkpoints, decoded. */
+/**
+ * The storage interface that the library uses internally. Offers a log, options for stored values, and decoded
+ * checkpoints.
+ */
 export interface LogStorage {
   readonly log: RecordLog;
-  /** Values of more bytes than this are stored as blobs. `Infinity`: never. */
+  /** Values with more bytes than this are stored as blobs. `Infinity` disables blobs. */
   readonly inlineThresholdBytes: number;
-  /** Blobs of more bytes than this are compressed. */
+  /** Blobs with more bytes than this are compressed. */
   readonly compressThresholdBytes: number;
   sha256(): Promise<Sha256>;
-  /** Oldest first. */
+  /** Sorted from oldest to newest. */
   getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
-  /** `undefined` when the agent has none. */
+  /** `undefined` if the agent has no checkpoint. */
   getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined>;
 }
 

@@ -4,13 +4,13 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 
-/** Which checkpoints to read. */
+/** Selects checkpoints. */
 export interface CheckpointFilter {
-  /** Only those whose next node is this path. */
+  /** Selects checkpoints with this path as the next node. */
   readonly nodeId?: string | undefined;
-  /** Only those with a higher version. */
+  /** Selects checkpoints with a higher version. */
   readonly afterVersion?: number | undefined;
-  /** At most this many, the newest; default all. */
+  /** The maximum number of checkpoints, counted from the newest. Defaults to all. */
   readonly limit?: number | undefined;
 }
 
@@ -21,16 +21,27 @@ const filterSchema = strictOptions({
 });
 
 /**
- * The simple contract of a storage: three methods. A provider of one's own gets and returns checkpoints as plain JSON,
- * rich values already encoded; it may keep them as it likes. Everything then works at the granularity of checkpoints.
- * What more a storage can carry, journaled tool calls and owners told apart, is in `RecordLog`.
+ * The simple storage contract with three methods. The library passes checkpoints as plain JSON with encoded values, and
+ * the provider may store them in any form. With this contract, an agent can only continue from a checkpoint. Implement
+ * `RecordLog` instead to also journal tool calls and to lock agents for one owner.
+ *
+ * @example
+ * ```ts
+ * const checkpoints = new Map<string, AgentCheckpointData[]>();
+ * const storage: PersistenceStorageProvider = {
+ *   getCheckpoints: async (agentId) => checkpoints.get(agentId) ?? [],
+ *   saveCheckpoint: async (agentId, checkpoint) =>
+ *     void checkpoints.set(agentId, [...(checkpoints.get(agentId) ?? []), checkpoint]),
+ *   getLatestCheckpoint: async (agentId) => checkpoints.get(agentId)?.at(-1),
+ * };
+ * ```
  */
 export interface PersistenceStorageProvider<in Filter = never> {
-  /** All checkpoints of an agent, oldest first; empty for one never seen. */
+  /** Returns all checkpoints of an agent, oldest first. Returns an empty array for an unknown agent. */
   readonly getCheckpoints: (agentId: string, filter?: Filter) => Promise<readonly AgentCheckpointData[]>;
-  /** Keeps a checkpoint; durable when resolved. */
+  /** Stores a checkpoint. The checkpoint is durable when the promise resolves. */
   readonly saveCheckpoint: (agentId: string, checkpoint: AgentCheckpointData) => Promise<void>;
-  /** The checkpoint with the highest version; `undefined` when there is none. */
+  /** Returns the checkpoint with the highest version. `undefined` if the agent has no checkpoint. */
   readonly getLatestCheckpoint: (agentId: string, filter?: Filter) => Promise<AgentCheckpointData | undefined>;
 }
 
@@ -40,7 +51,9 @@ export const providerSchema: z.ZodType<PersistenceStorageProvider> = objectWithM
   "getLatestCheckpoint",
 );
 
-/** The checkpoints that pass a filter, in the order given. @throws InvalidInputError for a filter that is none. */
+/**
+ * Returns the checkpoints that match a filter, in the given order. @throws InvalidInputError if the filter is invalid.
+ */
 export function filterCheckpoints<Data extends { readonly nodeId: string; readonly version: number }>(
   checkpoints: readonly Data[],
   filter: CheckpointFilter = {},

@@ -4,211 +4,224 @@ import type { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
-/** What a storage can carry. Differences between backends are stated here and nowhere else. */
+/** The capabilities of a storage. All differences between backends are declared here. */
 export interface LogCapabilities {
-  /** True when an acknowledged append survives the end of the process; false for a storage in memory. */
+  /** Whether acknowledged appends survive the end of the process. `false` for a storage in memory. */
   readonly durable: boolean;
-  /** `"many"` when the storage distinguishes two processes that use it at once; `"one"` leaves that to the caller. */
+  /** `"many"` if the storage supports concurrent processes. With `"one"`, the caller must prevent concurrent use. */
   readonly processes: "one" | "many";
-  /** `"many"` when processes on several machines may use it at once. */
+  /** `"many"` if processes on several machines may use the storage concurrently. */
   readonly machines: "one" | "many";
-  /** What of an agent is there when it is opened again. Absent: every record; else nothing can wait for an answer on it. */
+  /**
+   * The part of an agent that survives until the agent is opened again. If omitted, all records survive. Otherwise the
+   * agent cannot wait for a response to a request.
+   */
   readonly keeps?: "checkpoints" | "nothing";
   /**
-   * `"exact"`: a list shows each agent as it is. `"eventual"`: it may for a while omit an agent or show an older summary.
-   * Absent: the storage cannot tell which agents it has, and its lists are empty.
+   * With `"exact"`, a list shows the current state of each agent. With `"eventual"`, a list may temporarily omit an
+   * agent or show an older summary. If omitted, the storage cannot list agents, and its lists are empty.
    */
   readonly listing?: "exact" | "eventual";
   /**
-   * `list` selects by every option, and reads little besides what it yields. Absent: it selects by one `status`, `after` and
-   * `limit` alone, and the library does the rest.
+   * Whether `list` applies all options and reads little more than the results. If omitted, `list` applies only a single
+   * `status`, `after` and `limit`, and the library filters the rest.
    */
   readonly narrows?: true;
   /**
-   * The folder that the storage keeps its files in, as an absolute path: a workspace around it leaves it alone. Absent: it
-   * has none on this machine.
+   * The absolute path of the directory with the files of the storage. Workspaces that contain this directory ignore it.
+   * Omitted if the storage has no directory on this machine.
    */
   readonly folder?: string;
 }
 
-/** Who owns a log. `nonce` is random, so that two owners in one process differ. */
+/** The owner of a log. `nonce` is random and distinguishes owners within one process. */
 export interface LogOwner {
   readonly host: string;
   readonly processId: number;
   readonly nonce: string;
   /**
-   * What tells this process from every other on its machine: boot, namespaces and start, as `incarnationOf` says them. With
-   * it, a process on the same machine takes over at once when this one has been killed. Absent: the storage finds out what
-   * the system says of its own process, where it can; else a killed owner is replaced after a lease.
+   * Identifies this process on its machine by boot, namespaces and start time, in the format of `incarnationOf`. It
+   * lets another process on the same machine take over immediately after this process is killed. If omitted, the
+   * storage reads the information from the system if possible. Otherwise a takeover waits until the lease expires.
    */
   readonly incarnation?: string;
 }
 
-/** The state of an owner: `alive`, `gone` (its process has surely ended) or `silent` (it has not renewed for a lease). */
+/**
+ * The state of an owner. `alive` renews its lease, the process of a `gone` owner has certainly exited, and a `silent`
+ * owner did not renew for a full lease.
+ */
 export type OwnerState = "alive" | "gone" | "silent";
 
-/** A picture of an agent's status that was damaged or belonged to another agent. It was written anew from the log. */
+/** A stored status summary that was damaged or belonged to another agent. It was rebuilt from the log. */
 export interface RebuiltSummary {
-  /** The file, or the part of the storage, that holds it. */
+  /** The file or part of the storage that contains the summary. */
   readonly file: string;
 }
 
-/** How a log ends, as far as its bytes tell. */
+/** Describes the end of a log, based on its bytes. */
 export interface LogEnd {
   /**
-   * Whether its last owner has closed it, and it ends where that owner says. If not, appends that are missing after the
-   * last one cannot be told from appends that were never made.
+   * Whether the last owner closed the log, and the log ends at the position that this owner recorded. If `false`, lost
+   * appends at the end cannot be detected.
    */
   readonly closed: boolean;
-  /** What is there of an append after the last whole one. Absent: nothing. */
+  /** The remains of an incomplete append at the end. Omitted if the log ends with a complete append. */
   readonly tornTail?: TornTail;
 }
 
-/** One agent as a list shows it: a picture of its status, written when the status changes, never per checkpoint. */
+/** The status of one agent as a list shows it. Written when the status changes, not for each checkpoint. */
 export interface AgentSummary {
-  /** Of an agent that cannot be read: its id where that is known, else the name that the storage has for it. */
+  /** The id of the agent. For an unreadable agent with an unknown id, the name that the storage uses for it. */
   readonly agentId: string;
-  /** `unreadable` for an agent whose status cannot be read: `data` then says why, as `{ code, message }` of an error. */
+  /**
+   * The status, or `unreadable` if the status cannot be read. In that case, `data` is `{ code, message }` of an error.
+   */
   readonly status: string;
-  /** What `list` sorts by, compared by the bytes of its UTF-8. Never empty, and no two agents have the same. */
+  /** The sort key of `list`, compared by its UTF-8 bytes. Never empty and unique among agents. */
   readonly order: string;
-  /** ISO 8601; when something about the agent falls due. */
+  /** The time at which the agent is due, in ISO 8601. */
   readonly dueAt?: string;
-  /** Ids of the requests it waits for. */
+  /** The ids of the open requests. */
   readonly requestIds: readonly string[];
   /** The position of the append that this summary reflects. */
   readonly position: number;
   readonly runId?: string;
-  /** The name of the task that the agent was created as. Absent: it was run without one. */
+  /** The task name that the agent was created with. Omitted if the agent does not belong to a task. */
   readonly taskName?: string;
-  /** The priority of the task. Absent: 0, or no task. */
+  /** The priority of the task. Defaults to 0. */
   readonly priority?: number;
-  /** What the task was asked for, in its stored form. Absent: `data` has it, or it is no task. */
+  /** The input of the task, in stored form. Omitted if `data` contains it or the agent does not belong to a task. */
   readonly inputRequest?: unknown;
-  /** The files that the task reads and writes. Absent: it is no task, or an earlier version wrote the summary. */
+  /**
+   * The files that the task reads and writes. Omitted if the agent does not belong to a task or an earlier version
+   * wrote the summary.
+   */
   readonly reserves?: readonly FileReservation[];
   /**
-   * How often the task was begun or continued since it last got further, at most: what it recorded since makes it fewer.
-   * Absent: as for `reserves`.
+   * An upper bound for the number of attempts since the last progress. Later records may lower it. Omitted like
+   * `reserves`.
    */
   readonly attempts?: number;
   /**
-   * How many checkpoints there are, at most; while the agent is in progress it makes more. Absent: unknown, as while a
-   * pruning is unfinished, for a new fork, and where an earlier version wrote the summary.
+   * The number of checkpoints when the summary was written. An agent in progress adds more. Omitted if unknown, which
+   * is the case during an unfinished pruning, for a new fork, and for summaries of earlier versions.
    */
   readonly checkpoints?: number;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly updatedAt: string;
-  /** The data of that status: plain JSON, with values in their stored form. */
+  /** The data of the status, as plain JSON with values in stored form. */
   readonly data: unknown;
 }
 
-/** Which agents to list, in which part of the order. An agent must fit every option that is given. Default: all agents. */
+/** Selects the agents that match all given options. Defaults to all agents. */
 export interface ListOptions {
-  /** Only agents in this status, or in one of these. */
+  /** Selects agents with this status, or with one of these statuses. */
   readonly status?: string | readonly string[];
-  /** Only agents that no living owner has. */
+  /** Selects agents without a living owner. */
   readonly free?: true;
-  /** ISO 8601: only agents that fall due then or earlier. */
+  /** Selects agents that are due at this time or earlier, in ISO 8601. */
   readonly dueBefore?: string;
-  /** ISO 8601: only agents whose status last changed then or earlier. */
+  /** Selects agents whose status last changed at this time or earlier, in ISO 8601. */
   readonly updatedBefore?: string;
-  /** Only agents behind this `order`. */
+  /** Selects agents after this `order`. */
   readonly after?: string;
-  /** The most agents to yield. Default: no limit. */
+  /** The maximum number of agents. Defaults to no limit. */
   readonly limit?: number;
-  /** The list must change nothing, not even an index that makes later lists faster. */
+  /** The list must not write, not even an index that speeds up later lists. */
   readonly readOnly?: true;
 }
 
-/** What is appended at once: all of it or nothing. */
+/** The content of one atomic append. */
 export interface LogAppend {
-  /** Unique in the log. The same id at the same position again is acknowledged, not refused. */
+  /** Unique in the log. Repeating an append with the same id at the same position is acknowledged. */
   readonly id: string;
-  /** Plain JSON. Must not be changed by the storage nor kept without a copy. */
+  /** Plain JSON. The storage must not change the records and must copy them if it keeps them. */
   readonly records: Entry["records"];
-  /** The new summary, when the status changed. Its `position` is set by the log. */
+  /** The new summary, if the status changed. The log sets its `position`. */
   readonly summary?: AgentSummary;
-  /** True when the records hold a snapshot: reading may begin here. */
+  /** Whether the records contain a snapshot, so that a reader may start here. */
   readonly snapshot?: boolean;
 }
 
-/** Which entries to read. */
+/** Selects entries. */
 export interface ReadOptions {
-  /** Only entries at a higher position. */
+  /** Selects entries at a higher position. */
   readonly after?: number;
-  /** Only entries up to this position, inclusive. */
+  /** Selects entries up to this position, inclusive. */
   readonly upTo?: number;
-  /** Begin at the newest snapshot that is not behind `upTo`, if there is one. */
+  /** Starts at the newest snapshot at or before `upTo`, if the log has one. */
   readonly sinceSnapshot?: boolean;
 }
 
-/** What {@link RecordLog.watch} gives. */
+/** The subscription that {@link RecordLog.watch} returns. */
 export interface LogWatch {
-  /** Nothing is told any more. */
+  /** Ends the subscription. */
   close(): Promise<void>;
 }
 
-/** Appends of a log as they are stored, for {@link RecordLog.receive}. */
+/** The stored appends of a log, for {@link RecordLog.receive}. */
 export interface StoredLines {
-  /** What {@link RecordLog.lines} yields: oldest first, at least one. */
+  /** The lines in the format of {@link RecordLog.lines}, oldest first, at least one. */
   readonly lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** The generation of the last of them: no other has a higher one. At most 2^40. */
+  /** The generation of the last line, which is the highest one. At most 2^40. */
   readonly generation: number;
 }
 
 /**
- * The full contract of a storage: one append-only, totally ordered log per agent, with one owner at a time.
- * An author of a backend writes this; everything else (folding, codec, blobs over the threshold) is core's.
+ * The full storage contract. Each agent has one append-only, totally ordered log with one owner at a time. Authors of a
+ * backend implement this interface. The library handles codecs, large values and the meaning of records.
  */
 export interface RecordLog {
   readonly version: "v1";
   readonly capabilities: LogCapabilities;
   readonly blobs: BlobStore;
-  /** Takes ownership. Never waits: rejects with `AgentBusyError` while another owner is alive. */
+  /** Takes ownership without waiting. @throws AgentBusyError if another owner is alive. */
   open(agentId: string, owner: LogOwner): Promise<OwnedLog>;
   /**
-   * Oldest first, without the positions that a stored `pruned` record names. Needs no ownership and writes nothing. An
-   * agent never seen has no entries.
+   * Reads entries, oldest first, without the positions that a stored `pruned` record removes. Requires no ownership and
+   * does not write. Yields no entries for an unknown agent.
    *
    * @throws CorruptLogError in place of an entry whose stored bytes were changed.
    */
   read(agentId: string, options?: ReadOptions): AsyncIterable<Entry>;
   /**
-   * Sorted by `order`. Never omits an agent that is in the status asked for, and never fails because of
-   * one agent: one whose status cannot be read is in the status `unreadable`. An agent that moves from one of the statuses
-   * asked for to another meanwhile may be omitted. Where `unreadable` is one of several statuses, a log that narrows need
-   * not look at agents that were last seen in another.
+   * Lists agents, sorted by `order`. An unreadable agent is listed with the status `unreadable` instead of failing the
+   * list. Never omits an agent with a requested status. Only an agent that changes between two requested statuses
+   * during the list may be omitted. If `unreadable` is one of several requested statuses, a log with `narrows` may skip
+   * agents that were last seen in another status.
    */
   list(options?: ListOptions): AsyncIterable<AgentSummary>;
   /**
-   * How many bytes still exist of appends that a durable `pruned` record names. More than 0 if a crash or a failure
-   * prevented their removal. Writes nothing. Absent: the storage cannot tell, and the next pruning removes such bytes.
+   * Returns the number of bytes that remain of pruned appends, for example because a crash interrupted their removal.
+   * Does not write. If the method is missing, the storage cannot tell, and the next pruning removes such bytes.
    */
   unremovedBytes?(agentId: string): Promise<number>;
   /**
-   * The appends of an agent as they are stored, oldest first: each is the line that its checksum covers, as UTF-8 without a
-   * line break, with what the storage keeps in it beside the records. Positions that a stored `pruned` record names are
-   * left out. Each has bytes of its own, which nobody changes afterwards. Needs no ownership and writes nothing. An agent
-   * never seen has none. Absent: the agents of this storage can neither be forked nor be moved.
+   * Reads the stored lines of an agent, oldest first. Each line is the UTF-8 text that its checksum covers, without a
+   * line break. Positions that a stored `pruned` record removes are skipped. Each line has a separate buffer that never
+   * changes. Requires no ownership and does not write. Yields no lines for an unknown agent. If the method is missing,
+   * agents of this storage can neither be forked nor moved.
    *
-   * @param options.upTo only appends up to this position, inclusive. Default: all that are there when reading begins.
+   * @param options.upTo - the last position to read, inclusive. Defaults to the last position when reading starts.
    * @throws CorruptLogError in place of a line whose stored bytes were changed.
    */
   lines?(agentId: string, options?: { readonly upTo?: number }): AsyncIterable<Uint8Array>;
   /**
-   * Makes an agent of the lines of another log, and owns it. The lines are stored byte for byte, so positions, checksums
-   * and generations stay; one append follows them. All or nothing: until it resolves the agent has no entries and is in no
-   * list, whatever crashes. The lines are asked for while the agent is owned, one at a time. Absent: no agent can be forked
-   * or moved to this storage.
+   * Creates an agent from the lines of another log and owns it. The lines are stored byte for byte, so positions,
+   * checksums and generations are preserved. One more append follows them. The operation is atomic and survives
+   * crashes. Until it resolves, the agent has no entries and is not listed. The lines are requested one at a time while
+   * the agent is owned. If the method is missing, agents cannot be forked or moved to this storage.
    *
-   * @param last gives the append that follows the lines. `position` is that of the last line; `generation` is the owner's,
-   *   higher than those of all lines and of all owners of this agent before. The append needs a summary.
-   * @returns the log, at the position of the last append.
-   * @throws AlreadyExistsError (`agent_exists`) when the agent has entries; AgentBusyError while it has another owner;
-   *   CorruptLogError when a line is damaged, does not follow the one before or has too high a generation.
+   * @param last - returns the append that follows the lines. `position` is the position of the last line. `generation`
+   * is the new owner's generation, which is above the generations of all lines and all earlier owners. The append must
+   * have a summary.
+   * @returns the log, positioned at the last append.
+   * @throws AlreadyExistsError (`agent_exists`) if the agent has entries.
+   * @throws AgentBusyError if the agent has another owner.
+   * @throws CorruptLogError if a line is damaged, does not follow its predecessor or has a generation that is too high.
    */
   receive?(
     agentId: string,
@@ -216,69 +229,74 @@ export interface RecordLog {
     received: StoredLines,
     last: (end: { readonly generation: number; readonly position: number }) => LogAppend | PromiseLike<LogAppend>,
   ): Promise<OwnedLog>;
-  /** How the log of an agent ends. Writes nothing. Absent: the storage cannot tell. @throws CorruptLogError */
+  /**
+   * Describes the end of an agent's log without writing. If the method is missing, the storage cannot tell.
+   *
+   * @throws CorruptLogError if the log is damaged.
+   */
   end?(agentId: string): Promise<LogEnd>;
-  /** The owner and its state; `undefined` when the log is free. Does not take ownership. */
+  /** Returns the owner and its state. `undefined` if the log is free. Does not take ownership. */
   owner(agentId: string): Promise<(LogOwner & { readonly generation: number; readonly state: OwnerState }) | undefined>;
-  /** Asks the owner to stop, in whichever process it runs. `OwnedLog.lost` aborts, at the latest at the owner's next renewal. */
+  /** Requests the owner in any process to stop. The owner's `OwnedLog.lost` aborts at its next renewal or earlier. */
   requestStop(agentId: string, reason: string): Promise<void>;
   /**
-   * Calls a function soon after an owner gave its agent back: a task may wait for a worker then. It may be called without a
-   * cause, and calls may be late or missing, so whoever watches also looks from time to time. An owner that is killed gives
-   * nothing back. Absent: nothing is told.
+   * Calls a function soon after an owner releases an agent, because a waiting task may then start. Calls may be
+   * spurious, late or missing, so callers must also poll. A killed owner does not trigger a call. If the method is
+   * missing, callers only poll.
    *
-   * @param onChange must not throw.
+   * @param onChange - must not throw.
    */
   watch?(onChange: () => void): Promise<LogWatch>;
   /**
-   * Gives up a small reserve of space, for a caller that is about to delete something on a full device. False: there is
-   * none. Absent: the storage keeps none.
+   * Frees a small disk reserve for a caller that needs to delete data from a full device. Resolves to `false` if no
+   * reserve exists. If the method is missing, the storage keeps no reserve.
    */
   makeRoom?(): Promise<boolean>;
-  /** Releases everything held. Further calls reject with `StorageClosedError`. */
+  /** Releases all resources. Further calls reject with `StorageClosedError`. */
   close(): Promise<void>;
 }
 
 /** A log that this process owns. */
 export interface OwnedLog {
-  /** The position of the last append; 0 for an empty log. */
+  /** The position of the last append, or 0 for an empty log. */
   readonly position: number;
-  /** Grows with every change of owner: the fencing token. */
+  /** The fencing token. It grows with each change of owner. */
   readonly generation: number;
-  /** What a crash left of an append that this open passed over; absent: nothing. */
+  /** The remains of an incomplete append that this open skipped. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail | undefined;
-  /** What this open found wrong with the end of the log: it takes no append, and may be dropped. Absent: nothing. */
+  /**
+   * Damage at the end of the log. A damaged log rejects appends but may be dropped. `undefined` if the end is intact.
+   */
   readonly damage?: CorruptLogError | undefined;
-  /** The picture of the agent's status that this open found damaged; absent: none. */
+  /** The status summary that this open found damaged and rebuilt. `undefined` if the summary was intact. */
   readonly rebuilt?: RebuiltSummary | undefined;
   /**
-   * Aborted when the log is no longer this process's to write: taken over (the reason is an `OwnershipLostError`) or
-   * asked to stop (the reason is a `StopRequestedError`).
+   * Aborts when this process must stop writing to the log. The reason is an `OwnershipLostError` after a takeover, or a
+   * `StopRequestedError` after a request to stop.
    */
   readonly lost: AbortSignal;
   /**
-   * Appends and resolves to the new position once durable, in a later turn of the event loop: a storage that resolved at
-   * once would let no timer and no signal run between the steps of an agent. Rejects with `PositionConflictError` when `expectedPosition`
-   * is not the position of the last append, with `OwnershipLostError` when another owner has taken over (the outcome is
-   * then unknown), and with a `StorageError` when the storage failed (after which every further append rejects).
+   * Appends records and resolves to the new position when they are durable. Resolves in a later turn of the event loop,
+   * so that timers and signals can run between the steps of an agent.
+   *
+   * @throws PositionConflictError if `expectedPosition` is not the position of the last append.
+   * @throws OwnershipLostError if another owner took over. The append is possibly stored.
+   * @throws StorageError if the storage failed. All further appends also reject.
    */
   append(entry: LogAppend, expectedPosition: number): Promise<number>;
   /**
-   * Looks whether the owner was asked to stop, without waiting for the next renewal: if so, `lost` is aborted when it resolves.
-   * Cheap enough to be called a few times a second. An owner that keeps a log open but has nothing to do calls it, so that
-   * another can have the log at once. Absent: the owner learns of it at its next renewal.
+   * Checks for a request to stop without waiting for the next renewal. After a request, `lost` is aborted when the
+   * promise resolves. Cheap enough for a few calls per second. An idle owner calls this method so that another owner
+   * can take the log quickly. If the method is missing, the owner notices the request at its next renewal.
    */
   checkStop?(): Promise<void>;
-  /**
-   * Removes the bytes of all appends that durable `pruned` records name, and of no others. Rejects when another owner has
-   * taken over.
-   */
+  /** Removes the bytes of all appends that durable `pruned` records name. Rejects if another owner took over. */
   prune(): Promise<void>;
   /**
-   * Removes the agent. Positions and generations continue to count if its id is used again, and `prev` begins empty. Rejects
-   * when another owner has taken over.
+   * Deletes the agent. If the id is used again, positions and generations continue, and `prev` starts empty. Rejects if
+   * another owner took over.
    */
   drop(): Promise<void>;
-  /** Gives the log back. Idempotent. Of an owner that was replaced, it leaves the next one in place. */
+  /** Releases the log. Idempotent. A replaced owner leaves the ownership of its successor unchanged. */
   release(): Promise<void>;
 }

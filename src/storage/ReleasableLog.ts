@@ -3,7 +3,7 @@ import { StorageClosedError } from "../errors/storage/StorageClosedError.ts";
 import type { LogOwner } from "./RecordLog.ts";
 import { quoted } from "../errors/quoted.ts";
 
-/** What owned logs share whose owners only this process knows: they are owned until they are released. */
+/** Base class of owned logs that only this process knows. They stay owned until they are released. */
 export abstract class ReleasableLog {
   readonly #lost = new AbortController();
   readonly #onRelease: () => void;
@@ -28,7 +28,7 @@ export abstract class ReleasableLog {
     this.#onRelease();
   }
 
-  /** A request reaches the owner at once. */
+  /** Does nothing, because a request to stop reaches the owner immediately. */
   async checkStop(): Promise<void> {}
 
   requestStop(reason: string): void {

@@ -9,10 +9,9 @@ import type { RecordLog } from "./RecordLog.ts";
 import { maximumCompressedTextBytes } from "./putBlobs.ts";
 
 /**
- * The texts of blobs. One that is missing or damaged is an error only for the reader of its value; a storage that fails says
- * nothing about the value.
+ * Reads the texts of blobs. A missing or damaged blob only fails the reader of its value.
  *
- * @throws StorageError
+ * @throws StorageError if the storage fails.
  */
 export async function fetchBlobs(log: RecordLog, agentId: string, references: BlobCells): Promise<BlobTexts> {
   const texts = new Map<string, string | AgentPersistenceError>();
@@ -30,12 +29,12 @@ export async function fetchBlobs(log: RecordLog, agentId: string, references: Bl
 
 const decoder = new TextDecoder();
 
-/** The text of a blob; `undefined` when it is missing. @throws CorruptBlobError */
+/** Returns the text of a blob. `undefined` if the blob is missing. @throws CorruptBlobError if the blob is damaged. */
 export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell): Promise<string | undefined> {
   const [reference, length, hash] = cell;
   const bytes = await blobs.get(agentId, reference);
   if (bytes === undefined || hash === undefined) return bytes && decoder.decode(bytes);
-  // Nothing is ever stored with such a length: it was changed to fill the memory.
+  // The library never stores such a length. A forged length could exhaust the memory.
   if (length > maximumCompressedTextBytes)
     throw new CorruptBlobError(agentId, reference, `is said to hold ${length} bytes, more than is ever compressed`);
   try {

@@ -4,10 +4,10 @@ import type { AgentSummary, ListOptions, RecordLog } from "./RecordLog.ts";
 import { compareSummaries, isSelected } from "./selectSummaries.ts";
 import { isAboutOneAgent } from "./unreadableSummary.ts";
 
-/** What the `order` of every log begins with that is no agent's. That of no agent does, and none comes behind it. */
+/** The prefix of the `order` of logs that are not agents. It sorts after all agents. */
 export const orderBehindAgents = "~~";
 
-/** The agents that a storage lists under all options, also where it does not select by all of them itself. */
+/** Lists the agents that match all options, and applies options that the storage does not support. */
 export async function* listSummaries(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
   for await (const summary of listLogs(log, options)) {
     if (summary.order.startsWith(orderBehindAgents)) return;
@@ -15,7 +15,7 @@ export async function* listSummaries(log: RecordLog, options: ListOptions): Asyn
   }
 }
 
-/** The logs that a storage lists under all options, those of agents first. */
+/** Lists all logs that match all options, agents first. */
 export async function* listLogs(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
   if (log.capabilities.narrows) return yield* log.list(options);
   const { limit = Infinity, free } = options;
@@ -27,14 +27,15 @@ export async function* listLogs(log: RecordLog, options: ListOptions): AsyncGene
   }
 }
 
-/** The list of each status asked for, as one. */
 function listStatuses(log: RecordLog, { status, after, readOnly }: ListOptions): AsyncIterable<AgentSummary> {
   const asked = typeof status === "object" ? [...new Set(status)] : [status];
   const lists = asked.map((one) => log.list(withoutUndefined({ status: one, after, readOnly })));
   return mergeSorted(lists, compareSummaries);
 }
 
-/** Whether a living owner has an agent. One that cannot be read counts as free: who opens it gets the error. */
+/**
+ * Whether an agent has a living owner. Returns `false` for an unreadable agent, so the error occurs when it is opened.
+ */
 export async function isOwned(log: RecordLog, agentId: string): Promise<boolean> {
   try {
     return (await log.owner(agentId))?.state === "alive";

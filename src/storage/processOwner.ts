@@ -1,7 +1,7 @@
 import { randomId } from "../internal/randomId.ts";
 import type { LogOwner } from "./RecordLog.ts";
 
-/** This process as an owner of a log. Each call makes another: two owners in one process are distinct. */
+/** Returns this process as an owner of a log. Each call returns a distinct owner. */
 export function processOwner(): LogOwner {
   const { process } = globalThis as {
     readonly process?: { readonly pid?: number; readonly env?: { readonly HOSTNAME?: string } };

@@ -3,15 +3,14 @@ import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import { gzip } from "../internal/gzip.ts";
 import { type BlobStore, blobsAtOnce } from "./BlobStore.ts";
 
-/** Values of more bytes than this, as UTF-8 JSON, are compressed. */
 export const defaultCompressThresholdBytes = 100 * 1024;
 
-/** Texts of more bytes than this are kept as they are: so much is never made of a compressed one. */
+/** Texts with more bytes than this are not compressed, which limits the size of decompressed data. */
 export const maximumCompressedTextBytes = 64 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Puts large values where they belong and completes the records that refer to them, before those are appended. */
+/** Stores large values as blobs and adds the references to the records before they are appended. */
 export async function putBlobs(
   blobs: BlobStore,
   agentId: string,
@@ -28,7 +27,6 @@ export async function putBlobs(
   });
 }
 
-/** The bytes compressed; `undefined` where that gains nothing. */
 async function smaller(bytes: Uint8Array): Promise<Uint8Array | undefined> {
   if (bytes.length > maximumCompressedTextBytes) return undefined;
   const compressed = await gzip(bytes);

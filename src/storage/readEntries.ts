@@ -17,26 +17,25 @@ import { Pace } from "../internal/Pace.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 
-/** Entries of a log, indexed. */
 export interface ReadEntries {
   readonly index: LogProjection;
   readonly checksums: ReadonlyMap<number, string>;
-  /** The last of them; `undefined`: there are none. */
+  /** The end of the last entry. `undefined` for an empty log. */
   readonly end: ChainLink | undefined;
-  /** The generation of the last of them. Absent: none was read. */
   readonly generation?: number | undefined;
 }
 
-/** A head that was read before. */
 export interface KnownHead {
   readonly index: LogProjection;
   readonly state: AgentState;
   readonly end: ChainLink;
-  /** What follows is added to the index itself, which nobody else reads meanwhile. Absent: to one that continues it. */
+  /**
+   * Whether new entries are added to the index in place, which requires exclusive use. Otherwise they go to a continued
+   * copy.
+   */
   readonly grows?: true;
 }
 
-/** What is needed of a log to read it. */
 type ReadableLog = Pick<RecordLog, "read">;
 
 type Visitor = (record: AgentRecord) => void;
@@ -49,16 +48,16 @@ export async function readEntries(
   visit?: Visitor,
 ): Promise<ReadEntries> {
   const stored = await storedEntries(log, agentId, options);
-  // A `pruned` record counts for everything before it.
+  // A `pruned` record affects all entries before it.
   if (options.sinceSnapshot && pruningIn(stored)) return readEntries(log, agentId, {}, visit);
   return orDamage(log, agentId, () => indexed(liveEntries(stored), new LogProjection(), visit));
 }
 
 /**
- * Reads what was appended after a head that is known, or from a newer snapshot.
+ * Reads the entries after a known head, or from a newer snapshot.
  *
- * @returns `undefined` when the log does not contain the end of that head any more, or was pruned: read it as if nothing was
- * known. The known index when nothing was appended.
+ * @returns the known index if the log has no new entries. `undefined` if the log no longer contains the end of the
+ * known head or was pruned, so the caller must read it again.
  */
 export async function readEntriesAfter(
   log: ReadableLog,
@@ -78,9 +77,10 @@ export async function readEntriesAfter(
 }
 
 /**
- * Stored entries of an agent, oldest first, pruned ones included if they are still there. Lets the event loop go on.
+ * Reads the stored entries of an agent, oldest first, including pruned entries that still exist. Yields to the event
+ * loop regularly.
  *
- * @throws WrongShapeError when the log is no agent's.
+ * @throws WrongShapeError if the log does not belong to an agent.
  */
 export async function readPaced(log: ReadableLog, agentId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
@@ -93,7 +93,7 @@ export async function readPaced(log: ReadableLog, agentId: string, options?: Rea
   return entries;
 }
 
-/** @throws WrongShapeError when an entry says that its log is no agent's. */
+/** @throws WrongShapeError if the entry belongs to another kind of log than an agent. */
 export function assertOfAgent(agentId: string, { records }: Pick<Entry, "records">): void {
   const found = records.find(isShapeRecord);
   if (found !== undefined) throw new WrongShapeError(agentId, found.shape, "agent");
@@ -115,13 +115,16 @@ async function orDamage<Result>(log: ReadableLog, agentId: string, read: () => P
   }
 }
 
-/** Records with right checksums may still not fit together: whoever can write them can compute those. */
+/** Converts errors from inconsistent records, because a writer of forged records can also compute valid checksums. */
 function asDamage(error: unknown): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
   return new UnreadableValueError("the records of the log do not fit together", { cause: error });
 }
 
-/** @throws UnreadableValueError for records that no version of this library writes in this order; UnsupportedRecordError for unknown ones. */
+/**
+ * @throws UnreadableValueError for records in an order that this library never writes.
+ * @throws UnsupportedRecordError for unknown records.
+ */
 export async function assertSoundLog(entries: readonly Entry[]): Promise<void> {
   const pace = new Pace();
   let next: NextNumbers = { nextVersion: 1, nextLane: 1 };
@@ -136,7 +139,7 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
   const pace = new Pace();
   const checksums = new Map<number, string>();
   for (const entry of entries) {
-    // Records before a snapshot in its append count from there: their versions are checked with those that follow.
+    // Versions restart at a snapshot, so earlier records in the same append are checked with the following ones.
     assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index);
     await pace.after(index.add(entry));
     checksums.set(entry.position, entry.checksum);
@@ -153,7 +156,7 @@ function assertSound(entry: Entry, next?: NextNumbers): void {
   if (defect !== undefined) throw new UnreadableValueError(defect);
 }
 
-/** Adds the last checkpoint before the damage to an error about a damaged log; returns any other error unchanged. */
+/** Adds the last checkpoint before the damage to an error about a damaged log. Returns other errors unchanged. */
 export async function withLastCheckpoint(error: unknown, log: ReadableLog, agentId: string): Promise<unknown> {
   if (!(error instanceof CorruptLogError)) return error;
   const lastCheckpointId = await lastReadable(log, agentId);
@@ -162,7 +165,6 @@ export async function withLastCheckpoint(error: unknown, log: ReadableLog, agent
   return new CorruptLogError(error.agentId, withoutUndefined({ file, line, lastPosition, lastCheckpointId }), found);
 }
 
-/** The id of the last checkpoint in an append; `undefined` when it has none. */
 export function lastCheckpointOf({ generation, records }: Entry): string | undefined {
   const record = records.findLast(({ kind }) => kind === "checkpoint") as CheckpointRecord | undefined;
   return record && (record.id ?? `${generation}-${record.version}`);
@@ -173,7 +175,7 @@ async function lastReadable(log: ReadableLog, agentId: string): Promise<string |
   try {
     for await (const entry of log.read(agentId)) last = lastCheckpointOf(entry) ?? last;
   } catch {
-    // Here the damage begins.
+    // The damage starts here.
   }
   return last;
 }

@@ -22,24 +22,25 @@ import { type KnownHead, readEntries, readEntriesAfter } from "./readEntries.ts"
 import type { RecordLog } from "./RecordLog.ts";
 import { SnapshotDue } from "./SnapshotDue.ts";
 
-/** What of a log its head needs. Dispose it when nothing refers to its log any more: the next reader goes on from there. */
+/**
+ * The part of a log that its head needs. Dispose it after the last use of its log, so that the next reader can continue
+ * from it.
+ */
 export interface AgentHead extends Disposable {
   readonly log: AgentLog;
-  /** The state of the main line; `undefined` for an agent without records. */
+  /** The state of the main line. `undefined` for an agent without records. */
   readonly state: AgentState | undefined;
-  /**
-   * The states of the open nested lines that have not ended, by lane: each after the line that it is nested in. They are
-   * computed when they are asked for.
-   */
+  /** The states of the open nested lines by lane. Each follows the line that it is nested in. Computed on access. */
   readonly lines: LineStates;
   readonly snapshotDue: SnapshotDue;
 }
 
 /**
- * Reads what the head needs, and no blob besides. Of an agent that was read lately in this process only what was appended
- * since; of any other from the newest snapshot where that is enough, else everything.
+ * Reads the head of an agent, with only the required blobs. For a recently read agent, reads only new entries.
+ * Otherwise reads from the newest snapshot if that is enough, or else the whole log.
  *
- * @param options.keeps whether the next reader goes on from there. `false` where many agents are read once. Default: true.
+ * @param options.keeps - whether to cache the head for the next reader. Pass `false` to read many agents once. Defaults
+ * to `true`.
  */
 export async function readHead(
   log: RecordLog,
@@ -58,7 +59,7 @@ export async function readHead(
   return headOf(agentId, head);
 }
 
-/** What a run of one line continues from is little: what it no longer needs is forgotten. */
+/** Caches only the small part that the run of a single line continues from. */
 function remember(
   cache: HeadCache | undefined,
   agentId: string,
@@ -94,7 +95,7 @@ function headOf(
   };
 }
 
-/** `undefined`: read it as if nothing was known. The known head when nothing was appended. */
+/** Returns the known head if the log has no new entries. `undefined` if the log must be read again. */
 async function readAfter(log: RecordLog, agentId: string, known: CachedHead): Promise<CachedHead | undefined> {
   const appended: AgentRecord[] = [];
   const read = await readEntriesAfter(log, agentId, known, (record) => appended.push(record));
@@ -102,7 +103,7 @@ async function readAfter(log: RecordLog, agentId: string, known: CachedHead): Pr
   const { index, end } = read;
   if (end === known.end) return known;
   if (index !== known.index) return headIn(log, agentId, { index, end }, known);
-  // A line that went back may need what its later states did not.
+  // After a rollback, the state may need values that the later states did not need.
   if (appended.some(beginsAnew) || needsWhole(index)) return undefined;
   const state = appended.some((record) => changes(known.state, record)) ? foldTo(index) : known.state;
   if (!state) return undefined;
@@ -115,12 +116,11 @@ function beginsAnew(record: AgentRecord): boolean {
   return record.kind === "lane" && (record.from !== undefined || record.place === undefined);
 }
 
-/** Whether a record adds to the state of the main line. */
 function changes({ lane }: AgentState, record: AgentRecord): boolean {
   return record.kind === "run" || ("lane" in record && record.lane === lane);
 }
 
-/** `undefined` for an agent without records. @param known what was read of it before, which may be of use */
+/** Returns `undefined` for an agent without records. @param known - an earlier head whose values may be reused. */
 async function readAsNew(log: RecordLog, agentId: string, known?: CachedHead): Promise<CachedHead | undefined> {
   const { index, end } = await readEntries(log, agentId, { sinceSnapshot: true });
   if (!end) return undefined;
@@ -128,7 +128,7 @@ async function readAsNew(log: RecordLog, agentId: string, known?: CachedHead): P
   return head ?? headInWhole(log, agentId, known);
 }
 
-/** @throws UnreadableValueError when the log does not contain all of an open line. */
+/** @throws UnreadableValueError if the log lacks a part of an open line. */
 async function headInWhole(
   log: RecordLog,
   agentId: string,
@@ -141,7 +141,7 @@ async function headInWhole(
   return state && end && withParts(log, agentId, { index, state, end }, known);
 }
 
-/** `undefined` when an open line begins before what was read, or a message of a line is there. */
+/** Returns `undefined` if an open line, or a message of a line, starts before the read entries. */
 async function headIn(
   log: RecordLog,
   agentId: string,
@@ -152,7 +152,7 @@ async function headIn(
   return state && withParts(log, agentId, { index, state, end }, known);
 }
 
-/** Whether a message of a joined branch, or what a redo left, is not within what was read. */
+/** Whether a message of a joined branch, or state that a redo left behind, precedes the read entries. */
 function needsWhole(index: LogProjection): boolean {
   return index.needsWhole || index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
 }
@@ -168,14 +168,12 @@ async function withParts(
   return { index, state, end, ...parts, snapshotDue: known?.snapshotDue ?? new SnapshotDue() };
 }
 
-/** The blobs that the open lines need. @param before a state of which the messages are read already */
 function referencesOf(index: LogProjection, state: AgentState, before: CachedHead | undefined): BlobCells {
-  // Without blobs, no line has to be folded to know that it needs none.
+  // Without blobs, skips folding the lines.
   if (index.valueBlobs.size === 0) return new Map();
   return new Map([...stateReferences(state, before?.state), ...lineReferences(index, openLineStates(index))]);
 }
 
-/** Blobs, as texts or as values; of those that were read before, none is read again. */
 async function partsOf(
   log: RecordLog,
   agentId: string,

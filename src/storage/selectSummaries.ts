@@ -1,9 +1,9 @@
 import type { AgentSummary, ListOptions } from "./RecordLog.ts";
 
-/** What a list selects by, as far as a summary shows it: whether an agent is free, only its owner shows. */
+/** The list options that a summary alone can answer. `free` also requires the owner. */
 type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 
-/** What `RecordLog.list` yields of all summaries: those that were asked for, sorted, up to a limit. */
+/** Filters, sorts and limits summaries like `RecordLog.list`. */
 export function selectSummaries<Summary extends Selected>(
   summaries: readonly Summary[],
   { limit, ...selection }: Omit<ListOptions, "free" | "readOnly">,
@@ -16,7 +16,6 @@ export function selectSummaries<Summary extends Selected>(
 
 type Selected = Pick<AgentSummary, "agentId" | "status" | "order" | "dueAt" | "updatedAt">;
 
-/** Whether a summary fits what was asked for. */
 export function isSelected(
   { status, order, dueAt, updatedAt }: Omit<Selected, "agentId">,
   { status: asked, after, dueBefore, updatedBefore }: Selection,
@@ -29,13 +28,12 @@ export function isSelected(
   );
 }
 
-/** Whether a status is asked for. */
 export function isAmong(status: string, asked: ListOptions["status"]): boolean {
   if (asked === undefined) return true;
   return typeof asked === "string" ? status === asked : asked.includes(status);
 }
 
-/** The order of a list: by `order`, and by agent id where a storage has two that are the same. */
+/** Compares by `order`, then by agent id if a storage has duplicate orders. */
 export function compareSummaries(
   a: Pick<AgentSummary, "order" | "agentId">,
   b: Pick<AgentSummary, "order" | "agentId">,
@@ -43,7 +41,6 @@ export function compareSummaries(
   return compareText(a.order, b.order) || compareText(a.agentId, b.agentId);
 }
 
-/** Compares texts by the bytes of their UTF-8. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -53,7 +50,7 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Halves of surrogate pairs stand for characters behind all that are one unit. */
+/** Ranks surrogates after all other code units, because they encode the highest code points. */
 function rankOf(unit: number): number {
   return unit >= 0xd8_00 && unit < 0xe0_00 ? unit + 0x1_00_00 : unit;
 }

@@ -5,10 +5,10 @@ import { UnsupportedFormatError } from "../errors/storage/UnsupportedFormatError
 import { UnsupportedRecordError } from "../errors/storage/UnsupportedRecordError.ts";
 import type { AgentSummary } from "./RecordLog.ts";
 
-/** The status of an agent whose own cannot be read. */
+/** The list status of an agent whose stored status cannot be read. */
 export const unreadable = "unreadable" as const;
 
-/** How an agent is listed that cannot be read, so that it is neither left out nor keeps the others from being listed. */
+/** Returns the summary of an unreadable agent, so that a list can include it and does not fail. */
 export function unreadableSummary(agentId: string, { code, message }: AgentPersistenceError): AgentSummary {
   const unknown = new Date(0).toISOString();
   return {
@@ -23,7 +23,7 @@ export function unreadableSummary(agentId: string, { code, message }: AgentPersi
   };
 }
 
-/** Whether an error is about one agent, and not about the storage of all of them. */
+/** Whether an error concerns a single agent instead of the whole storage. */
 export function isAboutOneAgent(error: unknown): error is AgentPersistenceError {
   if (error instanceof StorageError) return error.reason === "permission" || error.reason === "io";
   return [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError].some((kind) => error instanceof kind);

@@ -36,9 +36,9 @@ import { quoted } from "../../errors/quoted.ts";
 const retryAfterMs = 1_000;
 
 /**
- * A log over a three-method provider: each checkpoint is handed to it whole, and the log is made from its checkpoints
- * when an agent is opened. What lies between two checkpoints is forgotten with the process, owners of other processes are
- * not seen, and agents cannot be listed.
+ * A log on top of a three-method provider. Each checkpoint is passed to the provider, and opening an agent rebuilds the
+ * log from its checkpoints. Records between two checkpoints are lost when the process exits. Owners in other processes
+ * are not detected, and agents cannot be listed.
  */
 export class CheckpointRecordLog implements RecordLog {
   readonly version = "v1";
@@ -81,7 +81,7 @@ export class CheckpointRecordLog implements RecordLog {
     for (const entry of entries.slice()) if (entry.position > after && entry.position <= upTo) yield entry;
   }
 
-  /** Nothing: three methods cannot tell which agents there are. */
+  /** Yields no agents, because a three-method provider cannot list them. */
   // oxlint-disable-next-line require-yield
   async *list(): AsyncGenerator<AgentSummary> {
     if (this.#closed) throw new StorageClosedError("The storage");
@@ -113,7 +113,9 @@ export class CheckpointRecordLog implements RecordLog {
   }
 }
 
-/** An agent of a three-method provider while this process runs it: appends are kept here, checkpoints go to the provider. */
+/**
+ * The log of a running agent of a three-method provider. Appends stay in memory, and checkpoints go to the provider.
+ */
 export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
   readonly entries: Entry[];
   readonly #provider: PersistenceStorageProvider;
@@ -162,29 +164,30 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
     return entry.position;
   }
 
-  /** Nothing to remove: what is pruned here lives in this process only. */
+  /** Does nothing, because pruned appends exist only in this process. */
   async prune(): Promise<void> {}
 
-  /** Three methods cannot delete. */
+  /** Only releases the log, because three methods cannot delete. */
   async drop(): Promise<void> {
     await this.release();
   }
 }
 
-/** A sub-agent runs within a node, which runs again: what lies between two checkpoints of its caller is forgotten. */
+/**
+ * Returns `false` for a checkpoint of a sub-agent. A sub-agent restarts with the node of its caller, because records
+ * between two checkpoints of the caller are lost.
+ */
 function canContinue(index: LogProjection, { record }: CheckpointPoint): boolean {
   return linePath(index, record.lane).agentPath.length === 0;
 }
 
-/** An agent's checkpoints as a log of one append each. */
 export interface StoredCheckpoints {
   readonly entries: Entry[];
   readonly index: LogProjection;
-  /** The next owner's: above that of every generated checkpoint id. */
+  /** The generation of the next owner, above the generations in all generated checkpoint ids. */
   readonly generation: number;
 }
 
-/** Reads all checkpoints of an agent from a three-method provider and makes a log of them. */
 export async function readProviderCheckpoints(
   provider: PersistenceStorageProvider,
   agentId: string,
@@ -211,7 +214,7 @@ export async function readProviderCheckpoints(
   return { entries, index, generation: Math.max(0, ...generations) + 1 };
 }
 
-/** What a provider has of an agent. @throws UnreadableValueError when it is no list. */
+/** Returns the checkpoints of a provider. @throws UnreadableValueError if the provider does not return an array. */
 export async function checkpointsOf(
   provider: PersistenceStorageProvider,
   agentId: string,
@@ -223,7 +226,7 @@ export async function checkpointsOf(
   );
 }
 
-/** What a user's provider throws becomes a typed error that names the call, unless it is one of ours. */
+/** Calls a method of a provider. Wraps foreign errors in a typed error that names the call. */
 export async function askProvider<Result>(
   operation: string,
   agentId: string,

@@ -12,7 +12,6 @@ import {
 } from "../PersistenceStorageProvider.ts";
 import { askProvider, CheckpointRecordLog, checkpointsOf, readProviderCheckpoints } from "./CheckpointRecordLog.ts";
 
-/** A three-method provider as a storage with a log. */
 class CheckpointStorage implements LogStorage {
   readonly log: CheckpointRecordLog;
   readonly inlineThresholdBytes = Infinity;
@@ -29,12 +28,12 @@ class CheckpointStorage implements LogStorage {
   }
 
   async getCheckpoints(agentId: string, filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
-    // The provider's filter is its own type, so ours is applied here.
+    // The filter type of the provider is unknown, so the filter is applied here.
     const stored = await checkpointsOf(this.#provider, agentId);
     return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
   }
 
-  /** The one that the provider gives may be of a branch. */
+  /** Checks the checkpoint from the provider, because it may belong to a branch. */
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
     if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));
@@ -43,10 +42,9 @@ class CheckpointStorage implements LogStorage {
   }
 }
 
-/** One storage for each provider, so that two agents on a provider see each other. */
+/** Keeps one storage per provider, so that agents on the same provider detect each other. */
 const known = new WeakMap<object, CheckpointStorage>();
 
-/** The provider itself when it offers a log; otherwise a log over its three methods. */
 export function logStorageOf(provider: PersistenceStorageProvider): LogStorage {
   if (offersLog(provider)) return provider;
   const storage = known.get(provider) ?? new CheckpointStorage(provider);

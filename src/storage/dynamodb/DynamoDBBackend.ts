@@ -4,13 +4,14 @@ import type { SlotChain } from "./slots/SlotChain.ts";
 import type { SlotReader } from "./slots/SlotReader.ts";
 import type { Summaries } from "./lists/Summaries.ts";
 
-/** What the agents of one table share. */
 export interface DynamoDBBackend {
   readonly connection: DynamoDBConnection;
   readonly heads: AgentHeads;
   readonly slots: SlotChain;
   readonly reader: SlotReader;
   readonly summaries: Summaries;
-  /** When what a drop leaves may go, in seconds since 1970; `undefined`: it stays. */
+  /**
+   * Returns when the remaining items of a dropped agent expire, in seconds since 1970. `undefined` if they are kept.
+   */
   expires(): number | undefined;
 }

@@ -7,12 +7,11 @@ import { blobKey, type ItemKey } from "./items/itemKeys.ts";
 import { bytesOf, partKeys, type PartsOwner, putParts } from "./items/itemParts.ts";
 
 /**
- * Blobs as items, with parts where they are larger than one. Each put has parts of its own, and replaces the blob in one
- * step: what comes late finds either whole.
+ * Stores blobs as items, split into parts if they exceed one item. Each put writes separate parts and then replaces the
+ * blob in one step, so concurrent readers always find a complete blob.
  */
 export class DynamoDBBlobs implements TableBlobs {
   readonly #connection: DynamoDBConnection;
-  /** The generation of the owner of an agent in this process; 0: it has none. */
   readonly #generationOf: (agentId: string) => number;
 
   constructor(connection: DynamoDBConnection, generationOf: (agentId: string) => number) {
@@ -35,7 +34,7 @@ export class DynamoDBBlobs implements TableBlobs {
     for (let before: unknown; ;) {
       const item = await this.#connection.get(key);
       const bytes = item && (await bytesOf(this.#connection, partsOf(agentId, item), item));
-      // Its parts go when it is put again.
+      // A concurrent put removes the parts of the previous blob.
       if (bytes || item?.["id"] === before) return bytes;
       before = item?.["id"];
     }
@@ -53,7 +52,7 @@ export class DynamoDBBlobs implements TableBlobs {
   }
 }
 
-/** Removes a blob as it was read, if an owner up to this generation put it. */
+/** Deletes a blob if it is unchanged and its owner has at most this generation. */
 export async function removeBlob(
   connection: DynamoDBConnection,
   agentId: string,

@@ -30,19 +30,18 @@ import { SlotReader } from "./slots/SlotReader.ts";
 import { Summaries } from "./lists/Summaries.ts";
 import { takeOver } from "./takeOver.ts";
 
-/** The table, and how its items are kept. */
 export interface DynamoDBLogTableOptions {
   readonly client: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;
   readonly sha256: () => Promise<Sha256>;
-  /** Absent: what a drop leaves stays. */
+  /** If `undefined`, the remaining items of a dropped agent are kept. */
   readonly expireDroppedAfterDays?: number | undefined;
 }
 
 const secondsOfDay = 86_400;
 
-/** Agents in a DynamoDB table. Each write is one conditional request for one item: there are no transactions. */
+/** Stores agents in a DynamoDB table. Each write is one conditional request for one item, without transactions. */
 export class DynamoDBLogTable implements LogTable {
   readonly name = "DynamoDB";
   readonly capabilities = {

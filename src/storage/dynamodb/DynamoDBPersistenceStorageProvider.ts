@@ -12,16 +12,16 @@ import { TableRecordLog, tableRecordLogShape, type TableRecordLogOptions } from 
 import type { DynamoDBClient } from "./items/DynamoDBClient.ts";
 import { DynamoDBLogTable } from "./DynamoDBLogTable.ts";
 
-/** The table, how long owners may be silent, and how values are stored. */
+/** Options of {@link DynamoDBPersistenceStorageProvider}. */
 export interface DynamoDBProviderOptions extends TableRecordLogOptions, LogProviderOptions {
-  /** `new DynamoDB()` of `@aws-sdk/client-dynamodb`. It is not destroyed. */
+  /** The `DynamoDB` client of `@aws-sdk/client-dynamodb`. The storage does not destroy it. */
   readonly client: DynamoDBClient;
-  /** The name of a table that is made as `dynamoDBTable` says. */
+  /** The name of a table that was created from `dynamoDBTable`. */
   readonly tableName: string;
   /**
-   * Days after which what a drop leaves may be removed: who was the last owner, and where owners began to append. The table
-   * must have its time to live on the attribute `expires`. A write that is older than this must not arrive any more. Default:
-   * it stays for ever.
+   * The number of days after which the remaining items of a dropped agent expire. These items record the last owner and
+   * the start of the log. The table must use the attribute `expires` for its time to live. No write may be delayed for
+   * longer than this. Defaults to keeping the items.
    */
   readonly expireDroppedAfterDays?: number | undefined;
 }
@@ -43,10 +43,19 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Stores agents in a DynamoDB table, which many processes on many machines may use at once. A save that resolved is durable.
- * All writes are conditional requests for single items, and all reads are consistent.
+ * Stores agents in a DynamoDB table that many processes on many machines can share. A resolved save is durable. All
+ * writes are conditional requests for single items, and all reads are strongly consistent.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { DynamoDB } from "@aws-sdk/client-dynamodb";
+ *
+ * const client = new DynamoDB();
+ * await client.createTable(dynamoDBTable({ tableName: "agents" }));
+ * const storage = new DynamoDBPersistenceStorageProvider({ client, tableName: "agents" });
+ * ```
  */
 export class DynamoDBPersistenceStorageProvider extends LogPersistenceStorageProvider {
   constructor(options: DynamoDBProviderOptions) {

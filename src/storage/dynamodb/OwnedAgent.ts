@@ -8,33 +8,31 @@ import { appendParts, takenParts } from "./slots/SlotReader.ts";
 import { endOf, noSlots, stateAfter, stateAttributes, type SlotState } from "./slots/SlotState.ts";
 import { removeAll, removeSlots, sweepDropped } from "./sweepDropped.ts";
 
-/** Who owns an agent. */
 export interface SlotOwner {
   readonly agentId: string;
   readonly generation: number;
-  /** The text that tells who it is. */
   readonly owner: string;
 }
 
 /**
- * An agent that this process owns: what it appends says what the appends before say, so it keeps that. An append that is
- * asked for again is the same, and one whose outcome is unknown counts once the next one follows it.
+ * An agent that this process owns. Each append repeats the state of the log, so the owner keeps that state in memory.
+ * Retries of an append are identical. An append with an unknown outcome counts as stored when the next append succeeds
+ * after it.
  */
 export class OwnedAgent {
   readonly #backend: DynamoDBBackend;
   readonly #agentId: string;
   readonly #owner: string;
   #generation: number;
-  /** What the claim in the place of the first append says. */
+  /** The generation in the claim that the first append replaces. */
   #claim: number;
-  /** The slot before that of the first append. */
   #opened: number;
   #state: SlotState;
-  /** The same behind the append that was asked for last. */
+  /** The state after the last requested append. */
   #asked: SlotState;
-  /** What lists show, as this owner has settled it. */
+  /** The list entry as this owner last settled it. */
   #pictures: Pictures | undefined;
-  /** What the appends of another log say that were staged. */
+  /** The state after the staged appends of another log. */
   #staged: SlotState = noSlots;
 
   constructor(backend: DynamoDBBackend, { agentId, generation, owner }: SlotOwner, state: SlotState) {
@@ -52,7 +50,7 @@ export class OwnedAgent {
     return this.#generation;
   }
 
-  /** False: another owner has come, or this is not the position behind the last append. */
+  /** Returns `false` if another owner took over, or if the position does not follow the last append. */
   async append(append: TableAppend): Promise<boolean> {
     if (append.position === endOf(this.#asked) + 1) this.#state = this.#asked;
     const before = this.#state;
@@ -60,7 +58,7 @@ export class OwnedAgent {
     return this.#store(append, before);
   }
 
-  /** Removes appends that stored ones name as removed: whoever owns the agent, they do not come back. */
+  /** Deletes appends that stored records name as removed. The appends stay deleted regardless of later owners. */
   async remove(ranges: readonly TableGap[]): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, reader, connection } = this.#backend;
@@ -80,8 +78,8 @@ export class OwnedAgent {
   }
 
   /**
-   * A claim in the next slot says that the log starts there, and from then on nothing before it counts. What a crash leaves
-   * to remove is removed by the next owner.
+   * Stores a claim in the next slot that restarts the log there. Earlier entries no longer count. After a crash, the
+   * next owner removes the rest.
    */
   async drop(): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
@@ -101,7 +99,7 @@ export class OwnedAgent {
     return true;
   }
 
-  /** Keeps appends of another log where nothing else reads. */
+  /** Stores appends of another log in a location that readers ignore. */
   async stage(appends: readonly TableAppend[], first: boolean): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { connection } = this.#backend;
@@ -124,7 +122,7 @@ export class OwnedAgent {
     return true;
   }
 
-  /** One more append, in the place of the claim, says that those staged are the log. */
+  /** Publishes the staged appends by storing one more append in place of the claim. */
   async publish({ generation, start, append }: TablePublication): Promise<boolean> {
     const { heads, slots } = this.#backend;
     if (!(await heads.raise(this.#agentId, this.#owner, this.#generation, generation))) return false;
@@ -154,7 +152,7 @@ export class OwnedAgent {
       append.line,
     );
     if (!(await slots.append(agentId, this.#claim, before, { ...item, ...content }))) return false;
-    // It is stored, and lists find out by themselves what is not settled.
+    // The append is stored. Lists resolve an unsettled entry by reading the log.
     if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);
     return true;
   }
@@ -162,7 +160,7 @@ export class OwnedAgent {
   async #putClaim(state: SlotState, attributes: Parameters<DynamoDBBackend["slots"]["append"]>[3]): Promise<boolean> {
     const { slots } = this.#backend;
     if (await slots.append(this.#agentId, this.#claim, state, attributes)) return true;
-    // The client may have sent it twice.
+    // The client may have retried a request that succeeded.
     const item = await slots.get(this.#agentId, state.slot + 1);
     return item?.["claim"] === this.#generation && item["unswept"] !== undefined;
   }

@@ -2,12 +2,11 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** What to call the table. */
 export interface DynamoDBTableOptions {
   readonly tableName: string;
 }
 
-/** What `createTable` of the SDK is given. */
+/** The input for `createTable` of the SDK. */
 export interface DynamoDBTableDefinition {
   TableName: string;
   AttributeDefinitions: { AttributeName: string; AttributeType: "S" | "B" }[];
@@ -18,10 +17,10 @@ export interface DynamoDBTableDefinition {
 const optionsSchema = strictOptions({ tableName: nonEmptyString });
 
 /**
- * The table that the storage needs, for `createTable` or for your infrastructure code: a partition key `pk` of text, a sort
- * key `sk` of bytes, and no index. Add to it what you need, such as tags or encryption.
+ * Returns the table definition for `createTable` or for infrastructure code. The table has a partition key `pk` of type
+ * string, a sort key `sk` of type binary, and no index. Add further settings such as tags or encryption.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
  */
 export function dynamoDBTable(options: DynamoDBTableOptions): DynamoDBTableDefinition {
   checkSchema(optionsSchema, options, "options of the DynamoDB table");

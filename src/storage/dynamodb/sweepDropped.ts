@@ -5,20 +5,17 @@ import { partKeys } from "./items/itemParts.ts";
 import { appendParts } from "./slots/SlotReader.ts";
 import type { Summaries } from "./lists/Summaries.ts";
 
-/** What a dropped agent leaves. */
 export interface Dropped {
   readonly agentId: string;
-  /** Of the last owner whose items go. */
   readonly generation: number;
-  /** The last slot whose append goes. */
   readonly slot: number;
-  /** When what is left may go, in seconds since 1970. Absent: it stays. */
+  /** When the remaining items expire, in seconds since 1970. `undefined` if they are kept. */
   readonly expires?: number | undefined;
 }
 
 /**
- * Removes what is there of a dropped agent. Others may do the same at once, and a later owner may have begun: nothing of a
- * later generation or a later slot is touched.
+ * Removes the items of a dropped agent. Safe to run concurrently and after a new owner started, because items of later
+ * generations and slots are kept.
  */
 export async function sweepDropped(
   { connection, summaries }: { readonly connection: DynamoDBConnection; readonly summaries: Summaries },
@@ -33,8 +30,8 @@ export async function sweepDropped(
 }
 
 /**
- * Removes appends. Of the first of an owner only the bytes go: in its slot, an owner before would otherwise find room.
- * Claims stay for the same reason.
+ * Removes appends. Keeps claims and the item of an owner's first append without its bytes, because an earlier owner
+ * could write to an empty slot.
  */
 export async function removeSlots(
   connection: DynamoDBConnection,
@@ -53,7 +50,6 @@ export async function removeSlots(
   }
 }
 
-/** Removes all items of a range. */
 export async function removeAll(connection: DynamoDBConnection, range: KeyRange): Promise<void> {
   for await (const page of connection.pages(range, { only: [] })) await connection.deleteAll(page);
 }

@@ -5,12 +5,11 @@ import type { LastSlot } from "./slots/SlotChain.ts";
 import { stateAttributes } from "./slots/SlotState.ts";
 import { sweepDropped } from "./sweepDropped.ts";
 
-/** How often another owner may append or claim between. */
 const maxAttempts = 100;
 
 /**
- * Makes a new owner. It first gets a generation, and then puts its claim behind the last append, in the place of its own
- * first one: an owner before who still appends finds it there. `undefined`: the agent has another owner.
+ * Takes ownership of an agent. First raises the generation, then stores a claim after the last append. The claim
+ * occupies the slot in which the previous owner would append next. Returns `undefined` if the agent has another owner.
  */
 export async function takeOver(
   backend: DynamoDBBackend,
@@ -40,7 +39,7 @@ async function claimSlot(
     if (last.isClaim && last.generation === generation)
       return finishDrop(backend, { agentId, generation, owner }, last);
     if (last.generation > generation) {
-      // Either somebody else came since, or what said the generation is lost: it is counted from the slots then.
+      // Either another owner took over, or the generation item was lost and the slots determine the generation.
       if (!(await backend.heads.raise(agentId, owner, generation, last.generation + 1))) return undefined;
       generation = last.generation + 1;
     } else await backend.slots.claim(agentId, generation, last);
@@ -48,7 +47,7 @@ async function claimSlot(
   throw new Error("other owners keep appending to the log");
 }
 
-/** Does what is left of a drop in which an owner before crashed. */
+/** Completes a drop that a crash interrupted. */
 async function finishDrop(
   backend: DynamoDBBackend,
   owner: { readonly agentId: string; readonly generation: number; readonly owner: string },

@@ -7,7 +7,7 @@ import { AgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { join } from "node:path";
 
-/** Blobs as files, named by their content and the owner that put them: two owners never write or remove the same file. */
+/** Stores blobs as files that are named by content and owner, so two owners never write or remove the same file. */
 export class AgentBlobs implements BlobStore {
   readonly #backend: Pick<FileBackend, "disk" | "sha256" | "tasks">;
 
@@ -19,7 +19,7 @@ export class AgentBlobs implements BlobStore {
     const folder = this.#folder(agentId);
     const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
     await this.makeFolders(this.#backend.disk, folder);
-    // A file of that name may be there from a put that failed before it was synced, so it is put anew.
+    // Rewrites an existing file, because an earlier put may have failed before its sync.
     const path = pathOf(folder, reference) ?? folder.blobs;
     await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
     return reference;
@@ -41,7 +41,7 @@ export class AgentBlobs implements BlobStore {
     const to = pathOf(folder, reference);
     if (from === undefined || to === undefined || (await disk.stat(from))?.folder !== false) return false;
     await this.makeFolders(disk, folder);
-    // What has the name may be left of a copy that a crash cut short.
+    // A crash may have left an incomplete copy.
     await disk.unlink(to);
     const outcome = await disk.link(from, to);
     if (outcome === "linked") await disk.fsyncDir(folder.blobs);
@@ -54,7 +54,7 @@ export class AgentBlobs implements BlobStore {
     if (path !== undefined) await this.#backend.disk.unlink(path);
   }
 
-  /** The folders of an agent that is owned are there, but for one that was removed. */
+  /** Creates the blob directory. The directories of an owned agent exist unless the agent was removed. */
   protected makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
     return disk.mkdir(folder.blobs);
   }
@@ -72,7 +72,6 @@ export class AgentBlobs implements BlobStore {
   }
 }
 
-/** `undefined` for a text that is not a reference: it may come from anywhere. */
 function pathOf(folder: AgentFolder, reference: string): string | undefined {
   const parsed = parseBlobReference(reference);
   return parsed && join(folder.blobs, formatBlobReference(parsed).slice("blob://".length));

@@ -11,15 +11,15 @@ import { AgentBlobs } from "./AgentBlobs.ts";
 import { type AgentFolder, ensureAgentFolder } from "./layout/AgentFolder.ts";
 import { join, resolve } from "node:path";
 
-/** Where the files are, and what a test may replace. */
+/** Options of {@link FileBlobStore}. */
 export interface FileBlobStoreOptions {
-  /** The folder; it is made when the first blob is put. */
+  /** The directory. It is created with the first blob. */
   readonly directory: string;
-  /** Default: `nodeFileSystem`. */
+  /** Defaults to `nodeFileSystem`. */
   readonly fileSystem?: FileSystem | undefined;
-  /** What waits before an open is tried again. Default: the machine's. */
+  /** The clock for delays between attempts to open a file. Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** Default: Node's own. */
+  /** Defaults to the SHA-256 of Node. */
   readonly sha256?: Sha256 | undefined;
 }
 
@@ -39,10 +39,10 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Blobs as files of their own, for a log that is kept elsewhere: pass it as the option `blobs` of an SQLite storage. A blob
- * that was put survives a crash and a loss of power. Deleting an agent leaves its files.
+ * Stores blobs as files for a log in another storage. Pass it as the option `blobs` of an SQLite storage. A stored blob
+ * survives crashes and power loss. Deleting an agent leaves its files.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
  */
 export class FileBlobStore extends AgentBlobs {
   readonly #made = new Set<string>();
@@ -53,7 +53,7 @@ export class FileBlobStore extends AgentBlobs {
     super({ disk: new Disk(fileSystem, clock), sha256, tasks: join(resolve(directory), "tasks") });
   }
 
-  /** Once for each agent: a crash may have come between two of its folders. */
+  /** Runs once per agent, because a crash may have left only some of its directories. */
   protected override async makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
     if (this.#made.has(folder.path)) return;
     await ensureAgentFolder(disk, folder);

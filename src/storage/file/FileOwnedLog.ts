@@ -21,8 +21,9 @@ import { openReader } from "./read/LogReader.ts";
 import { StateFile } from "./summary/StateFile.ts";
 
 /**
- * A log in files that this process owns. It writes one append at a time, and the next only when the one before is on the
- * device and no later owner has come. The first failure ends the ownership, since the device then holds unknown bytes.
+ * A file log that this process owns. It writes one append at a time. The next append starts when the previous one is
+ * durable and no later owner exists. The first failure ends the ownership, because the content of the device is then
+ * unknown.
  */
 export class FileOwnedLog implements OwnedLog {
   readonly tornTail: TornTail | undefined;
@@ -33,9 +34,8 @@ export class FileOwnedLog implements OwnedLog {
   readonly #onEnd: () => void;
   readonly #turns = new Mutex();
   #taken: Taken;
-  /** Where the log ends on the device. */
   #end: ChainLink;
-  /** Where it will end when all that waits has been stored: if one fails, so does all after it. */
+  /** The end of the log after all queued appends. If one fails, all later ones also fail. */
   #expectedEnd: ChainLink;
   #ended: Error | undefined;
   #rebuilt: RebuiltSummary | undefined;
@@ -60,7 +60,7 @@ export class FileOwnedLog implements OwnedLog {
     return this.#end.position;
   }
 
-  /** Whether the agent has no appends, as before its first one and after it was deleted. */
+  /** Whether the agent has no appends, as before the first append or after a deletion. */
   get isEmpty(): boolean {
     return this.#end.checksum === "";
   }
@@ -77,7 +77,7 @@ export class FileOwnedLog implements OwnedLog {
     return this.#rebuilt;
   }
 
-  /** Begins to renew the lease, and repairs `state.json` if the owner before left it unsettled. */
+  /** Starts to renew the lease, and repairs an unsettled `state.json` of the previous owner. */
   async start(): Promise<void> {
     await this.#lease.start();
     this.#rebuilt = await this.#state.repair(this.generation, this.#taken).catch(() => undefined);
@@ -91,7 +91,7 @@ export class FileOwnedLog implements OwnedLog {
     if (expectedPosition !== this.#expectedEnd.position) {
       return this.#inTurn(() => this.#acknowledgeAgain(entry.id, expectedPosition));
     }
-    // Encoded before anything is waited for: afterwards the caller may change what it gave.
+    // Encodes before the first await, because the caller may change the entry afterwards.
     const encoded = encodeAppend(this.#folder.agentId, entry, this.generation, this.#expectedEnd, this.#backend.sha256);
     this.#expectedEnd = encoded.end;
     return this.#inTurn(() => this.#store(encoded));
@@ -105,8 +105,8 @@ export class FileOwnedLog implements OwnedLog {
   }
 
   /**
-   * Takes the lines of another log over, into a log that is empty. Until all of them have their name at once it stays so.
-   * The lines are asked for beforehand: when they fail, the ownership goes on.
+   * Copies the lines of another log into this empty log. The log stays empty until the whole segment is published. The
+   * lines are read first, so a failure to read them keeps the ownership.
    */
   receive(received: StoredLines, last: Parameters<NonNullable<RecordLog["receive"]>>[3]): Promise<void> {
     return this.#inTurn(async () => {
@@ -130,7 +130,7 @@ export class FileOwnedLog implements OwnedLog {
         await this.#state.remove();
         return dropSegments(this.#backend, this.#folder, this.#taken, this.#end);
       });
-      // Who lists the agent finds that it was deleted, and removes what stays.
+      // A later list detects the deletion and removes the remaining files.
       await this.#state.unmark().catch(() => {});
       await segment.close().catch(() => {});
       await this.#finish(this.#closedError());
@@ -157,7 +157,6 @@ export class FileOwnedLog implements OwnedLog {
     return { segment: await publishReplacement(this.#backend, this.#folder, claim, file), claim, end };
   }
 
-  /** Goes on with a segment of a higher number. */
   async #continueAs(next: () => Promise<Taken>): Promise<void> {
     const { segment } = this.#taken;
     this.#taken = await this.#orEnd(next);
@@ -167,13 +166,13 @@ export class FileOwnedLog implements OwnedLog {
 
   async #store({ line, end, summary }: EncodedAppend): Promise<number> {
     await this.#orEnd(async () => {
-      // The caller may act on the world once this append resolves, so the lease must not be nearly over.
+      // The caller may cause effects after this append resolves, so the lease must be fresh.
       await this.#lease.refresh();
       if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
       await this.#taken.segment.store(line);
     });
     this.#end = end;
-    // If this fails the state stays `changing`, and a list asks the log.
+    // If this fails, the state stays `changing`, and lists read the log instead.
     if (summary !== undefined) await this.#state.settle(summary, this.generation, end).catch(() => {});
     return end.position;
   }
@@ -185,7 +184,7 @@ export class FileOwnedLog implements OwnedLog {
     throw new PositionConflictError(this.#folder.agentId, expectedPosition, this.#end.position);
   }
 
-  /** A failure ends the ownership: what the device holds is then unknown. */
+  /** Ends the ownership on failure, because the content of the device is then unknown. */
   async #orEnd<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();

@@ -8,16 +8,22 @@ import {
 } from "../LogPersistenceStorageProvider.ts";
 import { FileRecordLog, fileRecordLogShape, type FileRecordLogOptions } from "./FileRecordLog.ts";
 
-/** The folder of a file storage, and how values are stored in it. */
+/** Options of {@link FilePersistenceStorageProvider}. */
 export interface FileProviderOptions extends FileRecordLogOptions, Omit<LogProviderOptions, "sha256"> {}
 
 const optionsSchema = strictOptions({ ...fileRecordLogShape, ...logProviderShape });
 
 /**
- * Stores agents in a folder of this machine. A save that resolved survives a crash and a loss of power. Several processes
- * may use the folder at once. The folders and files that it makes are readable by their user only.
+ * Stores agents in a local directory. A resolved save survives crashes and power loss. Several processes may share the
+ * directory. Created files and directories are readable only by the current user.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * const storage = new FilePersistenceStorageProvider({ directory: "./agents" });
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
  */
 export class FilePersistenceStorageProvider extends LogPersistenceStorageProvider {
   constructor(options: FileProviderOptions = {}) {

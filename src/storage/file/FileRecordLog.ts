@@ -53,28 +53,30 @@ import { listAgents } from "./summary/listAgents.ts";
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 
-/** Where files are kept, and what else a test may replace. */
+/** Options of a file storage. Some exist only for tests. */
 export interface FileRecordLogOptions {
-  /** Default `.agent-persistence` in the working directory. Made when the first agent is opened. */
+  /** Defaults to `.agent-persistence` in the working directory. Created when the first agent is opened. */
   readonly directory?: string | undefined;
-  /** Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. */
+  /**
+   * The lease in milliseconds. An owner renews it every third of this time and can be replaced after it expires.
+   * Defaults to 15,000.
+   */
   readonly leaseMs?: number | undefined;
   /**
-   * Bytes of a file that is kept for a full device: it is removed when `prune()` or `deleteAgent()` find no room, and made
-   * again afterwards. 0: none. Default 262,144.
+   * The size of a reserve file for a full device, in bytes. The file is removed when `prune()` or `deleteAgent()` runs
+   * out of space, and created again afterwards. 0 disables it. Defaults to 262,144.
    */
   readonly reserveBytes?: number | undefined;
-  /** Default: `nodeFileSystem`. */
+  /** Defaults to `nodeFileSystem`. */
   readonly fileSystem?: FileSystem | undefined;
-  /** What leases are judged by. Default: the machine's. */
+  /** The clock for leases. Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** What this process claims to be. Default: what the system says. */
+  /** The identity of this process. Defaults to the identity that the system reports. */
   readonly processIdentity?: ProcessIdentity | undefined;
-  /** Default: Node's own. */
+  /** Defaults to the SHA-256 of Node. */
   readonly sha256?: Sha256 | undefined;
 }
 
-/** The schemas of {@link FileRecordLogOptions}. */
 export const fileRecordLogShape: Readonly<Record<keyof FileRecordLogOptions, z.ZodType>> = {
   directory: nonEmptyString.optional(),
   leaseMs: numberFrom(1).optional(),
@@ -100,14 +102,15 @@ const optionsSchema = strictOptions(fileRecordLogShape);
 const targetSchema = customSchema("a FileRecordLog, such as `storage.log`", (to) => to instanceof FileRecordLog);
 
 /**
- * Logs as files in one directory, for any number of processes on one machine: an append is one write and one sync. Where
- * the file system cannot link, only one process at a time may use it; `capabilities` says so after the first open.
+ * Stores logs as files in one directory, for any number of processes on one machine. An append is one write and one
+ * sync. On a file system without hard links, only one process may use the directory. `capabilities` reports this after
+ * the first open.
  */
 export class FileRecordLog implements RecordLog {
   readonly version = "v1";
   readonly blobs: BlobStore;
   readonly #backend: FileBackend;
-  /** What lists that change nothing read by. */
+  /** The backend for read-only lists. */
   readonly #reading: FileBackend;
   readonly #directory: string;
   readonly #owned = new Set<FileOwnedLog>();
@@ -152,7 +155,7 @@ export class FileRecordLog implements RecordLog {
     this.#owned.add(owned);
     await owned.start();
     await this.#backend.reserve.keep();
-    // Closed meanwhile: `close` did not know this owner yet.
+    // The log was closed during the open, so `close` did not know this owner.
     if (this.#closed) await owned.release();
     this.#assertOpen();
     return owned;
@@ -160,7 +163,7 @@ export class FileRecordLog implements RecordLog {
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {
     checkSchema(logArguments.read, options, "options of read()");
-    // `yield*` would wait several times for each of them.
+    // `yield*` would wait several times per entry.
     for (const entry of await openReader(this.#backend, this.#folder(agentId)).read(options)) yield entry;
   }
 
@@ -181,7 +184,7 @@ export class FileRecordLog implements RecordLog {
       await owned.receive(received, last);
       return owned;
     } catch (error) {
-      // Blobs may have come with the lines.
+      // Blobs may be stored together with the lines.
       if (owned.isEmpty) await owned.drop().catch(() => {});
       await owned.release();
       throw error;
@@ -225,25 +228,25 @@ export class FileRecordLog implements RecordLog {
     const { generation } = judgement;
     const request = Buffer.from(`${reason}\n`);
     await replaceAtomically(this.#backend.disk, folder, folder.stop(generation), generation, request, false);
-    // An owner in this process need not wait for its next renewal.
+    // Notifies an owner in this process before its next renewal.
     for (const owned of this.#owned) if (owned.agentId === agentId) await owned.checkStop();
   }
 
   /**
-   * Copies the intact part of a damaged agent into another folder, to be used in its place. The damaged agent is only read.
-   * The copy has the intact appends that follow one another from the first, byte for byte, so checkpoints keep their ids.
-   * It lacks everything after the damage, recorded effects included. Looks at every file of the agent.
+   * Copies the intact start of a damaged agent into another storage, to be used in its place. The damaged agent is only
+   * read. The copy contains the intact appends from the first one up to the damage, byte for byte, so checkpoints keep
+   * their ids. It lacks all later records, including recorded effects. Reads every file of the agent.
    *
-   * @param to a storage that has no agent of this id.
-   * @throws AlreadyExistsError when it has one, InvalidInputError when this storage has no agent of this id; nothing was
-   * written then.
+   * @param to - a storage without an agent of this id.
+   * @throws AlreadyExistsError if `to` already has the agent. Writes no data in this case.
+   * @throws InvalidInputError if this storage has no agent of this id. Writes no data in this case.
    */
   async salvage(agentId: string, to: FileRecordLog): Promise<SalvageReport> {
     checkSchema(targetSchema, to, "storage to salvage into");
     return salvageAgent(this.#side(agentId), to.#side(agentId));
   }
 
-  /** Tells of the owners of this process only: those of others are found by looking. */
+  /** Reports only owners in this process. Callers must poll for others. */
   async watch(onChange: () => void): Promise<LogWatch> {
     this.#assertOpen();
     return this.#watchers.watch(onChange);
@@ -266,12 +269,12 @@ export class FileRecordLog implements RecordLog {
     return generation === undefined || judgement === undefined ? undefined : { ...judgement, generation };
   }
 
-  /** @throws StorageError when the directory is a file, which has no agents either. */
+  /** @throws StorageError if the directory is a file. */
   async #assertFolder(): Promise<void> {
     const path = dirname(this.#backend.tasks);
     const { disk } = this.#backend;
     const found = await disk.stat(path);
-    // It may be a link to a folder.
+    // The path may be a link to a directory.
     if (found === undefined || found.folder || (await disk.stat(`${path}/.`))?.folder === true) return;
     const cause = Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
     throw new StorageError("unavailable", "readdir", path, { cause });

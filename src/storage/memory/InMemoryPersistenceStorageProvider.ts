@@ -2,8 +2,14 @@ import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.
 import { MemoryRecordLog } from "./MemoryRecordLog.ts";
 
 /**
- * Keeps everything in the memory of this process: for unit tests, and for agents that need not survive it. Values go
- * through the same encoding as on a disk, so what could not be stored is refused here too.
+ * Stores agents in the memory of this process, for unit tests and temporary agents. Values are encoded like in durable
+ * storages, so values that cannot be stored are rejected here too.
+ *
+ * @example
+ * ```ts
+ * const storage = new InMemoryPersistenceStorageProvider();
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
  */
 export class InMemoryPersistenceStorageProvider extends LogPersistenceStorageProvider {
   constructor() {

@@ -7,7 +7,6 @@ import { PositionConflictError } from "../../errors/storage/PositionConflictErro
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
 
-/** What one agent has stored: encoded lines, and what the last of them says about the agent. */
 export class MemoryAgentLog {
   readonly agentId: string;
   readonly #sha256: Sha256;
@@ -32,7 +31,6 @@ export class MemoryAgentLog {
     return this.#position === this.#start;
   }
 
-  /** A copy of the newest summary. */
   get summary(): AgentSummary | undefined {
     return this.#summary === undefined ? undefined : (JSON.parse(this.#summary) as AgentSummary);
   }
@@ -55,7 +53,7 @@ export class MemoryAgentLog {
     return position;
   }
 
-  /** What was appended before the first entry was asked for. */
+  /** Yields the entries that were appended before the iteration started. */
   *read({ after = 0, upTo = this.#position, sinceSnapshot = false }: ReadOptions): Generator<Entry> {
     const lines = this.#lines;
     const snapshot = sinceSnapshot ? (this.#snapshots.findLast((position) => position <= upTo) ?? 0) : 0;
@@ -73,7 +71,7 @@ export class MemoryAgentLog {
     }
   }
 
-  /** What was appended before the first line was asked for, as it is stored. */
+  /** Yields the stored lines that were appended before the iteration started. */
   *readLines(upTo = this.#position): Generator<Uint8Array> {
     const [lines, last] = [this.#lines, Math.min(upTo, this.#position)];
     const chain = new EntryChain([...this.#gaps], { position: this.#start, checksum: "" });
@@ -86,7 +84,7 @@ export class MemoryAgentLog {
     }
   }
 
-  /** Adds a line of another log, whose place was verified. */
+  /** Adds a line of another log after its position was verified. */
   receive(line: Uint8Array, { position, checksum }: ChainLink): void {
     if (this.#lines.length === 0) this.#start = position - 1;
     this.#lines.push(position, line);
@@ -95,12 +93,11 @@ export class MemoryAgentLog {
     if (isSnapshotLine(line)) this.#snapshots.push(position);
   }
 
-  /** The lines that were received name these gaps. */
   receiveGaps(gaps: readonly PrunedGap[]): void {
     this.#gaps.push(...gaps);
   }
 
-  /** Bytes of lines that {@link prune} would remove. */
+  /** The number of bytes that {@link prune} would remove. */
   get unremovedBytes(): number {
     return this.#prunedIndexes().reduce((sum, index) => sum + this.#lines.lineAt(index).length, 0);
   }
@@ -111,7 +108,7 @@ export class MemoryAgentLog {
     this.#snapshots = this.#snapshots.filter((position) => !positions.has(position));
   }
 
-  /** Forgets everything but the position, so that a late writer still collides. */
+  /** Removes all data except the position, so that a late writer still conflicts. */
   clear(): void {
     this.#lines = new EntryBytes();
     this.#snapshots = [];
@@ -150,8 +147,8 @@ const smallestChunk = 4 * 1024;
 const largestChunk = 256 * 1024;
 
 /**
- * Lines of one log as bytes in chunks. A text outside Latin-1 takes two bytes a character as a JavaScript string and a
- * separate array for each line costs a hundred more, so both would hold a log at a multiple of its size.
+ * Stores the lines of one log as bytes in chunks. This takes a fraction of the memory of strings, which use two bytes
+ * per character outside Latin-1, or of one array per line, which adds about 100 bytes each.
  */
 export class EntryBytes {
   readonly #chunks: Uint8Array[] = [];
@@ -162,7 +159,6 @@ export class EntryBytes {
   #used = 0;
   #total = 0;
 
-  /** The number of lines. */
   get length(): number {
     return this.#positionOf.length;
   }
@@ -180,7 +176,6 @@ export class EntryBytes {
     this.#positionOf.push(position);
   }
 
-  /** The line at an index, not copied. */
   lineAt(index: number): Uint8Array {
     const chunk = this.#chunks[this.#chunkOf[index] ?? 0] ?? new Uint8Array();
     return chunk.subarray(this.#startOf[index], this.#endOf[index]);
@@ -190,7 +185,6 @@ export class EntryBytes {
     return this.#positionOf[index] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The index of the first line whose position is higher than `position`. */
   indexAfter(position: number): number {
     let low = 0;
     let high = this.length;
@@ -202,7 +196,7 @@ export class EntryBytes {
     return low;
   }
 
-  /** A copy without some positions: the bytes of the rest are freed with this one. */
+  /** Returns a copy without some positions, so that the original memory can be freed. */
   without(positions: ReadonlySet<number>): EntryBytes {
     const kept = new EntryBytes();
     for (let index = 0; index < this.length; index++) {

@@ -32,12 +32,12 @@ import { SummaryOrder } from "./SummaryOrder.ts";
 
 const optionsSchema = strictOptions({ sha256: sha256Schema.optional() });
 
-/** Milliseconds to wait before trying a busy agent again; in memory an owner is never taken over. */
+/** The retry delay for a busy agent, in milliseconds. In memory, ownership is never taken over. */
 const retryAfterMs = 1000;
 
 /**
- * Logs in the memory of this process, for tests and for agents that need not survive it. Everything goes through the
- * encoding of the durable storages, so that what they could not store fails here too.
+ * Stores logs in the memory of this process, for tests and temporary agents. Records are encoded like in durable
+ * storages, so records that cannot be stored are rejected here too.
  */
 export class MemoryRecordLog implements RecordLog {
   readonly version = "v1";
@@ -57,7 +57,7 @@ export class MemoryRecordLog implements RecordLog {
   readonly #watchers = new Watchers();
   #closed = false;
 
-  /** @param options.sha256 default: that of the platform, in JavaScript where there is no other. */
+  /** @param options.sha256 - defaults to the SHA-256 of the platform, or to a JavaScript implementation. */
   constructor(options: { readonly sha256?: Sha256 } = {}) {
     checkSchema(optionsSchema, options, "options of the log in memory");
     const { sha256 } = options;
@@ -85,7 +85,7 @@ export class MemoryRecordLog implements RecordLog {
     this.#assertEmpty(agentId);
     const sha256 = await this.#sha256();
     const checked = new ReceivedLines(agentId, received.generation, sha256);
-    // Owned like any other while the lines come: nobody else writes meanwhile, and nobody sees them.
+    // Owns the log while the lines are read, which excludes other writers. Readers do not see the lines yet.
     const waiting = await this.open(agentId, owner);
     try {
       this.#assertEmpty(agentId);
@@ -184,7 +184,7 @@ export class MemoryRecordLog implements RecordLog {
   }
 }
 
-/** A log in memory that is owned: until it is released, dropped, or the storage closed. */
+/** An owned log in memory. The ownership ends when the log is released or dropped, or the storage is closed. */
 export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
   readonly #log: MemoryAgentLog;
   readonly #order: SummaryOrder;
@@ -221,7 +221,7 @@ export class MemoryOwnedLog extends ReleasableLog implements OwnedLog {
   }
 }
 
-/** Blobs in memory: copied in and out, so that callers cannot change what is stored. */
+/** Stores blobs in memory. Copies the bytes in both directions, so that callers cannot change stored bytes. */
 export class MemoryBlobStore implements BlobStore {
   readonly #sha256: () => Promise<Sha256>;
   readonly #blobs = new Map<string, Map<string, Uint8Array>>();
@@ -249,7 +249,7 @@ export class MemoryBlobStore implements BlobStore {
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
     const bytes = this.#blobs.get(fromAgentId)?.get(reference);
     if (bytes === undefined) return false;
-    // Contents never change once put, so both agents may have the same bytes.
+    // Both agents may share the bytes, because blobs never change.
     const ofAgent = this.#blobs.get(toAgentId) ?? new Map<string, Uint8Array>();
     this.#blobs.set(toAgentId, ofAgent.set(reference, bytes));
     return true;
@@ -259,7 +259,6 @@ export class MemoryBlobStore implements BlobStore {
     this.#blobs.get(agentId)?.delete(reference);
   }
 
-  /** Removes all blobs of an agent. */
   clear(agentId: string): void {
     this.#blobs.delete(agentId);
   }

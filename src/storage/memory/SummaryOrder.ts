@@ -1,15 +1,13 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
 import { compareSummaries, isAmong, isSelected } from "../selectSummaries.ts";
 
-/** What an agent is listed by. */
 export type Listed = Pick<AgentSummary, "agentId" | "status" | "order" | "dueAt" | "updatedAt">;
 
-/** The agents in memory in the order of a list, those of each status apart: a list reads what it yields, not all there are. */
+/** The agents in memory in list order, grouped by status, so that a list reads only its results. */
 export class SummaryOrder {
   readonly #listed = new Map<string, Listed>();
   readonly #ofStatus = new Map<string, Listed[]>();
 
-  /** Puts an agent in the place that its summary gives it. */
   set({ agentId, status, order, dueAt, updatedAt }: AgentSummary): void {
     this.delete(agentId);
     const listed = { agentId, status, order, updatedAt, ...(dueAt !== undefined && { dueAt }) };
@@ -28,7 +26,7 @@ export class SummaryOrder {
     this.#listed.delete(agentId);
   }
 
-  /** Agents that fit, in order. What changes while they are read shows from there on. */
+  /** Yields the matching agents in order. Later changes are visible at positions that were not read yet. */
   *select(options: Omit<ListOptions, "free" | "limit">): Generator<Listed> {
     const { status, after = "" } = options;
     let last: Pick<Listed, "order" | "agentId"> = { order: after, agentId: "" };
@@ -38,7 +36,6 @@ export class SummaryOrder {
     }
   }
 
-  /** The first agent in one of the statuses from a place on. */
   #next(asked: ListOptions["status"], from: Pick<Listed, "order" | "agentId">): Listed | undefined {
     let first: Listed | undefined;
     for (const [status, listed] of this.#ofStatus) {
@@ -49,7 +46,6 @@ export class SummaryOrder {
   }
 }
 
-/** The index of the first agent that does not come before a place. */
 function placeOf(place: Pick<Listed, "order" | "agentId">, listed: readonly Listed[]): number {
   let [low, high] = [0, listed.length];
   while (low < high) {

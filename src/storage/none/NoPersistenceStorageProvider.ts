@@ -9,8 +9,8 @@ import { LogPersistenceStorageProvider } from "../LogPersistenceStorageProvider.
 import type { AgentSummary, LogAppend, LogCapabilities, LogOwner, OwnedLog, RecordLog } from "../RecordLog.ts";
 
 /**
- * Keeps nothing: the default. Reads are empty, and every rollback fails with `checkpoint_not_found`. It does not conform
- * to the suite for providers, which asks that what is saved can be read.
+ * Stores no data. This is the default storage. Reads return empty results, and every rollback fails with
+ * `checkpoint_not_found`. Does not pass the conformance suite for providers, which reads saved data back.
  */
 export class NoPersistenceStorageProvider extends LogPersistenceStorageProvider {
   constructor() {
@@ -18,7 +18,7 @@ export class NoPersistenceStorageProvider extends LogPersistenceStorageProvider 
   }
 }
 
-/** Stores nothing: every log is empty and free, every append is acknowledged and forgotten. */
+/** A log without storage. Every log is empty and free, and appends are acknowledged and discarded. */
 export class NoRecordLog implements RecordLog {
   readonly version = "v1";
   readonly capabilities: LogCapabilities = {
@@ -69,7 +69,7 @@ export class NoRecordLog implements RecordLog {
   }
 }
 
-/** Counts appends and keeps none. */
+/** Counts appends and discards them. */
 export class NoOwnedLog extends ReleasableLog implements OwnedLog {
   #position = 0;
 

@@ -1,20 +1,19 @@
 import type { Clock } from "../../internal/Clock.ts";
 
-/** Renews a lease each third of it, one renewal at a time, until it is stopped. */
+/** Renews a lease every third of its duration, one renewal at a time, until it is stopped. */
 export class LeaseRenewal {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #renew: (beat: number, stopped: AbortSignal) => Promise<void>;
   #beat = 0;
-  /** When the last renewal that succeeded began. */
   #renewedAt = -Infinity;
   #cancel: (() => void) | undefined;
   #current: Promise<void> = Promise.resolve();
   readonly #stopping = new AbortController();
 
   /**
-   * @param renew gets the number of the renewal, from 0, and a signal that ends its retries. After a rejection, the next
-   * regular renewal tries again.
+   * @param renew - receives the number of the renewal, counted from 0, and a signal that stops its retries. After a
+   * rejection, the next regular renewal tries again.
    */
   constructor(clock: Clock, leaseMs: number, renew: (beat: number, stopped: AbortSignal) => Promise<void>) {
     this.#clock = clock;
@@ -22,33 +21,34 @@ export class LeaseRenewal {
     this.#renew = renew;
   }
 
-  /** Resolves after the first renewal. */
   async start(): Promise<void> {
     this.#current = this.#renewOnce();
     await this.#current;
   }
 
-  /** The same for a lease that was taken just now: the first renewal comes after a third of it. */
+  /** Starts with a fresh lease. The first renewal follows after a third of the lease. */
   continue(): void {
     this.#beat++;
     this.#renewedAt = this.#clock.monotonic();
     this.#renewLater();
   }
 
-  /** Renews at once, beside the regular ones. */
+  /** Renews immediately, in addition to the regular renewals. */
   async now(): Promise<void> {
     await this.#current;
     if (!this.#stopping.signal.aborted) await this.#renewNext().catch(() => {});
   }
 
-  /** Renews if the last time is longer ago than half the lease, as after a sleep. Rejects when that fails. */
+  /**
+   * Renews if the last renewal is older than half the lease, for example after the machine slept. Rejects if the
+   * renewal fails.
+   */
   async refresh(): Promise<void> {
     if (!this.#isOld()) return;
     await this.#current;
     if (this.#isOld() && !this.#stopping.signal.aborted) await this.#renewNext();
   }
 
-  /** Resolves when no renewal is under way any more. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancel?.();

@@ -2,7 +2,6 @@ import { warn } from "../../internal/warn.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { LogWatch } from "../RecordLog.ts";
 
-/** Who wants to know when an agent is given back by an owner of this process. */
 export class Watchers {
   readonly #all = new Set<{ readonly onChange: () => void }>();
 
@@ -12,7 +11,7 @@ export class Watchers {
     return { close: async () => void this.#all.delete(watcher) };
   }
 
-  /** Tells all of them. The failure of one is a process warning: the agent was given back anyway. */
+  /** Calls all listeners. A failing listener causes a process warning, because the agent is already released. */
   tell(): void {
     for (const { onChange } of this.#all)
       try {

@@ -3,16 +3,16 @@ import { encodeEntry } from "../../checkpoint/format/entryCodec.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend } from "../RecordLog.ts";
 
-/** An append as it will be written. */
 export interface EncodedAppend {
-  /** With its line break. */
+  /** Includes the line break. */
   readonly line: Uint8Array;
-  /** The end of the log with it. */
   readonly end: ChainLink;
   readonly summary: AgentSummary | undefined;
 }
 
-/** The line that follows the end of a log. A summary is stored in it too, so that a list needs nothing but the log. */
+/**
+ * Encodes the line that follows the end of a log. The line includes the summary, so lists can be rebuilt from the log.
+ */
 export function encodeAppend(
   agentId: string,
   { id, records, snapshot = false, summary: given }: LogAppend,
@@ -35,7 +35,7 @@ export function encodeAppend(
   return { line: line.slice(), end: { position, checksum }, summary };
 }
 
-/** The entry itself has the agent's id and the position. */
+/** Omits the agent's id and the position, which the entry contains. */
 function storedSummary({ agentId: _agentId, position: _position, ...summary }: AgentSummary): object {
   return summary;
 }

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** The schemas of what the methods of a `RecordLog` take. */
 export const logArguments = {
   owner: z.object({
     host: z.string(),

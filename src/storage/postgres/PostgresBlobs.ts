@@ -2,7 +2,6 @@ import type { TableBlobs } from "../table/LogTable.ts";
 import type { PostgresConnection } from "./PostgresConnection.ts";
 import { ownBytes, textBytes } from "./postgresValues.ts";
 
-/** Blobs as rows of their own. */
 export class PostgresBlobs implements TableBlobs {
   readonly #connection: PostgresConnection;
 
@@ -46,7 +45,7 @@ export class PostgresBlobs implements TableBlobs {
     return this.#connection.changes(sql, textBytes(toAgentId), textBytes(fromAgentId), reference);
   }
 
-  /** Makes the row of an agent that nobody has claimed yet. */
+  /** Creates the row of an agent that was never claimed. */
   async #ensureAgent(agentId: string): Promise<void> {
     const sql = `INSERT INTO ${this.#connection.names.agents} (id) VALUES ($1::bytea) ON CONFLICT (id) DO NOTHING`;
     await this.#connection.rows(sql, textBytes(agentId));

@@ -1,20 +1,19 @@
 /**
- * What runs statements: a `Pool` of `pg` or of Neon, or PGlite, as they are; postgres.js by one function. Statements may go
- * over different connections: none depends on what another left there.
+ * Executes statements. A `Pool` of `pg` or Neon and PGlite implement this interface, and postgres.js needs a wrapper
+ * function. Statements may use different connections, because they share no session state.
  */
 export interface PostgresClient {
-  /** Values are texts, numbers, bytes and null. Without values, the text is one statement as well. */
+  /** Executes one statement. Values are strings, numbers, bytes and null. May be called without values. */
   query(text: string, values?: PostgresValue[]): PromiseLike<{ readonly rows: readonly object[] }>;
 }
 
-/** What a statement is given. */
 export type PostgresValue = string | number | Uint8Array | null;
 
 /**
- * Listens to a channel with `LISTEN`, on a connection that stays open: a pooler in transaction mode has none.
+ * Listens to a channel with `LISTEN` on a dedicated connection. A pooler in transaction mode does not support this.
  *
- * @param onWake to be called for each notification.
- * @param onReconnect to be called when the connection was lost and is there again: notifications may have been missed.
+ * @param onWake - called for each notification.
+ * @param onReconnect - called after a lost connection is restored, because notifications may be lost.
  */
 export type PostgresListen = (
   channel: string,

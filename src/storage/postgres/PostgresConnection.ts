@@ -5,7 +5,6 @@ import { isMissing } from "./postgresFailure.ts";
 import { migrationStatement, postgresVersion } from "./postgresMigrations.ts";
 import { postgresNames, type PostgresNames } from "./postgresNames.ts";
 
-/** How a storage uses its client. */
 export interface PostgresUse {
   readonly client: PostgresClient;
   readonly schema: string;
@@ -13,7 +12,7 @@ export interface PostgresUse {
   readonly preparedStatements: boolean;
 }
 
-/** How `pg` and Neon take a statement with a name. */
+/** The call signature of `pg` and Neon for named statements. */
 interface NamingClient {
   query(statement: {
     readonly name: string;
@@ -22,10 +21,10 @@ interface NamingClient {
   }): ReturnType<PostgresClient["query"]>;
 }
 
-/** One name a text, for all storages of this process: a connection refuses two texts under one name. */
+/** Maps each statement text to one name in this process, because a connection rejects two texts with the same name. */
 const statementNames = new Map<string, string>();
 
-/** Runs statements. It makes sure of the tables before the first. */
+/** Executes statements. Prepares the tables before the first statement. */
 export class PostgresConnection {
   readonly names: PostgresNames;
   readonly #use: PostgresUse;
@@ -36,7 +35,6 @@ export class PostgresConnection {
     this.names = postgresNames(use.schema);
   }
 
-  /** The rows that a statement gives. */
   async rows<Row>(text: string, ...values: PostgresValue[]): Promise<readonly Row[]> {
     this.#ready ??= this.#prepare().catch((error: unknown) => {
       this.#ready = undefined;
@@ -46,17 +44,15 @@ export class PostgresConnection {
     return this.#query<Row>(text, values);
   }
 
-  /** Whether a statement gives a row. */
   async changes(text: string, ...values: PostgresValue[]): Promise<boolean> {
     return (await this.rows(text, ...values)).length > 0;
   }
 
-  /** Makes the tables, or brings them to the newest version. */
   async migrate(): Promise<void> {
     try {
       await this.#use.client.query(migrationStatement(this.#use.schema));
     } catch (error) {
-      // Another process may have come first in a way that the lock does not see, as in a snapshot that is older than it.
+      // Another process may have migrated first without a visible lock, for example in an older snapshot.
       if ((await this.#version()) < postgresVersion) throw error;
     }
   }

@@ -14,26 +14,26 @@ import { PostgresConnection } from "./PostgresConnection.ts";
 import { defaultSchema, schemaName } from "./postgresNames.ts";
 import { PostgresTable } from "./PostgresTable.ts";
 
-/** The client, where the tables are, how long owners may be silent, and how values are stored. */
+/** Options of {@link PostgresPersistenceStorageProvider}. */
 export interface PostgresProviderOptions extends TableRecordLogOptions, LogProviderOptions {
   /**
-   * A `Pool` of `pg` or of Neon, PGlite, or a function around postgres.js. It is not closed, and never in a transaction of
-   * yours: an append would be acknowledged before it is durable.
+   * A `Pool` of `pg` or Neon, PGlite, or a wrapper function for postgres.js. The storage does not close it. Never pass
+   * a client inside a transaction, because appends would be acknowledged before they are durable.
    */
   readonly client: PostgresClient;
-  /** The schema of the tables. Default `agent_persistence`. */
+  /** The schema of the tables. Defaults to `agent_persistence`. */
   readonly schema?: string | undefined;
   /**
-   * Makes the tables with the first call, and brings older ones to the newest version. False: the first call rejects with
-   * `StorageNotReadyError` if they are missing or older. Default true.
+   * Whether the first call creates missing tables and upgrades older ones. With `false`, the first call rejects with
+   * `StorageNotReadyError` if the tables are missing or outdated. Defaults to `true`.
    */
   readonly migrate?: boolean | undefined;
   /**
-   * Gives statements names, so that a connection plans each once. For clients that take `{ name, text, values }`, as `pg`
-   * and Neon do, without a pooler in transaction mode. Default false.
+   * Whether to use named prepared statements, so that a connection plans each statement once. Requires a client that
+   * accepts `{ name, text, values }`, such as `pg` or Neon, without a pooler in transaction mode. Defaults to `false`.
    */
   readonly preparedStatements?: boolean | undefined;
-  /** Wakes workers of this process when a task can be begun. Absent: they find it with their next poll. */
+  /** Wakes workers in this process when a task is ready. Without it, workers find the task with their next poll. */
   readonly listen?: PostgresListen | undefined;
 }
 
@@ -48,10 +48,19 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Stores agents in a Postgres database, for any number of processes and machines. A save that resolved survives what a
- * commit of the server survives. Leases are judged by the clock of the server.
+ * Stores agents in a Postgres database, for any number of processes and machines. A resolved save is as durable as a
+ * commit of the server. Leases use the clock of the server.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { Pool } from "pg";
+ *
+ * const client = new Pool({ connectionString: process.env.DATABASE_URL });
+ * const storage = new PostgresPersistenceStorageProvider({ client });
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
  */
 export class PostgresPersistenceStorageProvider extends LogPersistenceStorageProvider {
   readonly #connection: PostgresConnection;
@@ -69,11 +78,10 @@ export class PostgresPersistenceStorageProvider extends LogPersistenceStoragePro
   }
 
   /**
-   * Makes the tables, or brings them to the newest version, also where the option `migrate` is false. Any number of
-   * processes may do so at once. The role needs the right to create tables in the schema; the right to create schemas only
-   * where it is missing.
+   * Creates or upgrades the tables, regardless of the option `migrate`. Safe for any number of concurrent processes.
+   * The role must be allowed to create tables in the schema, and to create the schema if it is missing.
    *
-   * @throws StorageError when the server refuses.
+   * @throws StorageError if the server rejects the migration.
    */
   migrate(): Promise<void> {
     return askTable(this.#table, "migration", undefined, () => this.#connection.migrate());

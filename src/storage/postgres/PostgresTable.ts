@@ -24,15 +24,14 @@ import { ownBytes, stagedId, textBytes, textOf } from "./postgresValues.ts";
 import { PostgresWrites } from "./PostgresWrites.ts";
 import { beatOf, headColumns, selectAgents } from "./selectAgents.ts";
 
-/** A page has no more appends than this, and ends with the one that makes it longer than so many bytes. */
+/** The maximum number of appends in a page, and the size in bytes after which a page ends. */
 const [pageRows, pageBytes] = [2_000, 4_000_000];
 
-/** Behind the last position of any log. */
 const noEnd = "9223372036854775807";
 
 /**
- * The rows of agents in a Postgres database. Every method is one statement, so it happens at once for all processes. Whoever
- * writes changes the row of the agent first, and finds its owner there: of two statements the second waits for the first.
+ * The rows of agents in a Postgres database. Every method is one atomic statement. Each write first updates the row of
+ * the agent and checks the owner there, so concurrent writes wait for each other.
  */
 export class PostgresTable implements LogTable {
   readonly name = "Postgres";
@@ -47,7 +46,7 @@ export class PostgresTable implements LogTable {
   readonly #connection: PostgresConnection;
   readonly #writes: PostgresWrites;
 
-  /** Absent where nothing listens: the log then tells of its own process. */
+  /** `undefined` without a listener. The log then reports only releases in this process. */
   readonly watch?: NonNullable<LogTable["watch"]>;
 
   constructor(connection: PostgresConnection, listen: PostgresListen | undefined) {
@@ -82,7 +81,7 @@ export class PostgresTable implements LogTable {
     return row && Number(row.generation);
   }
 
-  /** The sign of life is the time of the server, by which leases are judged. */
+  /** Sets the renewal to the server time, which decides about leases. */
   async renew(agentId: string, generation: number): Promise<TableRenewal | undefined> {
     const sql = `${this.#writes.head("renewed = now()")} RETURNING stop`;
     type Renewed = { readonly stop: string | null };
@@ -172,7 +171,10 @@ export class PostgresTable implements LogTable {
     return { agents, more: agents.length === Number(rows[0]?.size) };
   }
 
-  /** Carries out a statement that begins with the agent, its owner and what it is given; tells whether that was the owner. */
+  /**
+   * Executes a write statement with the agent, the owner and the values. Returns whether the owner still owned the
+   * agent.
+   */
   #write(
     sql: string,
     agentId: string,
@@ -183,14 +185,14 @@ export class PostgresTable implements LogTable {
   }
 }
 
-/** After a lost connection, something may have been missed. */
+/** Calls `onChange` after a lost connection, because notifications may be lost. */
 async function watchChannel(listen: PostgresListen, channel: string, onChange: () => void): Promise<LogWatch> {
   const wake = () => onChange();
   const listening = await listen(channel, wake, wake);
   return { close: async () => void (await listening.close()) };
 }
 
-/** Drivers give whole numbers as numbers, as texts or as `bigint`. */
+/** Drivers return integers as numbers, strings or `bigint`. */
 type Numeric = number | string | bigint;
 
 interface HeadRow {
@@ -198,11 +200,11 @@ interface HeadRow {
   readonly owner: string | null;
   readonly beat: string;
   readonly idle: Numeric;
-  /** Absent: it was not asked for. */
+  /** Omitted if the query does not select it. */
   readonly stop?: string | null;
 }
 
-/** One append; without its line, one that names removed appends. */
+/** One append. Has no line if only its removal ranges were requested. */
 interface AppendRow {
   readonly start: Numeric;
   readonly position: Numeric | null;
@@ -213,7 +215,6 @@ interface ListedRow {
   readonly name: Uint8Array;
   readonly place: Uint8Array;
   readonly summary: string;
-  /** How many rows the page may have. */
   readonly size: Numeric;
 }
 

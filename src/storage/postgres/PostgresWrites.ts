@@ -5,11 +5,12 @@ import { putSummary } from "./putSummary.ts";
 import { textBytes } from "./postgresValues.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
 
-/** Tasks in these statuses are for any worker once nobody owns them. */
+/** The statuses in which any worker may continue an unowned task. */
 const claimable = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");
 
 /**
- * The statements of owners: `$1` is the id of the agent and `$2` the generation. Each gives a row if that owner was the one.
+ * The statements of owners. `$1` is the agent id, `$2` the generation. Each statement returns a row if that owner still
+ * owns the agent.
  */
 export class PostgresWrites {
   readonly #names: PostgresNames;
@@ -18,27 +19,29 @@ export class PostgresWrites {
     this.#names = names;
   }
 
-  /** Changes the row of the agent, as the owner. */
   head(change: string, condition = "true"): string {
     return `UPDATE ${this.#names.agents} AS a SET ${change}
       WHERE a.id = $1::bytea AND a.generation = $2::bigint AND a.owner IS NOT NULL AND ${condition}`;
   }
 
-  /** Who listens is told if the agent is one that somebody may go on with. */
+  /** Notifies listeners if a worker may continue the agent. */
   release(): string {
     const { summaries, channel } = this.#names;
     return `WITH head AS (${this.head("owner = NULL, stop = NULL")} RETURNING key)
       SELECT pg_notify('${channel}', '') FROM ${summaries} JOIN head ON agent = key WHERE status IN (${claimable})`;
   }
 
-  /** One row, and the summary with it. It renews the lease. A function of the schema, so that a connection plans it once. */
+  /**
+   * Inserts one row and updates the summary, and renews the lease. Uses a function of the schema, which a connection
+   * plans only once.
+   */
   append(append: TableAppend): PostgresStatement {
     const { values, given } = valueList(2);
     const rest = [...rowValues(append, given), ...summaryValues(append.summary, given)];
     return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
   }
 
-  /** `$3`: the ranges. */
+  /** `$3` contains the ranges. */
   remove(): string {
     return `WITH head AS (${this.head("renewed = now()")} RETURNING key), removed AS (
         DELETE FROM ${this.#names.appends} AS p
@@ -47,7 +50,7 @@ export class PostgresWrites {
       ) SELECT key FROM head`;
   }
 
-  /** `$3`: what lines of another log are kept under. */
+  /** `$3` is the id of the staged lines of another log. */
   drop(): string {
     const { agents, appends, summaries, blobs } = this.#names;
     return `WITH head AS (${this.head("start = a.position, owner = NULL, stop = NULL")} RETURNING key),
@@ -58,7 +61,7 @@ export class PostgresWrites {
       SELECT key FROM head`;
   }
 
-  /** `$3`: what lines of another log are kept under. */
+  /** `$3` is the id of the staged lines of another log. */
   discardStaged(): string {
     const { agents, appends } = this.#names;
     return `WITH head AS (${this.head("renewed = now()")} RETURNING key),
@@ -67,7 +70,7 @@ export class PostgresWrites {
       SELECT key FROM head`;
   }
 
-  /** `$3`: what lines of another log are kept under. */
+  /** `$3` is the id of the staged lines of another log. */
   stage(appends: readonly TableAppend[]): PostgresStatement {
     if (appends.length === 0)
       return { sql: `${this.head("renewed = now()")} AND $3::bytea IS NOT NULL RETURNING key`, values: [] };
@@ -87,7 +90,7 @@ export class PostgresWrites {
     return { sql, values };
   }
 
-  /** The staged appends stay where they are: the agent gets their key. `$3`: what they are kept under. */
+  /** Keeps the staged rows in place and gives their key to the agent. `$3` is their staging id. */
   publish({ generation, start, append }: TablePublication): PostgresStatement {
     const { agents, blobs } = this.#names;
     const { values, given } = valueList(3);
@@ -123,7 +126,7 @@ function rowValues(append: TableAppend, given: Given): string[] {
   return [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.line, "bytea")];
 }
 
-/** In the order of the columns; without a summary each is NULL. */
+/** Returns the values in column order. Without a summary, all values are NULL. */
 function summaryValues(summary: TableSummary | undefined, given: Given): string[] {
   return [
     given(summary ? JSON.stringify(summary.status) : null, "text"),
@@ -134,7 +137,6 @@ function summaryValues(summary: TableSummary | undefined, given: Given): string[
   ];
 }
 
-/** The values of a statement behind the first so many, which are given elsewhere. */
 function valueList(before: number): { readonly values: PostgresValue[]; readonly given: Given } {
   const values: PostgresValue[] = [];
   return { values, given: (value, type) => `$${before + values.push(value)}::${type}` };

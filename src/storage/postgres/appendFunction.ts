@@ -2,9 +2,9 @@ import { type PostgresNames, quoteText } from "./postgresNames.ts";
 import { putSummary } from "./putSummary.ts";
 
 /**
- * Adds the next append of an owner, and its summary where there is one; true if that owner was the one. A connection keeps
- * the plans of a function, also behind a pooler, where it keeps no statements with names. Planning takes longer than all
- * else that the server does for an append, but for its commit.
+ * Returns the SQL function that adds an owner's next append and its summary. The function returns true if that owner
+ * still owns the agent. A connection caches the plans of a function even behind a pooler that does not support named
+ * statements. Except for the commit, planning is the most expensive part of an append.
  */
 export function appendFunction(names: PostgresNames): string {
   const body = `

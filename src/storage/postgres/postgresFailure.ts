@@ -1,24 +1,23 @@
 import type { StorageFailure } from "../../errors/storage/StorageError.ts";
 
-/** By the SQLSTATE, or by its class: the longest that fits counts. */
+/** Maps SQLSTATE codes or their classes to failures. The longest match wins. */
 const reasons: Readonly<Record<string, StorageFailure>> = {
-  // The connection broke, or could not be made.
+  // The connection failed.
   "08": "unavailable",
   // A conflict with another transaction.
   "40": "unavailable",
-  // Too many connections, or no memory.
+  // Too many connections, or out of memory.
   "53": "unavailable",
   "53100": "full",
-  // A lock that was waited for too long, or an object in use.
+  // A lock timeout, or an object in use.
   "55": "unavailable",
-  // The server shuts down or starts, or the statement was canceled.
+  // The server is starting or shutting down, or the statement was canceled.
   "57": "unavailable",
-  // This server only reads: its successor is asked next.
+  // A read-only server, whose successor gets the next attempt.
   "25006": "unavailable",
-  // Who may not log in, or may not use a table.
+  // A failed login, or missing privileges on a table.
   "28": "permission",
   "42501": "permission",
-  // A device that failed.
   "58": "io",
 };
 
@@ -29,38 +28,37 @@ const noTables =
 const noNames =
   "A pooler in transaction mode keeps no statements with names. Pass preparedStatements: false, and prepare: false to postgres.js.";
 
-/** What helps against an error of the server where its reason alone does not say it. */
+/** Advice for server errors that need more than the advice of their category. */
 const advice: Readonly<Record<string, string>> = {
   "42501": grants,
   "42P01": noTables,
   "3F000": noTables,
   "42703": noTables,
   "42883": noTables,
-  // A statement with this name is not there, or is another one.
+  // A statement with this name is missing or different.
   "26000": noNames,
   "42P05": noNames,
 };
 
 const sqlState = /^[0-9A-Z]{5}$/;
 
-/** What an error of a driver means. One without a SQLSTATE comes from the network, or from the driver's pool. */
+/** Classifies an error of a driver. An error without SQLSTATE is a network or pool error. */
 export function postgresFailure(error: unknown): StorageFailure {
   const code = sqlStateOf(error);
   return code === undefined ? "unavailable" : (reasons[code] ?? reasons[code.slice(0, 2)] ?? "io");
 }
 
-/** What to do about an error of a driver. `undefined`: what its reason says. */
 export function postgresAdvice(error: unknown): string | undefined {
   return advice[sqlStateOf(error) ?? ""];
 }
 
-/** Whether an error says that a table or its schema is not there. */
+/** Whether an error reports a missing table or schema. */
 export function isMissing(error: unknown): boolean {
   return ["42P01", "3F000"].includes(sqlStateOf(error) ?? "");
 }
 
 function sqlStateOf(error: unknown): string | undefined {
   const { code } = Object(error) as { readonly code?: unknown };
-  // Errors of a system have codes of five letters too, such as EPIPE.
+  // System error codes such as EPIPE may also have five letters.
   return typeof code === "string" && sqlState.test(code) && /\d/.test(code) ? code : undefined;
 }

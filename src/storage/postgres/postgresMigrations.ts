@@ -3,29 +3,29 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { appendFunction } from "./appendFunction.ts";
 import { defaultSchema, postgresNames, type PostgresNames, quoteText, schemaName } from "./postgresNames.ts";
 
-/** One step from an older schema to a newer one. */
+/** One migration step of the schema. */
 export interface PostgresMigration {
-  /** From 1 on, without gaps. The last statement stores it. */
+  /** Consecutive, starting at 1. The last statement stores it. */
   readonly version: number;
-  /** To be run in this order, in one transaction. */
+  /** The statements to run in this order, in one transaction. */
   readonly statements: readonly string[];
 }
 
 /** The newest version. */
 export const postgresVersion = 2;
 
-/** Held while a process migrates: the text `agent_pe` as a number. */
+/** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
 const migrationLock = "x'6167656e745f7065'::bigint";
 
 const optionsSchema = strictOptions({ schema: schemaName.optional() });
 
 /**
- * What `migrate()` runs, for roles without the right to create tables: run it with a tool of your own, and pass
- * `migrate: false` to the storage.
+ * Returns the migrations that `migrate()` runs. Use this if the role of the storage may not create tables. Run the
+ * statements with a migration tool, and pass `migrate: false` to the storage.
  *
- * @param options.schema as for the storage. Default `agent_persistence`.
- * @returns all migrations, oldest first. Skip those up to the version that `agent_persistence_migrations` has.
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @param options.schema - the schema of the storage. Defaults to `agent_persistence`.
+ * @returns all migrations, oldest first. Skip those up to the version in `agent_persistence_migrations`.
+ * @throws InvalidInputError if an option is unknown or invalid.
  */
 export function postgresMigrations(options: { readonly schema?: string | undefined } = {}): PostgresMigration[] {
   checkSchema(optionsSchema, options, "options of postgresMigrations()");
@@ -39,8 +39,8 @@ export function postgresMigrations(options: { readonly schema?: string | undefin
 }
 
 /**
- * One statement that brings a schema of any version to the newest, for any number of processes at once. It needs no
- * session: the lock ends with its transaction.
+ * Returns one statement that upgrades a schema from any version, for any number of concurrent processes. Needs no
+ * session, because the lock ends with the transaction.
  */
 export function migrationStatement(schema: string): string {
   const names = postgresNames(schema);
@@ -62,7 +62,10 @@ function execute(statement: string): string {
   return `EXECUTE ${quoteText(statement)};`;
 }
 
-/** `IF NOT EXISTS` would need the right to create schemas also where the schema is there. */
+/**
+ * Checks for the schema first, because `IF NOT EXISTS` requires the right to create schemas even for an existing
+ * schema.
+ */
 function schemaStatement(schema: string, names: PostgresNames): string {
   return `DO ${quoteText(`BEGIN
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = ${quoteText(schema)}) THEN
@@ -72,11 +75,11 @@ END`)}`;
 }
 
 /**
- * Ids and what a list is sorted by are the bytes of their UTF-8, which sort as they should; every other text is JSON. So no
- * column meets a NUL, which Postgres refuses in texts.
+ * Ids and sort keys are stored as UTF-8 bytes, which sort correctly. All other texts are JSON. Thus columns never
+ * contain NUL, which Postgres rejects in texts.
  *
- * The row of an agent changes with each append. No index has a column of it that does, and its page has room for the next
- * version: so the change stays in the page. `mark`: 1 for a snapshot, 2 for a record of removed appends, 3 for both.
+ * Each append updates the row of the agent. The changed columns are not indexed, and the fill factor reserves space, so
+ * the update stays in the same page. `mark` is 1 for a snapshot, 2 for a record of removed appends, and 3 for both.
  */
 function firstTables({ migrations, agents, appends, summaries, blobs }: PostgresNames): readonly string[] {
   return [

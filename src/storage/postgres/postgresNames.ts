@@ -1,13 +1,12 @@
 import type { z } from "zod";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
-/** The schema that the tables are in, where the user names no other. */
 export const defaultSchema = "agent_persistence";
 
-/** The longest name that Postgres takes; it cuts longer ones. */
+/** The maximum length of a name. Postgres truncates longer names. */
 const longestName = 63;
 
-/** A name that a schema can have. Names with `pg_` belong to Postgres. */
+/** A valid schema name. Postgres reserves names that start with `pg_`. */
 export const schemaName: z.ZodType<string> = customSchema(
   "the name of a schema: 1 to 63 bytes, without NUL, not beginning with pg_",
   (value) =>
@@ -17,7 +16,7 @@ export const schemaName: z.ZodType<string> = customSchema(
     new TextEncoder().encode(value).length <= longestName,
 );
 
-/** The names of a schema, quoted. Statements never rely on a `search_path`: a pooler may hand it to somebody else. */
+/** The quoted names of a schema. Statements do not use `search_path`, because a pooler may share the session. */
 export interface PostgresNames {
   readonly schema: string;
   readonly migrations: string;
@@ -25,9 +24,8 @@ export interface PostgresNames {
   readonly appends: string;
   readonly summaries: string;
   readonly blobs: string;
-  /** The function that adds an append. */
   readonly append: string;
-  /** Not quoted: lower case letters, digits and underscores. */
+  /** Unquoted. Consists of lowercase letters, digits and underscores. */
   readonly channel: string;
 }
 
@@ -46,17 +44,18 @@ export function postgresNames(schema: string): PostgresNames {
   };
 }
 
-/** A name as an identifier of SQL, whatever it contains. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text as a literal of SQL, whatever it contains and whatever the session takes a backslash for. */
+/** Quotes a text as an SQL literal, independent of the session's backslash setting. */
 export function quoteText(text: string): string {
   return `E'${text.replaceAll(/[\\']/g, "$&$&")}'`;
 }
 
-/** Schemas with similar names may share a channel: who is woken in vain finds nothing to do. */
+/**
+ * Returns the channel of a schema. Schemas with similar names may share a channel, which only causes spurious wakeups.
+ */
 function channelOf(schema: string): string {
   return `agent_persistence_${schema.toLowerCase().replaceAll(/[^a-z0-9]/g, "_")}`.slice(0, longestName);
 }

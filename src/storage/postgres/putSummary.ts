@@ -1,6 +1,6 @@
 import type { PostgresNames } from "./postgresNames.ts";
 
-/** @param row gives the columns in this order: the key of the agent, its id, and then what is listed and selected by. */
+/** @param row - yields the agent's key and id, followed by the list columns in order. */
 export function putSummary({ summaries }: PostgresNames, row: string): string {
   return `INSERT INTO ${summaries} (agent, name, status, place, due, updated, summary) ${row}
     ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,

@@ -3,30 +3,26 @@ import type { PostgresValue } from "./PostgresClient.ts";
 import type { PostgresNames } from "./postgresNames.ts";
 import { behindAll, textBytes } from "./postgresValues.ts";
 
-/** What the row of an agent says of its owner, of `a`. */
 export const headColumns = `a.generation, a.owner, ${beatOf("a")} AS beat,
   extract(epoch FROM clock_timestamp() - a.renewed) * 1000 AS idle`;
 
-/** The last sign of life, as text that is compared. */
 export function beatOf(agent: string): string {
   return `(extract(epoch FROM ${agent}.renewed) * 1000000)::bigint::text`;
 }
 
-/** A statement with its values. */
 export interface PostgresStatement {
   readonly sql: string;
   readonly values: readonly PostgresValue[];
 }
 
-/** Takes a value of a statement, and gives its place in the text. */
+/** Adds a value to a statement and returns its placeholder. */
 export type Given = (value: PostgresValue, type: string) => string;
 
-/** The statement for a page of agents: the page of each status, as one in their order. */
+/** Returns the statement for a page of agents, merged from the sorted pages of each status. */
 export function selectAgents(names: PostgresNames, selection: TableSelection): PostgresStatement {
   const values: PostgresValue[] = [];
   const given: Given = (value, type) => `$${values.push(value)}::${type}`;
   const lists = selectLists(names, selection, given);
-  /** The first so many agents of all lists. */
   const first = (columns: string, most: string) => {
     const pages = lists.map((list) => `(${list} ORDER BY place, name LIMIT ${most})`);
     return `SELECT ${columns} FROM (${pages.join(" UNION ALL ")}) AS s JOIN ${names.agents} AS a ON a.id = s.name
@@ -41,7 +37,7 @@ export function selectAgents(names: PostgresNames, selection: TableSelection): P
   return { sql: `WITH size AS (SELECT ${most} AS most FROM (${first("a.owner", limit)}) AS next) ${page}`, values };
 }
 
-/** All agents behind a place, for each status. */
+/** Selects all agents after a position, per status. */
 function selectLists({ summaries }: PostgresNames, selection: TableSelection, given: Given): readonly string[] {
   const { dueBefore, updatedBefore, after } = selection;
   const place = given(textBytes(after?.order ?? ""), "bytea");
@@ -55,7 +51,10 @@ function selectLists({ summaries }: PostgresNames, selection: TableSelection, gi
   });
 }
 
-/** Without an id, a page begins behind all agents in that place; without a place, at the first. */
+/**
+ * Returns the lower bound of a page. Without an id, it is after all agents with this order. Without a position, it is
+ * before the first agent.
+ */
 function behindEach(after: TableSelection["after"]): Uint8Array {
   return after === undefined ? new Uint8Array() : behindAll;
 }

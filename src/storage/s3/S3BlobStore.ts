@@ -12,14 +12,14 @@ import type { S3Client } from "./S3Client.ts";
 import { z } from "zod";
 import { quoted } from "../../errors/quoted.ts";
 
-/** The bucket, and where in it blobs are. */
+/** Options of {@link S3BlobStore}. */
 export interface S3BlobStoreOptions {
-  /** `new S3()` of `@aws-sdk/client-s3`. It is not destroyed. */
+  /** The `S3` client of `@aws-sdk/client-s3`. The store does not destroy it. */
   readonly client: S3Client;
   readonly bucket: string;
-  /** What keys begin with, such as `"agents/"`. Default: nothing. */
+  /** The prefix of all keys, such as `"agents/"`. Defaults to an empty prefix. */
   readonly prefix?: string | undefined;
-  /** Default: Node's own where there is Node, JavaScript elsewhere. */
+  /** Defaults to the SHA-256 of Node, or to a JavaScript implementation on other platforms. */
   readonly sha256?: Sha256 | undefined;
 }
 
@@ -31,10 +31,19 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Large values of agents in an S3 bucket, for the option `blobs` of a storage. The key of a blob is the prefix, the SHA-256
- * of the agent id in hex, a slash, and the name that the reference has behind `blob://`. Contents never change once put.
+ * Stores large values of agents in an S3 bucket. Pass it as the option `blobs` of a storage. The key of a blob consists
+ * of the prefix, the SHA-256 of the agent id in hex, a slash, and the reference without `blob://`. Stored blobs never
+ * change.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { S3 } from "@aws-sdk/client-s3";
+ *
+ * const blobs = new S3BlobStore({ client: new S3(), bucket: "my-agents" });
+ * const storage = new PostgresPersistenceStorageProvider({ client: pool, blobs });
+ * ```
  */
 export class S3BlobStore implements BlobStore {
   readonly #client: S3Client;
@@ -51,17 +60,20 @@ export class S3BlobStore implements BlobStore {
     this.#sha256 = sha256 === undefined ? platformSha256 : () => Promise.resolve(sha256);
   }
 
-  /** @throws StorageError when the bucket could not be written to. */
+  /** @throws StorageError if the bucket cannot be written. */
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     assertAgentId(agentId);
-    // The caller may change its bytes as soon as this method has returned.
+    // The caller may change its bytes after this method returns.
     const copy = new Uint8Array(bytes);
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
     await this.#putAt(agentId, reference, copy);
     return reference;
   }
 
-  /** @throws CorruptBlobError when the object was changed; StorageError when it could not be read. */
+  /**
+   * @throws CorruptBlobError if the object was changed.
+   * @throws StorageError if the object cannot be read.
+   */
   async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
     assertAgentId(agentId);
     const hash = parseBlobReference(reference)?.hash;
@@ -73,7 +85,7 @@ export class S3BlobStore implements BlobStore {
     throw new CorruptBlobError(agentId, reference, undefined, { place });
   }
 
-  /** Reads the blob and puts it. @throws as `get` and `put` do. */
+  /** Reads the blob and puts it. Throws like `get` and `put`. */
   async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
     assertAgentId(toAgentId);
     const bytes = await this.get(fromAgentId, reference);
@@ -81,7 +93,7 @@ export class S3BlobStore implements BlobStore {
     return bytes !== undefined;
   }
 
-  /** @throws StorageError when the bucket could not be reached. */
+  /** @throws StorageError if the bucket cannot be reached. */
   async delete(agentId: string, reference: string): Promise<void> {
     assertAgentId(agentId);
     if (parseBlobReference(reference) === undefined) return;

@@ -1,10 +1,8 @@
 import type { TableBlobs } from "../table/LogTable.ts";
 import type { SqliteConnection } from "./SqliteConnection.ts";
 
-/** Bytes as drivers give them. */
 export type Bytes = Uint8Array | ArrayBuffer;
 
-/** Blobs as rows of their own. */
 export class SqliteBlobs implements TableBlobs {
   readonly #at: <Result>(action: (db: SqliteConnection) => Result) => Promise<Result>;
 
@@ -20,7 +18,7 @@ export class SqliteBlobs implements TableBlobs {
         ON CONFLICT (agent, reference) DO UPDATE SET bytes = excluded.bytes`;
       if (db.run(sql, reference, bytes, id) > 0) return;
       db.transaction(() => {
-        // Nobody has claimed the agent yet.
+        // The agent was never claimed.
         ensureAgent(db, id);
         db.run(sql, reference, bytes, id);
       });
@@ -59,12 +57,11 @@ export class SqliteBlobs implements TableBlobs {
   }
 }
 
-/** Makes the row of an agent that nobody has claimed yet. */
 export function ensureAgent(db: SqliteConnection, id: string): void {
   db.run("INSERT OR IGNORE INTO agent_persistence_agents (id, generation, beat) VALUES (?, ?, '')", id, 0);
 }
 
-/** Bytes that are no view of a larger buffer. */
+/** Returns a copy backed by a buffer of exactly that size. */
 export function bytesOf(bytes: Bytes): Uint8Array {
   return new Uint8Array(bytes);
 }

@@ -3,12 +3,15 @@ import type { StorageFailure } from "../../errors/storage/StorageError.ts";
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./SqliteDatabase.ts";
 import { sqliteSchema, sqliteVersion } from "./sqliteSchema.ts";
 
-/** Milliseconds that a statement waits for a lock of another process, where the user has set no other time. */
+/**
+ * The time in milliseconds that a statement waits for a lock of another process, unless the user configured another
+ * time.
+ */
 const busyTimeoutMs = 5_000;
-/** A third fewer bytes than in pages of 4 KB, for rows of about 2 KB. */
+/** Takes a third less space than pages of 4 KB, for rows of about 2 KB. */
 const pageSize = 8_192;
 
-/** A connection with prepared statements and transactions. It prepares the database when it is first used. */
+/** A connection with prepared statements and transactions. Prepares the database on first use. */
 export class SqliteConnection {
   readonly #database: SqliteDatabase;
   readonly #statements = new Map<string, SqliteStatement>();
@@ -19,18 +22,17 @@ export class SqliteConnection {
     this.#database = database;
   }
 
-  /** Whether the database ends with this connection. */
+  /** Whether the database is lost when the connection closes. */
   get isInMemory(): boolean {
     this.#inMemory ??= this.#pragma("database_list", ({ name }) => name === "main").file === "";
     return this.#inMemory;
   }
 
-  /** How many rows a statement changed. */
   run(sql: string, ...values: SqliteValue[]): number {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
-  /** The first row. A driver's own `get` leaves a write before its commit, and tells nothing of a commit that fails. */
+  /** Returns the first row. The driver's `get` may leave a write uncommitted and does not report a failed commit. */
   get<Row>(sql: string, ...values: SqliteValue[]): Row | undefined {
     return this.all<Row>(sql, ...values)[0];
   }
@@ -39,7 +41,6 @@ export class SqliteConnection {
     return this.#statement(sql).all(...values) as Row[];
   }
 
-  /** All that an action writes, or nothing. It must not wait for anything. */
   transaction<Result>(action: () => Result): Result {
     this.assertOwn();
     this.#database.exec("BEGIN IMMEDIATE");
@@ -53,21 +54,20 @@ export class SqliteConnection {
     }
   }
 
-  /** Refuses a transaction of somebody else: what is written in it is not durable when its statement ends. */
+  /** Throws inside a foreign transaction, because writes would not be durable after their statement. */
   assertOwn(): void {
     if (this.#isInTransaction())
       throw new Error("a transaction is open on this connection; give the storage a connection of its own");
   }
 
-  /** Sets the database up, and makes the tables where they are not there yet. */
   prepare(): void {
     if (this.#isReady) return;
     this.assertOwn();
     if (Object.values(this.#pragma("busy_timeout"))[0] === 0) this.#pragma(`busy_timeout = ${busyTimeoutMs}`);
     if (this.#pragma("page_count")["page_count"] === 0) this.#database.exec(`PRAGMA page_size = ${pageSize}`);
-    // Reading it waits for no lock, and setting it does.
+    // Reads the mode first, because only setting it waits for a lock.
     if (this.#pragma("journal_mode")["journal_mode"] !== "wal") this.#pragma("journal_mode = WAL");
-    // With a log of their own, some builds default to less: a commit would then not survive a loss of power.
+    // In WAL mode, some builds default to a lower level, with which a commit would not survive power loss.
     this.#database.exec("PRAGMA synchronous = FULL");
     if (!this.#hasTables()) this.transaction(() => this.#database.exec(sqliteSchema));
     const { version } = this.get<{ version: number }>("SELECT version FROM agent_persistence") ?? { version: 0 };
@@ -102,7 +102,7 @@ export class SqliteConnection {
 
   #rollback(): void {
     try {
-      // Some failures have ended it already.
+      // Some failures already ended the transaction.
       this.#database.exec("ROLLBACK");
     } catch {}
   }
@@ -128,10 +128,10 @@ const numbers: Readonly<Record<string, number>> = {
   SQLITE_AUTH: 23,
 };
 
-/** What an error of a driver means: only a lock of another process is worth another attempt. */
+/** Classifies an error of a driver. Only a lock of another process is retryable. */
 export function sqliteFailure(error: unknown): StorageFailure {
   const { code, errcode } = Object(error) as { readonly code?: unknown; readonly errcode?: unknown };
-  // Extended codes say more in their higher bytes, or after another underscore.
+  // Extended codes add details in the higher bytes, or after another underscore.
   const [name = ""] = /^SQLITE_[A-Z]+/.exec(String(code)) ?? [];
   const number = typeof errcode === "number" ? errcode & 0xff : numbers[name];
   return reasons[number ?? 0] ?? "io";

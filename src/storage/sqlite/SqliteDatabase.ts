@@ -1,22 +1,22 @@
 /**
- * A connection to an SQLite database, as `node:sqlite`, better-sqlite3 and libsql have it. It belongs to the storage: a
- * transaction that you leave open on it would take the storage's writes with it, and is refused.
+ * A connection to an SQLite database, compatible with `node:sqlite`, better-sqlite3 and libsql. The storage uses it
+ * exclusively. It throws if the application leaves a transaction open on the connection, because that transaction would
+ * include the writes of the storage.
  */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): SqliteStatement;
-  /** Whether a transaction is open, as better-sqlite3 and libsql say it. */
+  /** Whether a transaction is open, in better-sqlite3 and libsql. */
   readonly inTransaction?: boolean;
-  /** Whether a transaction is open, as `node:sqlite` says it. */
+  /** Whether a transaction is open, in `node:sqlite`. */
   readonly isTransaction?: boolean;
 }
 
-/** A prepared statement. Columns are read by their names. */
+/** A prepared statement that returns rows as objects. */
 export interface SqliteStatement {
   run(...values: SqliteValue[]): { readonly changes: number | bigint };
   get(...values: SqliteValue[]): unknown;
   all(...values: SqliteValue[]): unknown[];
 }
 
-/** What a statement is given. */
 export type SqliteValue = string | number | bigint | Uint8Array;

@@ -10,11 +10,12 @@ import { TableRecordLog, tableRecordLogShape, type TableRecordLogOptions } from 
 import type { SqliteDatabase } from "./SqliteDatabase.ts";
 import { SqliteTable } from "./SqliteTable.ts";
 
-/** The database, how long owners may be silent, and how values are stored. */
+/** Options of {@link SqlitePersistenceStorageProvider}. */
 export interface SqliteProviderOptions extends TableRecordLogOptions, LogProviderOptions {
   /**
-   * An open connection of `node:sqlite` (Node 22.13 or newer), better-sqlite3 or libsql, for this storage alone. It is not
-   * closed. Several processes may open the same file. A database in memory lasts as long as its connection.
+   * An open connection of `node:sqlite` (Node 22.13 or newer), better-sqlite3 or libsql, used only by this storage. The
+   * storage does not close it. Several processes may open the same file. A database in memory is lost when its
+   * connection closes.
    */
   readonly database: SqliteDatabase;
 }
@@ -26,11 +27,19 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Stores agents in an SQLite database, in tables whose names begin with `agent_persistence`. A save that resolved survives
- * a crash and a loss of power. Several processes of one machine may use the file at once. The first call sets the
- * connection to `synchronous = FULL` and the file to write-ahead logging, and makes the tables.
+ * Stores agents in an SQLite database, in tables with the prefix `agent_persistence`. A resolved save survives crashes
+ * and power loss. Several processes on one machine may share the file. The first call sets `synchronous = FULL` and
+ * write-ahead logging, and creates the tables.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * import { DatabaseSync } from "node:sqlite";
+ *
+ * const storage = new SqlitePersistenceStorageProvider({ database: new DatabaseSync("agents.db") });
+ * const agent = new AIAgent({ promptExecutor, llmModel }).install(Persistence, { storage });
+ * ```
  */
 export class SqlitePersistenceStorageProvider extends LogPersistenceStorageProvider {
   constructor(options: SqliteProviderOptions) {

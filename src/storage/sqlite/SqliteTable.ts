@@ -23,10 +23,9 @@ import type { SqliteDatabase } from "./SqliteDatabase.ts";
 import { listSql, placeBytes, textBytes, textOf } from "./listSql.ts";
 import { highestPosition, positionBits } from "./sqliteSchema.ts";
 
-/** How many appends a page has. */
 const pageRows = 200;
 
-/** The first number of an agent, before that of its first append. */
+/** The number before the first append of an agent. */
 const base = `(a.key << ${positionBits})`;
 const isOwned = "a.id = ? AND a.generation = ? AND a.owner IS NOT NULL";
 const lastNumber = `SELECT number FROM agent_persistence_appends
@@ -40,8 +39,8 @@ interface Agent {
 }
 
 /**
- * The rows of agents in an SQLite database. Every method is one statement or one transaction, so it happens at once for all
- * processes. A driver may abort the process for a statement whose only value is bytes, so none has.
+ * The rows of agents in an SQLite database. Every method is one atomic statement or transaction. A driver may abort the
+ * process if bytes are the only value of a statement, so every statement has another value.
  */
 export class SqliteTable implements LogTable {
   readonly name = "SQLite";
@@ -119,7 +118,7 @@ export class SqliteTable implements LogTable {
   rows(agentId: string, { after, upTo = highestPosition, sinceSnapshot, last }: TableRange): Promise<TablePage> {
     return this.#at((db) => {
       const [from, to] = [Math.min(after, highestPosition), Math.min(upTo, highestPosition)];
-      // One bound, since a search takes one: with two it would begin at the lower.
+      // A single lower bound, because an index search uses only one. With two, it would start at the lower one.
       const start = sinceSnapshot ? `max(${base} | ?, coalesce((${snapshotNumber}) - 1, 0))` : `(${base} | ?)`;
       const sql = `SELECT a.start, p.number & ${highestPosition} AS position, p.line
         FROM agent_persistence_agents AS a LEFT JOIN agent_persistence_appends AS p
@@ -170,7 +169,7 @@ export class SqliteTable implements LogTable {
     });
   }
 
-  /** The staged appends stay where they are: what they are staged under becomes the agent. */
+  /** Keeps the staged rows in place and turns their staging id into the agent. */
   publish(agentId: string, generation: number, published: TablePublication): Promise<boolean> {
     const { start, append } = published;
     return this.#own(agentId, generation, (db, { key, owner, beat }) => {
@@ -191,7 +190,7 @@ export class SqliteTable implements LogTable {
       const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
         agentId: textOf(row.name),
         order: textOf(row.place),
-        // Under another id, the agent is not the one that the summary is about.
+        // A summary under another id belongs to another agent.
         text: row.id === JSON.stringify(textOf(row.name)) ? row.summary : "",
         head: headOf(row),
       }));
@@ -199,7 +198,7 @@ export class SqliteTable implements LogTable {
     });
   }
 
-  /** Does something to an agent in one transaction, if its owner is still the one of this generation. */
+  /** Runs an action on an agent in one transaction, if this generation still owns it. */
   #own(agentId: string, generation: number, action: (db: SqliteConnection, agent: Agent) => void): Promise<boolean> {
     return this.#at((db) =>
       db.transaction(() => {
@@ -220,7 +219,6 @@ export class SqliteTable implements LogTable {
   }
 }
 
-/** The newest append with a snapshot, of those that a page may have. */
 const snapshotNumber = `SELECT max(s.number) FROM agent_persistence_appends AS s
   WHERE s.mark IN (1, 3) AND s.number > (${base} | ?) AND s.number <= (${base} | ?)`;
 
@@ -240,7 +238,7 @@ function insert(
 
 const keySql = "SELECT key FROM agent_persistence_agents WHERE id = ?";
 
-/** What the appends of another log are kept under until all are there: no agent has this id. */
+/** Returns the staging id for appends of another log. It differs from all agent ids. */
 function stagedId(agentId: string): string {
   return JSON.stringify([agentId]);
 }
@@ -277,7 +275,7 @@ interface HeadRow {
   readonly generation: number;
   readonly owner: string | null;
   readonly beat: string;
-  /** Absent: it was not asked for. */
+  /** Omitted if the query does not select it. */
   readonly stop?: string | null;
 }
 

@@ -1,13 +1,13 @@
 import type { TableSelection } from "../table/LogTable.ts";
 import type { SqliteValue } from "./SqliteDatabase.ts";
 
-/** Bytes as a value: some drivers pass none as NULL. */
+/** A bytes value. Some drivers pass empty bytes as NULL. */
 export const placeBytes = "coalesce(?, x'')";
 
-/** Behind every id: UTF-8 has no such byte. */
+/** Sorts after every id, because UTF-8 never contains this byte. */
 const behindAll = Uint8Array.of(0xff);
 
-/** The statement for a page of agents: the page of each status, as one in their order. */
+/** Returns the statement for a page of agents, merged from the sorted pages of each status. */
 export function listSql(selection: TableSelection): { readonly sql: string; readonly values: readonly SqliteValue[] } {
   const statuses = selection.statuses ?? [undefined];
   const parts = statuses.map((status) => pageOf(status, selection));
@@ -36,12 +36,11 @@ function pageOf(
   return { sql, values: [...asked.flatMap(([, ...values]) => values as SqliteValue[]), limit] };
 }
 
-/** A text as bytes; without one, what comes behind every text. */
+/** Returns the UTF-8 bytes of a text. For `undefined`, returns bytes that sort after every text. */
 export function textBytes(text: string | undefined): Uint8Array {
   return text === undefined ? behindAll : new TextEncoder().encode(text);
 }
 
-/** The text of which these are the bytes. */
 export function textOf(bytes: Uint8Array | ArrayBuffer): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

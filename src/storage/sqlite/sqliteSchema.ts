@@ -1,17 +1,16 @@
-/** The version of {@link sqliteSchema}. */
 export const sqliteVersion = 1;
 
-/** How many positions an agent has: the rows of an agent are numbered `key << 30 | position`. */
+/** The number of bits for positions. Rows of an agent have the number `key << 30 | position`. */
 export const positionBits = 30;
 
-/** The highest position. */
 export const highestPosition = 2 ** positionBits - 1;
 
 /**
- * The tables. The number of an append tells its agent and its position, so an append is one row in one tree: an index beside
- * it would be written with every append, too. `mark`: 1 for a snapshot, 2 for a record of removed appends, 3 for both.
+ * The tables. The row number of an append encodes the agent and the position, so an append writes a single tree without
+ * a separate index. `mark` is 1 for a snapshot, 2 for a record of removed appends, and 3 for both.
  *
- * Ids are JSON text, since a driver cuts texts at NUL. What a list is sorted by is bytes, which JSON would sort otherwise.
+ * Ids are stored as JSON, because a driver truncates texts at NUL. Sort keys are stored as bytes, because JSON would
+ * sort differently.
  */
 export const sqliteSchema = `
 CREATE TABLE IF NOT EXISTS agent_persistence (version INTEGER NOT NULL);

@@ -2,224 +2,235 @@ import type { StorageFailure } from "../../errors/storage/StorageError.ts";
 import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
 
 /**
- * What a `TableRecordLog` needs of a database: rows, and writes that happen only if a condition holds. Encoding, checksums,
- * leases and retries are not its business. Texts are any text, and an agent id is any well-formed text of up to 1,024 bytes.
+ * The database interface of a `TableRecordLog`, with rows and conditional writes. The log handles encoding, checksums,
+ * leases and retries. Texts may contain any characters. Agent ids are well-formed texts of up to 1,024 bytes.
  *
- * A method carries out its write as a whole or not at all, and resolves once it is as durable as `capabilities.durable`
- * says. It rejects with any error when the database fails.
+ * Each write is atomic. It resolves when it is as durable as `capabilities.durable` declares. A method rejects with any
+ * error if the database fails.
  */
 export interface LogTable {
-  /** What errors call the database, such as `SQLite`. */
+  /** The name of the database in errors, such as `SQLite`. */
   readonly name: string;
   readonly capabilities: LogCapabilities;
   /**
-   * What an error of the database means. `unavailable`: the call may have been carried out, and an append is asked for again.
-   * Anything else ends the ownership at once. Absent: `unavailable`.
+   * Classifies an error of the database. `unavailable` means that the call was possibly executed, and the log retries
+   * an append. All other failures end the ownership immediately. If the method is missing, all errors are
+   * `unavailable`.
    */
   reasonOf?(error: unknown): StorageFailure;
-  /** What to do about an error of the database, in a sentence. Absent, or `undefined`: what helps against its reason. */
+  /**
+   * Returns advice for an error of the database, as a sentence. If it returns `undefined` or is missing, the message
+   * uses the advice for the category of the failure.
+   */
   adviceOn?(error: unknown): string | undefined;
-  /** Blobs of agents, removed with their agent. Absent: the log is given a `BlobStore`. */
+  /**
+   * Stores the blobs of agents, which are removed with their agent. If omitted, the log requires a separate
+   * `BlobStore`.
+   */
   readonly blobs?: TableBlobs;
-  /** What the row of an agent says; `undefined` for an agent that was never claimed. */
+  /** Returns the row of an agent. `undefined` for an agent that was never claimed. */
   head(agentId: string): Promise<TableHead | undefined>;
   /**
-   * Makes a new owner, and resolves to its generation: one above the last, from 1 on. Only if the agent has no owner, or
-   * only if its owner is still the one `replaced` names and has not renewed since. Otherwise resolves to `undefined`.
+   * Creates a new owner and resolves to its generation, which is one above the last one and starts at 1. Succeeds only
+   * if the agent has no owner. With `replaced`, succeeds only if that owner is still current and did not renew since.
+   * Otherwise resolves to `undefined`.
    */
   claim(agentId: string, claim: TableClaim, replaced?: TableSighting): Promise<number | undefined>;
-  /** Keeps the sign of life of an owner. `undefined` if the agent has another one, or none. */
+  /** Renews the owner's lease. Resolves to `undefined` if the agent has another owner or no owner. */
   renew(agentId: string, generation: number, beat: string): Promise<TableRenewal | undefined>;
-  /** Takes the owner away, if it is still the one of this generation. */
+  /** Removes the owner if this generation still owns the agent. */
   release(agentId: string, generation: number): Promise<void>;
-  /** Keeps the reason for the owner of this generation, who gets it from `renew`. Another owner never gets it. */
+  /** Stores a stop reason for the owner of this generation, which `renew` returns. Later owners never receive it. */
   requestStop(agentId: string, generation: number, reason: string): Promise<void>;
   /**
-   * Stores an append, with its summary, if the owner is still the one of this generation and the last append has the position
-   * before it. Otherwise stores nothing and resolves to false.
+   * Stores an append and its summary if this generation still owns the agent and the append directly follows the last
+   * one. Otherwise stores no data and resolves to `false`.
    */
   append(agentId: string, generation: number, append: TableAppend): Promise<boolean>;
-  /** Some of the appends in a range, in ascending order, without gaps but where appends were removed. */
+  /** Returns some of the appends in a range, in ascending order. Gaps occur only at removed appends. */
   rows(agentId: string, range: TableRange): Promise<TablePage>;
-  /** The positions of all appends with `pruned: true`, in ascending order. */
+  /** Returns the positions of all appends with `pruned: true`, in ascending order. */
   pruned(agentId: string): Promise<TablePruned>;
-  /** Removes appends, if the owner is still the one of this generation; otherwise resolves to false. */
+  /** Removes appends if this generation still owns the agent. Otherwise resolves to `false`. */
   remove(agentId: string, generation: number, ranges: readonly TableGap[]): Promise<boolean>;
   /**
-   * Removes all appends, also staged ones, the summary, the blobs and the owner, if the owner is still the one of this
-   * generation; otherwise resolves to false. The generation stays, and the position of the last append becomes the `start`
+   * Removes the owner and all data of the agent, including staged appends and blobs, if this generation still owns the
+   * agent. Otherwise resolves to `false`. Keeps the generation, and the position of the last append becomes the `start`
    * of the next log.
    */
   drop(agentId: string, generation: number): Promise<boolean>;
   /**
-   * Keeps appends of another log for an agent that has none, where no other method finds them, if the owner is still the one
-   * of this generation; otherwise resolves to false. Absent: the log takes no lines of another.
+   * Stores appends of another log for an empty agent, hidden from all other methods, if this generation still owns the
+   * agent. Otherwise resolves to `false`. If the method is missing, the log cannot receive lines.
    *
-   * @param first true for the first of several calls: what was kept before is forgotten.
+   * @param first - `true` for the first of several calls, which discards earlier staged appends.
    */
   stage?(agentId: string, generation: number, appends: readonly TableAppend[], first: boolean): Promise<boolean>;
   /**
-   * Makes the staged appends the log of the agent, with one more append and its summary, under another generation of the same
-   * owner: all in one step, if the owner is still the one of this generation; otherwise resolves to false.
+   * Atomically turns the staged appends into the log of the agent, adds one more append with its summary, and changes
+   * the generation of the owner. Requires that this generation still owns the agent. Otherwise resolves to `false`.
    */
   publish?(agentId: string, generation: number, published: TablePublication): Promise<boolean>;
-  /** Agents with a summary, sorted by the UTF-8 bytes of their `order`, then by those of their id. */
+  /** Lists agents with a summary, sorted by the UTF-8 bytes of their `order`, then of their id. */
   list(selection: TableSelection): Promise<TableList>;
   /**
-   * As `RecordLog.watch`: tells of each `release` in any process. Absent: the log tells of those in this process only, of the
-   * owners that it has itself.
+   * Works like `RecordLog.watch` and reports each `release` in any process. If the method is missing, the log reports
+   * only releases of owners in this process.
    */
   watch?(onChange: () => void): Promise<LogWatch>;
 }
 
-/** The blobs of a `LogTable`: an agent never sees those of another. */
+/** The blobs of a `LogTable`. An agent can never access blobs of another agent. */
 export interface TableBlobs {
   put(agentId: string, reference: string, bytes: Uint8Array): Promise<void>;
   get(agentId: string, reference: string): Promise<Uint8Array | undefined>;
   delete(agentId: string, reference: string): Promise<void>;
-  /** Gives a blob to another agent. False: there is none. */
+  /** Copies a blob to another agent. Resolves to `false` if the blob is missing. */
   copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean>;
 }
 
-/** An owner as others last saw it. */
+/** An observed state of an owner. */
 export interface TableSighting {
   readonly generation: number;
-  /** The sign of life, as `claim` or the last `renew` gave it. */
+  /** The value of the last `claim` or `renew`. */
   readonly beat: string;
 }
 
-/** What a new owner writes. */
+/** The data of a new owner. */
 export interface TableClaim {
-  /** Text that tells who it is. */
+  /** Identifies the owner. */
   readonly owner: string;
   readonly beat: string;
 }
 
 /** The row of an agent. */
 export interface TableHead extends TableSighting {
-  /** As `claim` gave it. Absent: the agent has no owner. */
+  /** The value from `claim`. `undefined` if the agent has no owner. */
   readonly owner?: string | undefined;
   /**
-   * Milliseconds since the last `claim` or `renew`, by the clock of the database. Absent: each process finds out by its own
-   * clock, and waits a whole lease for an owner that it sees for the first time.
+   * The milliseconds since the last `claim` or `renew`, by the clock of the database. If omitted, each process measures
+   * the time itself and waits a full lease for an owner that it sees for the first time.
    */
   readonly idleMs?: number | undefined;
-  /** The reason of `requestStop` for this owner. Absent: nobody asked, or only `renew` tells. */
+  /** The reason of `requestStop` for this owner. `undefined` without a request, or if only `renew` returns it. */
   readonly stop?: string | undefined;
 }
 
-/** What an owner learns when it renews. */
+/** The result of a renewal. */
 export interface TableRenewal {
-  /** The reason of `requestStop`. Absent: nobody asked. */
+  /** The reason of `requestStop`. `undefined` without a request. */
   readonly stop?: string | undefined;
 }
 
-/** One append as the table keeps it. */
+/** A stored append. */
 export interface TableRow {
   readonly position: number;
-  /** The encoded append, to be given back byte for byte. */
+  /** The encoded append, which must be returned byte for byte. */
   readonly line: Uint8Array;
 }
 
 /** An append to store. */
 export interface TableAppend extends TableRow {
-  /** Whether it has a snapshot: reading may begin here. */
+  /** Whether the append contains a snapshot, so that a reader may start here. */
   readonly snapshot: boolean;
-  /** Whether it says which appends are removed from the log. */
+  /** Whether the append names removed appends. */
   readonly pruned: boolean;
-  /** Takes the place of the summary before. Absent: that one stays. */
+  /** Replaces the previous summary. If omitted, the previous summary stays. */
   readonly summary?: TableSummary | undefined;
 }
 
-/** What a log becomes that takes the appends of another. */
+/** The result of receiving another log. */
 export interface TablePublication {
-  /** The generation of the owner from now on. */
+  /** The new generation of the owner. */
   readonly generation: number;
-  /** As {@link TablePage.start}. */
+  /** See {@link TablePage.start}. */
   readonly start: number;
   /** The append after the staged ones. */
   readonly append: TableAppend;
 }
 
-/** What a list finds an agent by, and what it shows. */
+/** The list columns of an agent and its summary. */
 export interface TableSummary {
   readonly status: string;
   readonly order: string;
-  /** Milliseconds since 1970. Absent: never. */
+  /** In milliseconds since 1970. `undefined` if the agent has no due time. */
   readonly dueAt?: number | undefined;
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly updatedAt: number;
-  /** To be given back as it is. */
+  /** The encoded summary, which must be returned unchanged. */
   readonly text: string;
 }
 
-/** Which appends to give. */
+/** Selects appends. */
 export interface TableRange {
-  /** Only appends behind this position. */
+  /** Selects appends after this position. */
   readonly after: number;
-  /** Only appends up to this position, inclusive. Absent: all. */
+  /** Selects appends up to this position, inclusive. Defaults to all. */
   readonly upTo?: number | undefined;
-  /** Only from the newest append with `snapshot: true` in the range on; from `after` on if there is none. */
+  /** Starts at the newest append with `snapshot: true` in the range. Without such an append, starts after `after`. */
   readonly sinceSnapshot?: boolean | undefined;
-  /** Only the last append of the range. */
+  /** Selects only the last append of the range. */
   readonly last?: boolean | undefined;
 }
 
-/** A part of a range. Tables choose its size: a page should take a few megabytes at most, but has one append at least. */
+/**
+ * A part of a range. The table chooses its size. A page should contain at least one append and at most a few megabytes.
+ */
 export interface TablePage {
-  /** The position of the last append before the agent was dropped; 0 for an agent that never was. */
+  /** The position of the last append before the agent was dropped, or 0. */
   readonly start: number;
   readonly rows: readonly TableRow[];
-  /** Whether appends of the range may follow. */
+  /** Whether the range may contain more appends. */
   readonly more: boolean;
   /**
-   * The position that the last append of the log had when it was stored, if the table keeps it beside the appends: a log
-   * that ends elsewhere is damaged. Absent: unknown.
+   * The position of the last append, if the table also stores it separately. A log that ends elsewhere is damaged.
+   * Omitted if unknown.
    */
   readonly end?: number | undefined;
-  /** What {@link LogTable.pruned} would give at the same moment. Absent: it is asked. */
+  /** The result of {@link LogTable.pruned} at the same time. If omitted, the log calls that method. */
   readonly pruned?: readonly number[] | undefined;
 }
 
-/** Where appends are that name removed ones. */
+/** The positions of appends that name removed ones. */
 export interface TablePruned {
-  /** As {@link TablePage.start}. */
+  /** See {@link TablePage.start}. */
   readonly start: number;
   readonly positions: readonly number[];
 }
 
-/** Positions from the first to the last, inclusive. */
+/** A range of positions, inclusive. */
 export type TableGap = readonly [first: number, last: number];
 
-/** Which agents to list. A table may give more than those, in the right order: the log selects again. */
+/**
+ * Selects the agents to list. A table may return additional agents in the correct order, because the log filters again.
+ */
 export interface TableSelection {
-  /** Absent: any. Each is named once. */
+  /** Distinct statuses. Defaults to all. */
   readonly statuses?: readonly string[] | undefined;
-  /** Milliseconds since 1970: only agents that are due then or earlier. */
+  /** Selects agents that are due at this time or earlier, in milliseconds since 1970. */
   readonly dueBefore?: number | undefined;
-  /** Milliseconds since 1970: only agents whose summary is from then or earlier. */
+  /** Selects agents whose summary is from this time or earlier, in milliseconds since 1970. */
   readonly updatedBefore?: number | undefined;
-  /** Only agents behind this place; without an id, behind all that have this `order`. */
+  /** Selects agents after this position. Without an id, selects agents after all agents with this `order`. */
   readonly after?: { readonly order: string; readonly agentId?: string | undefined } | undefined;
-  /** The most agents to give. */
+  /** The maximum number of agents. */
   readonly limit: number;
   /**
-   * So many may be given in place of `limit` where most of the next agents have an owner: a list of those that are free
-   * passes over them. Absent: `limit` holds.
+   * A higher limit that the table may use if most of the next agents have an owner, because a list of free agents skips
+   * them. Defaults to `limit`.
    */
   readonly passingLimit?: number | undefined;
 }
 
-/** A part of a list. Tables choose its size. */
+/** A part of a list. The table chooses its size. */
 export interface TableList {
   readonly agents: readonly TableListed[];
-  /** Whether agents may follow. */
+  /** Whether the list may contain more agents. */
   readonly more: boolean;
 }
 
-/** An agent in a list. */
 export interface TableListed extends Pick<TableSummary, "order" | "text"> {
   readonly agentId: string;
-  /** The row of the agent, read with its summary. */
+  /** The row of the agent, read together with its summary. */
   readonly head: TableHead;
 }

@@ -6,7 +6,7 @@ import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
 import { askTableAgain, type RetriedTable } from "./askAgain.ts";
 import type { TableBlobs } from "./LogTable.ts";
 
-/** Blobs in a table, by agent and reference. The contents of one never change, so the table is asked again like for an append. */
+/** Stores blobs in a table by agent and reference. Blobs never change, so calls can be retried. */
 export class TableBlobStore implements BlobStore {
   readonly #blobs: TableBlobs;
   readonly #retried: RetriedTable;
@@ -20,7 +20,7 @@ export class TableBlobStore implements BlobStore {
 
   async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
     assertAgentId(agentId);
-    // A slice of a Buffer of Node would be the same bytes.
+    // Copies the bytes, because a slice of a Node Buffer shares its memory.
     const copy = new Uint8Array(bytes);
     const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
     await this.#ask("put of a blob", agentId, () => this.#blobs.put(agentId, reference, copy));

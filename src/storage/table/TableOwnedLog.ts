@@ -20,7 +20,6 @@ import type { TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { quoted } from "../../errors/quoted.ts";
 
-/** What the owners of one log share. */
 export interface TableBackend {
   readonly table: LogTable;
   readonly owners: TableOwners;
@@ -28,11 +27,10 @@ export interface TableBackend {
   readonly leaseMs: number;
   readonly retryMs: number;
   readonly sha256: Sha256;
-  /** Who is told when an agent is given back; nobody where the table does that itself. */
+  /** Notified when an agent is released. Empty if the table has `watch`. */
   readonly watchers: Watchers;
 }
 
-/** An agent that was just claimed. */
 export interface ClaimedLog extends TableLogEnd {
   readonly agentId: string;
   readonly generation: number;
@@ -40,8 +38,9 @@ export interface ClaimedLog extends TableLogEnd {
 }
 
 /**
- * A log in a table that this process owns. It stores one append at a time. If the answer to one is lost, it asks again: the
- * table stores an append only behind the one before it, so it is never stored twice. The first failure ends the ownership.
+ * A log in a table that this process owns. It stores one append at a time and retries an append if its response is
+ * lost. The table accepts an append only directly after the previous one, so retries never store it twice. The first
+ * failure ends the ownership.
  */
 export class TableOwnedLog implements OwnedLog {
   readonly agentId: string;
@@ -53,13 +52,12 @@ export class TableOwnedLog implements OwnedLog {
   readonly #lost = new AbortController();
   readonly #turns = new Mutex();
   readonly #onEnd: () => void;
-  /** Where the log ends in the table. */
   #end: ChainLink;
-  /** Where it will end when all that waits has been stored: if one fails, so does all after it. */
+  /** The end of the log after all queued appends. If one fails, all later ones also fail. */
   #expectedEnd: ChainLink;
   #ended: Error | undefined;
   #generation: number;
-  /** The generation changes: what the table says of the one before means nothing. */
+  /** Set while the generation changes, because the state of the previous generation in the table is then irrelevant. */
   #moving = false;
 
   constructor(backend: TableBackend, claimed: ClaimedLog, onEnd: () => void) {
@@ -77,7 +75,7 @@ export class TableOwnedLog implements OwnedLog {
     this.#renewal.continue();
   }
 
-  /** Whether the agent has no appends, as before its first one and after it was deleted. */
+  /** Whether the agent has no appends, as before the first append or after a deletion. */
   get isEmpty(): boolean {
     return this.damage === undefined && this.#end.checksum === "";
   }
@@ -94,7 +92,7 @@ export class TableOwnedLog implements OwnedLog {
     return this.#lost.signal;
   }
 
-  /** For a request that was made in this process, which need not wait for the next renewal. */
+  /** Handles a request from this process without waiting for the next renewal. */
   requestStop(reason: string): void {
     this.#lost.abort(new StopRequestedError(this.agentId, reason));
   }
@@ -110,7 +108,7 @@ export class TableOwnedLog implements OwnedLog {
     const { sha256 } = this.#backend;
     if (expectedPosition !== this.#expectedEnd.position)
       return this.#inTurn(() => this.#acknowledgeAgain(entry.id, expectedPosition));
-    // Encoded before anything is waited for: afterwards the caller may change what it gave.
+    // Encodes before the first await, because the caller may change the entry afterwards.
     const encoded = encodeAppend(this.agentId, entry, this.generation, this.#expectedEnd, sha256);
     const row = rowOf(entry, encoded, sha256);
     this.#expectedEnd = encoded.end;
@@ -118,8 +116,8 @@ export class TableOwnedLog implements OwnedLog {
   }
 
   /**
-   * Takes the appends of another log, and one more. Nothing of them is seen before all of it is. Not for a log that has been
-   * handed out.
+   * Receives the appends of another log and adds one more. Readers see all of them at once. Call this only before the
+   * log is handed out.
    */
   async receive(received: StoredLines, last: LastAppend): Promise<void> {
     const { table, sha256 } = this.#backend;
@@ -168,7 +166,7 @@ export class TableOwnedLog implements OwnedLog {
       if (this.#ended !== undefined) return;
       await this.#finish(this.#closedError());
       const release = () => this.#backend.table.release(this.agentId, this.generation);
-      // An owner that could not say so is silent from now on, and has ended for this process.
+      // If the release fails, other processes see a silent owner, and this process treats it as finished.
       await this.#askOnce("release", release).catch(() => this.#backend.owners.finish(this.#session));
       this.#backend.watchers.tell();
     });
@@ -176,17 +174,17 @@ export class TableOwnedLog implements OwnedLog {
 
   async #store(row: TableAppend, end: ChainLink): Promise<number> {
     await this.#orEnd(async () => {
-      // The caller may act on the world once this append resolves, so the lease must not be nearly over.
+      // The caller may cause effects after this append resolves, so the lease must be fresh.
       await this.#renewal.refresh();
       if (!(await askAgain(this.#backend, () => this.#storeOnce(row)))) throw await this.#refusal(row.position - 1);
-      // Again, if the append was retried for most of the lease.
+      // Refreshes again if retries took most of the lease.
       await this.#renewal.refresh();
     });
     this.#end = end;
     return end.position;
   }
 
-  /** Refused is also what an earlier attempt has stored: the row at its position then is this one. */
+  /** Stores an append once. A rejected append counts as stored if an earlier attempt already stored the same row. */
   async #storeOnce(row: TableAppend): Promise<boolean> {
     if (await this.#askOnce("append", () => this.#backend.table.append(this.agentId, this.generation, row)))
       return true;
@@ -200,7 +198,6 @@ export class TableOwnedLog implements OwnedLog {
     throw new PositionConflictError(this.agentId, expectedPosition, this.#end.position);
   }
 
-  /** Why the table has not stored an append. */
   async #refusal(expectedPosition: number): Promise<Error> {
     const head = await this.#ask("read", () => this.#backend.table.head(this.agentId));
     if (head?.generation !== this.generation || head.owner === undefined) return this.#lose(head?.generation);
@@ -230,13 +227,13 @@ export class TableOwnedLog implements OwnedLog {
     if (renewed?.stop !== undefined) this.requestStop(renewed.stop);
   }
 
-  /** An unknown outcome is looked up: the agent either has all that it received, or nothing. */
+  /** Publishes the received appends. After an unknown outcome, checks whether the publication was stored. */
   async #publish(published: TablePublication): Promise<void> {
     const { table, owners } = this.#backend;
     try {
       await this.#owning("publish", () => table.publish?.(this.agentId, this.generation, published));
     } catch (error) {
-      // The lines would not tell: another owner may have received the same.
+      // Compares the owner, because another owner may have received the same lines.
       const head = await this.#ask("read", () => table.head(this.agentId)).catch(() => undefined);
       if (head?.generation !== published.generation || !owners.isOf(head, this.#session)) throw error;
     }
@@ -246,7 +243,7 @@ export class TableOwnedLog implements OwnedLog {
     if (!(await this.#askOnce(operation, async () => (await call()) ?? false))) throw await this.#replaced();
   }
 
-  /** A failure ends the ownership: what the table holds is then unknown. */
+  /** Ends the ownership on failure, because the content of the table is then unknown. */
   async #orEnd<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();
@@ -274,7 +271,7 @@ export class TableOwnedLog implements OwnedLog {
     return askTableAgain(this.#backend, operation, this.agentId, call);
   }
 
-  /** For a call that must not run twice, or that is retried by its caller. */
+  /** Calls the table once, for calls that must not run twice or that their caller retries. */
   #askOnce<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
     return askTable(this.#backend.table, operation, this.agentId, call);
   }

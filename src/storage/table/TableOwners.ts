@@ -6,14 +6,13 @@ import type { ProcessIdentity } from "../../node/ProcessIdentity.ts";
 import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
 
-/** An owner as the table keeps it. */
 export interface StoredOwner extends LogOwner {
-  /** One ownership: another one of the same owner has another. */
+  /** Identifies one ownership. Each ownership of the same owner has another value. */
   readonly session: string;
   readonly leaseMs: number;
 }
 
-/** The longest lease: a day. */
+/** The maximum lease, which is one day. */
 export const longestLeaseMs = 86_400_000;
 
 const storedOwner: z.ZodType<StoredOwner> = z.object({
@@ -25,33 +24,32 @@ const storedOwner: z.ZodType<StoredOwner> = z.object({
   leaseMs: z.number().min(1),
 }) as z.ZodType<StoredOwner>;
 
-/** An owner that nobody can tell: its signs of life alone count, as they do for one on another machine. */
+/** An unreadable owner. It is judged only by its renewals, like an owner on another machine. */
 const unknownOwner: Omit<StoredOwner, "leaseMs"> = { host: "unknown", processId: 0, nonce: "unknown", session: "" };
 
-/** What this process makes of an owner. */
 export interface TableJudgement {
   readonly owner: StoredOwner;
   readonly state: OwnerState;
-  /** Milliseconds after which an owner that does not renew will have been silent for a lease. */
+  /** The delay in milliseconds until an owner that does not renew counts as silent. */
   readonly retryAfterMs: number;
 }
 
 interface Surroundings {
   readonly clock: Clock;
   readonly leaseMs: number;
-  /** Absent: nothing is known of processes, and leases decide. */
+  /** If `undefined`, processes cannot be identified and only leases count. */
   readonly identity: ProcessIdentity | undefined;
-  /** Whether all that share the table are on one machine. */
+  /** Whether all users of the table run on one machine. */
   readonly oneMachine: boolean;
 }
 
 /**
- * Owners in this process that ended without giving back their agent, because the storage failed under them. Their process
- * still runs, so other processes notice only their silence.
+ * Owners in this process that ended without a release because the storage failed. Their process is still running, so
+ * other processes only notice that they are silent.
  */
 const finished = new Set<string>();
 
-/** Makes claims, and judges owners by their process and by their signs of life. */
+/** Creates claims and determines whether owners are alive, based on their processes and renewals. */
 export class TableOwners {
   readonly #surroundings: Surroundings;
   readonly #sightings = new Map<string, { readonly seen: string; readonly sinceMs: number }>();
@@ -60,7 +58,7 @@ export class TableOwners {
     this.#surroundings = surroundings;
   }
 
-  /** What a new owner writes. An owner of this process need not say what the system says of it. */
+  /** Returns the data of a new owner. An owner in this process may omit its process identity. */
   claim(given: LogOwner): TableClaim & { readonly session: string } {
     const { identity, leaseMs } = this.#surroundings;
     const session = randomId();
@@ -73,23 +71,25 @@ export class TableOwners {
     return { owner: JSON.stringify(owner), beat: this.beat(0), session };
   }
 
-  /** A sign of life: its number, and when it was given by the clock that all processes of this boot share. */
+  /**
+   * Returns the value for a renewal, which contains its number and the boot clock time that all processes of this boot
+   * share.
+   */
   beat(number: number): string {
     const atMs = this.#surroundings.identity?.sinceBootMs?.();
     return atMs === undefined ? String(number) : `${number} ${Math.floor(atMs)}`;
   }
 
-  /** Says of an owner of this process that it has ended. */
+  /** Marks an owner in this process as finished. */
   finish(session: string): void {
     finished.add(session);
   }
 
-  /** Whether the owner of an agent is the one of this session. */
   isOf({ owner }: TableHead, session: string): boolean {
     return owner !== undefined && ownerOf(owner)?.session === session;
   }
 
-  /** `undefined` for an agent without an owner. */
+  /** Returns `undefined` for an agent without an owner. */
   judge(agentId: string, head: TableHead | undefined): TableJudgement | undefined {
     if (head?.owner === undefined) {
       this.#sightings.delete(agentId);
@@ -107,7 +107,7 @@ export class TableOwners {
     return finished.has(owner.session) || (identity !== undefined && hasEnded(owner, identity, !oneMachine));
   }
 
-  /** How long the owner has given no sign of life, at least. */
+  /** Returns the minimum time since the owner's last renewal. */
   #silentMs(agentId: string, head: TableHead, owner: StoredOwner): number {
     const seen = this.#seenForMs(agentId, head);
     return head.idleMs ?? Math.max(seen, this.#idleMs(head, owner));
@@ -130,7 +130,7 @@ export class TableOwners {
   }
 }
 
-/** `undefined` for a text that is no owner, as where it was altered. */
+/** Returns `undefined` for a text that is not an owner, for example after an external change. */
 function ownerOf(text: string): StoredOwner | undefined {
   const parsed = storedOwner.safeParse(parsedJson(text));
   return parsed.success ? parsed.data : undefined;

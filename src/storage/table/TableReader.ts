@@ -11,27 +11,23 @@ import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogT
 import { withoutHalves } from "./withoutHalves.ts";
 import { quoted } from "../../errors/quoted.ts";
 
-/** How often a read begins anew because the agent was dropped meanwhile. */
 const maxAttempts = 8;
 
-/** The rows of a range; with the appends that name removed ones, if all were read at one moment. */
+/** The rows of a range. Includes `pruned` if all were read at the same time. */
 type Read = Pick<TablePage, "start" | "rows" | "pruned">;
 
-/** The rows of a log at one moment, and what is removed of it. */
 interface Collected {
   readonly start: number;
   readonly rows: readonly TableRow[];
   readonly gaps: readonly PrunedGap[];
 }
 
-/** Where a log ends. */
 export interface TableLogEnd {
   readonly end: ChainLink;
-  /** What is wrong there; absent: nothing. */
+  /** Damage at the end. `undefined` if the end is intact. */
   readonly damage?: CorruptLogError;
 }
 
-/** Reads the log of one agent in a table. Writes nothing. */
 export class TableReader {
   readonly #retried: RetriedTable;
   readonly #table: LogTable;
@@ -45,7 +41,7 @@ export class TableReader {
     this.#sha256 = sha256;
   }
 
-  /** Entries, oldest first, each verified and linked to the one before. */
+  /** Yields entries, oldest first, after checking each entry and its link to the previous one. */
   async *read({ after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions): AsyncGenerator<Entry> {
     const range = { after, ...(upTo < Infinity && { upTo }), sinceSnapshot };
     const collected = await this.#collect(range);
@@ -60,7 +56,7 @@ export class TableReader {
     }
   }
 
-  /** Lines as they are stored, each verified and linked to the one before, without those that are removed. */
+  /** Yields the stored lines without removed ones, after checking each line and its link to the previous one. */
   async *lines(upTo: number | undefined): AsyncGenerator<Uint8Array> {
     const range = { after: 0, upTo };
     const collected = await this.#collect(range);
@@ -75,13 +71,12 @@ export class TableReader {
     }
   }
 
-  /** The position of the last append, or where the log starts that has none. */
   async lastPosition(): Promise<number> {
     const { start, rows } = await this.#page({ after: 0, last: true });
     return rows[0]?.position ?? start;
   }
 
-  /** Where the log ends, also where that is damaged. */
+  /** Returns the end of the log, even if it is damaged. */
   async end(): Promise<TableLogEnd> {
     const { start, rows, end } = await this.#page({ after: 0, last: true });
     const [row] = rows;
@@ -96,13 +91,11 @@ export class TableReader {
     }
   }
 
-  /** The append at a position; `undefined` if there is none. */
   async at(position: number): Promise<TableRow | undefined> {
     const { rows } = await this.#page({ after: position - 1, upTo: position });
     return rows[0];
   }
 
-  /** What stored records say is removed, up to the last of these records. */
   async removed(): Promise<readonly TableGap[]> {
     const { positions } = await this.#pruned();
     const rows = await this.#rowsAt(positions);
@@ -111,7 +104,6 @@ export class TableReader {
     return ranges.flatMap(([first, last]) => (first <= end ? [[first, Math.min(last, end)] as const] : []));
   }
 
-  /** How many bytes there are of appends in these ranges. */
   async bytesOf(ranges: readonly TableGap[]): Promise<number> {
     let bytes = 0;
     for (const [first, last] of ranges) {
@@ -121,7 +113,7 @@ export class TableReader {
     return bytes;
   }
 
-  /** @param before the position of the append before it, for the error. */
+  /** @param before - the position of the previous append, for the error. */
   decode(row: TableRow, before?: number): Entry {
     const decoded = decodeEntry(row.line, this.#sha256);
     if (!decoded.ok) throw this.#corrupt(`position ${row.position} is damaged (${decoded.defect})`, before);
@@ -130,8 +122,8 @@ export class TableReader {
   }
 
   /**
-   * All rows are read before the first is given, and only then which of them are removed: so a log that is pruned meanwhile
-   * is seen as before or as after, however many pages it takes.
+   * Reads all rows, and then the removed ranges, before it returns the first row. A concurrent pruning is thus either
+   * fully visible or invisible, regardless of the number of pages.
    */
   async #collect(range: TableRange): Promise<Collected> {
     let asked = range;
@@ -139,7 +131,7 @@ export class TableReader {
       const read = await this.#rows(asked);
       const collected = read && (await this.#withPruned(asked, read));
       if (collected !== undefined) return collected;
-      // A crash may have left the newest snapshot where others of its gap are removed: reading begins before it then.
+      // A crash may have left the newest snapshot in a partly removed gap. In this case, reads from before the gap.
       if (attempt > 0) asked = { ...range, sinceSnapshot: false };
     }
     const of = `agent ${quoted(this.#agentId)} in ${this.#table.name}`;
@@ -154,7 +146,7 @@ export class TableReader {
       if (pruned.start !== start) return undefined;
       const last = rows.at(-1)?.position ?? range.after;
       const isBehind = (position: number) => position > last && position <= (range.upTo ?? Infinity);
-      // Who removes has appended before what must not be missing.
+      // A `pruned` append precedes the removal, so all required rows are still stored.
       const more = pruned.positions.some(isBehind)
         ? await this.#rows({ after: last, upTo: range.upTo })
         : { start, rows: [] };
@@ -164,7 +156,7 @@ export class TableReader {
     }
   }
 
-  /** `undefined` when the snapshot that reading began at is being removed: there is a newer one. */
+  /** Returns `undefined` if the snapshot at the start is being removed, because a newer snapshot exists. */
   async #assemble(
     { sinceSnapshot }: TableRange,
     { start, rows: read }: Omit<Collected, "gaps">,
@@ -193,7 +185,7 @@ export class TableReader {
     return [...found, ...behind];
   }
 
-  /** All rows of a range; `undefined` when the agent was dropped meanwhile. */
+  /** Returns all rows of a range. `undefined` if the agent was dropped during the read. */
   async #rows(range: TableRange): Promise<Read | undefined> {
     const first = await this.#page(range);
     if (!first.more) return first;

@@ -34,30 +34,29 @@ import { longestLeaseMs, TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import type { z } from "zod";
 
-/** How long owners may be silent, and what else a test may replace. */
+/** Options of a storage with tables. Some exist only for tests. */
 export interface TableRecordLogOptions {
   /**
-   * Milliseconds after which an owner that shows no sign of life is taken over; it shows one each third. Default 15,000. More
-   * than a day counts as a day.
+   * The lease in milliseconds. An owner renews it every third of this time and can be replaced after it expires. Values
+   * above one day are treated as one day. Defaults to 15,000.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Milliseconds for which a call is retried when the database was not reached or its answer was lost: appends, renewals,
-   * reads, lists, opening, and blobs in the table. Deletions and received logs are not retried. Defaults to 30,000; with 0
-   * nothing is retried.
+   * The time in milliseconds to retry a call if the database is unreachable or its response is lost. Applies to
+   * appends, renewals, reads, lists, opening, and blobs in the table. Deletions and received logs are not retried. 0
+   * disables retries. Defaults to 30,000.
    */
   readonly retryMs?: number | undefined;
-  /** Where blobs are kept. Default: in the table. A table without blobs needs it. */
+  /** The store for blobs. Defaults to the table. Required if the table does not store blobs. */
   readonly blobs?: BlobStore | undefined;
-  /** What leases are judged by, if the database has no clock of its own. Default: the machine's. */
+  /** The clock for leases, unless the database has a clock. Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** What this process claims to be. Default: what the system says. */
+  /** The identity of this process. Defaults to the identity that the system reports. */
   readonly processIdentity?: ProcessIdentity | undefined;
-  /** Default: Node's own where there is Node, JavaScript elsewhere. */
+  /** Defaults to the SHA-256 of Node, or to a JavaScript implementation on other platforms. */
   readonly sha256?: Sha256 | undefined;
 }
 
-/** The schemas of {@link TableRecordLogOptions}. */
 export const tableRecordLogShape: Readonly<Record<keyof TableRecordLogOptions, z.ZodType>> = {
   leaseMs: numberFrom(1).optional(),
   retryMs: numberFrom(0).optional(),
@@ -75,27 +74,34 @@ const tableSchema = objectWithMethods<LogTable>(
 
 type ReceiveArguments = Parameters<NonNullable<RecordLog["receive"]>>;
 
-/** How often an owner is judged again because another one came first. */
+/** The maximum number of attempts when other owners are faster. */
 const maxAttempts = 8;
 
 /**
- * Logs in the tables of a database. It encodes and verifies appends, and holds leases; a {@link LogTable} keeps the rows.
+ * Stores logs in the tables of a database. Encodes and verifies appends and manages leases. A {@link LogTable} stores
+ * the rows.
  *
- * @throws InvalidInputError when an option is unknown or has a wrong value.
+ * @throws InvalidInputError if an option is unknown or invalid.
+ *
+ * @example
+ * ```ts
+ * const log = new TableRecordLog(new MyTable(connection), { leaseMs: 30_000 });
+ * const storage = new LogPersistenceStorageProvider(log);
+ * ```
  */
 export class TableRecordLog implements RecordLog {
   readonly version = "v1";
   readonly blobs: BlobStore;
-  /** Absent where the table does not stage. */
+  /** `undefined` if the table cannot stage appends. */
   readonly receive?: NonNullable<RecordLog["receive"]>;
-  /** The table, which `recordLogConformance` also tests by itself. */
+  /** The table, which `recordLogConformance` also tests separately. */
   readonly table: LogTable;
   readonly #settings: Omit<TableBackend, "sha256">;
   readonly #retried: Omit<TableBackend, "sha256"> & RetriedTable;
   readonly #sha256: () => Promise<Sha256>;
   readonly #owned = new Set<TableOwnedLog>();
   readonly #watchers = new Watchers();
-  /** Its abort ends the retries of calls that no owner makes. */
+  /** Aborts the retries of calls without an owner. */
   readonly #closing = new AbortController();
 
   constructor(table: LogTable, options: TableRecordLogOptions = {}) {
@@ -114,7 +120,7 @@ export class TableRecordLog implements RecordLog {
     if (table.stage && table.publish) this.receive = (...given) => this.#receive(...given);
   }
 
-  /** Those of the table. It lists by every option, whatever the table does. */
+  /** The capabilities of the table. The log always supports all list options. */
   get capabilities(): LogCapabilities {
     return { listing: "exact", ...this.table.capabilities, narrows: true };
   }
@@ -188,7 +194,7 @@ export class TableRecordLog implements RecordLog {
       await owned.receive(received, last);
       return owned;
     } catch (error) {
-      // Lines and blobs have come that nothing would list.
+      // Removes received lines and blobs, which no list would show.
       if (owned.isEmpty) await owned.drop().catch(() => {});
       await owned.release();
       throw error;
@@ -199,20 +205,20 @@ export class TableRecordLog implements RecordLog {
     checkSchema(logArguments.owner, owner, "owner of a log");
     this.#assertUsable(agentId);
     const backend = { ...this.#settings, sha256: await this.#sha256() };
-    // A claim whose answer was lost may have been stored. Its session counts as ended, so the next claim replaces it.
+    // A claim with a lost response is possibly stored. Its session counts as finished, so the next claim replaces it.
     const claimed = await askAgain(this.#retried, () => this.#claim(agentId, { ...owner }));
     const end = await this.#endOf(agentId, claimed, backend.sha256);
     const owned: TableOwnedLog = new TableOwnedLog(backend, { agentId, ...claimed, ...end }, () =>
       this.#owned.delete(owned),
     );
     this.#owned.add(owned);
-    // Closed meanwhile: `close` did not know this owner yet.
+    // The log was closed during the open, so `close` did not know this owner.
     if (this.#closing.signal.aborted) await owned.release();
     this.#assertOpen();
     return owned;
   }
 
-  /** Takes the agent if it is free, and otherwise judges its owner. */
+  /** Claims a free agent. Otherwise checks whether its owner is alive. */
   async #claim(agentId: string, owner: LogOwner): Promise<{ readonly generation: number; readonly session: string }> {
     const { owners, leaseMs } = this.#settings;
     const { session, ...claim } = owners.claim(owner);
@@ -234,13 +240,13 @@ export class TableRecordLog implements RecordLog {
     throw busy(agentId, found, leaseMs);
   }
 
-  /** Read only now: until the claim, the owner before could append. */
+  /** Reads the end after the claim, because the previous owner could append until then. */
   async #endOf(
     agentId: string,
     { generation, session }: { readonly generation: number; readonly session: string },
     sha256: Sha256,
   ): Promise<TableLogEnd> {
-    // Nobody owned it before, so nobody has appended.
+    // The agent was never owned, so its log is empty.
     if (generation === 1) return { end: { position: 0, checksum: "" } };
     try {
       return await new TableReader(this.#retried, agentId, sha256).end();

@@ -3,15 +3,13 @@ import { pause } from "../../internal/pause.ts";
 import { askTable, isUncertain } from "./askTable.ts";
 import type { LogTable } from "./LogTable.ts";
 
-/** How long a call to a table is retried. */
 export interface AskingAgain {
   readonly clock: Clock;
   readonly retryMs: number;
-  /** No call is retried after it is aborted. */
+  /** Stops retries when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A table and how long its calls are retried. */
 export interface RetriedTable extends AskingAgain {
   readonly table: Pick<LogTable, "name" | "reasonOf" | "adviceOn">;
 }
@@ -19,8 +17,8 @@ export interface RetriedTable extends AskingAgain {
 const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 
 /**
- * Retries a call for `retryMs` while the table cannot be reached. The failed call may have been carried out, so the call must
- * be one that may run twice.
+ * Retries a call for `retryMs` while the table cannot be reached. A failed call was possibly executed, so only pass
+ * calls that may run twice.
  */
 export async function askAgain<Result>(
   { clock, retryMs, signal }: AskingAgain,
@@ -38,7 +36,7 @@ export async function askAgain<Result>(
   }
 }
 
-/** Calls a table as {@link askTable} does, and retries as {@link askAgain} does. */
+/** Combines {@link askTable} with the retries of {@link askAgain}. */
 export function askTableAgain<Result>(
   retried: RetriedTable,
   operation: string,

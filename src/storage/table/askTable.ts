@@ -5,10 +5,10 @@ import type { LogTable } from "./LogTable.ts";
 import { quoted } from "../../errors/quoted.ts";
 
 /**
- * The answer of a table, in a later turn of the event loop: a synchronous driver would otherwise let no timer fire between
- * the appends of a run, and no lease would be renewed.
+ * Calls a table and resolves in a later turn of the event loop. With a synchronous driver, timers could otherwise not
+ * run between the appends of a run, and leases would expire.
  *
- * @throws StorageError in place of what a driver throws.
+ * @throws StorageError in place of an error of the driver.
  */
 export async function askTable<Result>(
   table: Pick<LogTable, "name" | "reasonOf" | "adviceOn">,
@@ -33,7 +33,7 @@ function reach(name: string): string {
   return `Check that ${name} can be reached, and open the agent again.`;
 }
 
-/** Whether a call may have been carried out although it failed, and may be made again. */
+/** Whether a failed call was possibly executed and may be retried. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "unavailable";
 }

@@ -5,14 +5,13 @@ import { askTableAgain, type RetriedTable } from "./askAgain.ts";
 import type { LogTable, TableListed, TableSelection } from "./LogTable.ts";
 import { timeOf } from "./summaryText.ts";
 
-/** How many agents a list asks the table for at a time. */
 const listedAtOnce = 100;
-/** The same of those that are free, behind the first page or where most are not: a poll passes over all that run. */
+/** The page size for a list of free agents after the first page, because a poll skips all running agents. */
 const passedAtOnce = 2_500;
 
 type Selection = Omit<ListOptions, "limit">;
 
-/** The agents that a table lists, page after page; it may give more than were asked for. */
+/** Lists the agents of a table page by page. May yield more agents than requested. */
 export async function* listTable(
   retried: RetriedTable & { readonly table: LogTable },
   selection: Selection,
@@ -38,14 +37,14 @@ export async function* listTable(
 function narrowingOf({ status, dueBefore, updatedBefore }: Selection): Omit<TableSelection, "limit"> {
   const statuses = status === undefined ? undefined : [...new Set(typeof status === "string" ? [status] : status)];
   return {
-    // An agent that cannot be read may be in any status.
+    // An unreadable agent may have any stored status.
     ...(statuses !== undefined && !statuses.includes(unreadable) && { statuses }),
     dueBefore: timeOf(dueBefore),
     updatedBefore: timeOf(updatedBefore),
   };
 }
 
-/** Whether a summary is one of those asked for, of which the table knows where they begin. */
+/** Whether a summary matches the selection. The table already applies `after`. */
 export function fits(summary: AgentSummary, { after: _after, free: _free, ...selection }: Selection): boolean {
   return isSelected(summary, selection);
 }

@@ -8,13 +8,12 @@ import type { LogAppend, RecordLog, StoredLines } from "../RecordLog.ts";
 import type { TableAppend } from "./LogTable.ts";
 import { tableSummary } from "./summaryText.ts";
 
-/** Gives the append that follows the lines of another log. */
+/** Returns the append that follows the lines of another log. */
 export type LastAppend = Parameters<NonNullable<RecordLog["receive"]>>[3];
 
-/** How many lines are staged at a time. */
 const linesAtOnce = 100;
 
-/** Checks the lines of another log and stages them, many at a time. Tells where they begin and end. */
+/** Checks and stages the lines of another log in batches. Returns their start and end. */
 export async function stageLines(
   { lines, generation }: StoredLines,
   agentId: string,
@@ -42,7 +41,6 @@ export async function stageLines(
   return { start: start ?? 0, end };
 }
 
-/** The row of an append. */
 export function rowOf(
   { records, snapshot = false }: LogAppend,
   { line, end: { position }, summary }: EncodedAppend,

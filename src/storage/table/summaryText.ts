@@ -6,7 +6,7 @@ import type { LogTable, TableListed, TableSummary } from "./LogTable.ts";
 
 const checksumLength = 43;
 
-/** A summary as a table keeps it: its JSON behind its checksum, and what a list selects by beside it. */
+/** Returns a summary in table form, which is a checksum followed by JSON, and the list columns. */
 export function tableSummary(summary: AgentSummary, sha256: Sha256): TableSummary {
   const { status, order, dueAt, updatedAt } = summary;
   const json = JSON.stringify(summary);
@@ -19,7 +19,7 @@ export function tableSummary(summary: AgentSummary, sha256: Sha256): TableSummar
   };
 }
 
-/** The summary of an agent in a list; one in the status `unreadable` for what is not the text that was stored. */
+/** Returns the summary of a listed agent. A damaged text results in the status `unreadable`. */
 export function listedSummary(
   { agentId, order, text }: TableListed,
   { name }: Pick<LogTable, "name">,
@@ -31,11 +31,11 @@ export function listedSummary(
     if (summary.agentId === agentId) return summary;
   }
   const error = new CorruptLogError(agentId, { file: name }, "the summary or the id of the agent was changed");
-  // In the place where it was found: a next page begins behind it.
+  // Keeps the stored position, so that the next page starts after it.
   return { ...unreadableSummary(agentId, error), order };
 }
 
-/** A time in milliseconds since 1970; `undefined` for a text that is none. */
+/** Returns a time in milliseconds since 1970. `undefined` for an invalid time. */
 export function timeOf(text: string | undefined): number | undefined {
   const time = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? undefined : time;

@@ -1,10 +1,10 @@
 import type { TableGap, TableRow } from "./LogTable.ts";
 
 /**
- * Leaves out the rows of each range that some rows are missing of: they are being removed, or a crash cut their removal
- * short. Without them, the range is one gap.
+ * Removes the remaining rows of ranges with missing rows. Such a range is being removed, or a crash interrupted its
+ * removal.
  *
- * @param ranges in ascending order and apart from each other, as are the rows.
+ * @param ranges - sorted and disjoint, like the rows.
  */
 export function withoutHalves(rows: readonly TableRow[], ranges: readonly TableGap[]): readonly TableRow[] {
   const [start, end] = [rows[0]?.position ?? 0, rows.at(-1)?.position ?? 0];
@@ -19,7 +19,6 @@ export function withoutHalves(rows: readonly TableRow[], ranges: readonly TableG
   return at === 0 ? rows : [...kept, ...rows.slice(at)];
 }
 
-/** The index of the first row at a position or behind it. */
 function indexOf(rows: readonly TableRow[], position: number): number {
   let [low, high] = [0, rows.length];
   while (low < high) {

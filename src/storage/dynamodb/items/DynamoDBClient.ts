@@ -1,6 +1,6 @@
 /**
- * The aggregated client of the AWS SDK, `new DynamoDB()` of `@aws-sdk/client-dynamodb`: the methods that the storage calls.
- * It imports no SDK.
+ * The methods of the AWS SDK client `DynamoDB` from `@aws-sdk/client-dynamodb` that the storage calls. Declared here to
+ * avoid importing the SDK.
  */
 export interface DynamoDBClient {
   getItem(input: object): Promise<{ readonly Item?: DynamoDBItem | undefined }>;
@@ -20,5 +20,5 @@ export interface DynamoDBClient {
   }>;
 }
 
-/** An item as the service has it: each attribute is an object that names its type. */
+/** An item in the service format, in which each attribute is an object that names its type. */
 export type DynamoDBItem = Readonly<Record<string, object>>;

@@ -5,39 +5,34 @@ import { type Attributes, fromItem, toItem } from "./attributes.ts";
 import type { DynamoDBClient, DynamoDBItem } from "./DynamoDBClient.ts";
 import type { ItemKey, KeyRange } from "./itemKeys.ts";
 
-/** A write that happens only if this holds. Names of attributes begin with `#`, values with `:`. */
+/** A condition for a write. Attribute names start with `#`, values with `:`. */
 export interface Condition {
   readonly if: string;
   readonly values?: Attributes;
 }
 
-/** What to read of a range. */
 export interface RangeQuery {
   readonly descending?: boolean;
-  /** The most items to read. Default: as many as a page of the service has, which is 1 MB. */
+  /** The maximum number of items. Defaults to one page of the service, which is 1 MB. */
   readonly limit?: number;
-  /** Only these attributes, beside the keys. Default: all. */
+  /** The attributes to read in addition to the keys. Defaults to all. */
   readonly only?: readonly string[];
-  /** Only items for which this holds. They are read all the same. */
+  /** Returns only items that match this condition. The service still charges for all items. */
   readonly filter?: Condition | undefined;
-  /** Where the page before ended. */
   readonly after?: DynamoDBItem | undefined;
 }
 
-/** An item with its key. */
 export type FoundItem = ItemKey & Attributes;
 
-/** Some items of a range. */
 export interface ItemPage {
   readonly items: readonly FoundItem[];
-  /** Where the next page begins. Absent: there is none. */
   readonly next?: DynamoDBItem | undefined;
 }
 
 const [deletedAtOnce, readAtOnce] = [25, 100];
 const [shortestPauseMs, longestPauseMs, maxAttempts] = [50, 2_000, 10];
 
-/** The requests that the storage makes to one table. All reads are consistent. */
+/** The requests of the storage to one table. All reads are strongly consistent. */
 export class DynamoDBConnection {
   readonly #client: DynamoDBClient;
   readonly #table: { readonly TableName: string };
@@ -54,13 +49,12 @@ export class DynamoDBConnection {
     return Item && (fromItem(Item) as FoundItem);
   }
 
-  /** False: the condition does not hold. */
   async put({ pk, sk }: ItemKey, attributes: Attributes, condition?: Condition): Promise<boolean> {
     const Item = toItem({ ...attributes, pk, sk });
     return holds(() => this.#client.putItem({ ...this.#table, Item, ...expressionOf(condition) }));
   }
 
-  /** The item as it is then; `undefined` if the condition does not hold. */
+  /** Returns the updated item. `undefined` if the condition is not met. */
   async update({ pk, sk }: ItemKey, change: string, condition: Condition): Promise<FoundItem | undefined> {
     let updated: DynamoDBItem | undefined;
     await holds(async () => {
@@ -76,7 +70,6 @@ export class DynamoDBConnection {
     return updated && (fromItem(updated) as FoundItem);
   }
 
-  /** False: the condition does not hold. */
   async delete({ pk, sk }: ItemKey, condition?: Condition): Promise<boolean> {
     const Key = toItem({ pk, sk });
     return holds(() => this.#client.deleteItem({ ...this.#table, Key, ...expressionOf(condition) }));
@@ -105,7 +98,6 @@ export class DynamoDBConnection {
     return { items: Items.map((item) => fromItem(item) as FoundItem), next: LastEvaluatedKey };
   }
 
-  /** All items of a range, a page at a time. */
   async *pages(range: KeyRange, query: RangeQuery = {}): AsyncGenerator<readonly FoundItem[]> {
     let after: DynamoDBItem | undefined;
     do {
@@ -115,7 +107,6 @@ export class DynamoDBConnection {
     } while (after);
   }
 
-  /** The items that are there, in no order. */
   async getAll(keys: readonly ItemKey[]): Promise<readonly FoundItem[]> {
     const found: FoundItem[] = [];
     await this.#inBatches(keys.map(keyItem), readAtOnce, async (Keys) => {
@@ -144,7 +135,7 @@ export class DynamoDBConnection {
     });
   }
 
-  /** Asks again for what the service has left undone, ever more slowly while it does nothing of it. */
+  /** Retries unprocessed items. The delay grows while the service processes no items. */
   async #inBatches(
     all: readonly object[],
     size: number,
@@ -173,7 +164,7 @@ const mistaken = new Set([
   "ItemCollectionSizeLimitExceededException",
 ]);
 
-/** What an error of the client means. Throttling, and whatever is not known, is worth another attempt. */
+/** Classifies an error of the client. Throttling and unknown errors are retryable. */
 export function dynamoDBFailure(error: unknown): StorageFailure {
   const { name } = Object(error) as { readonly name?: unknown };
   if (mistaken.has(String(name))) return "io";
@@ -194,7 +185,6 @@ function keyItem({ pk, sk }: ItemKey): Record<string, object> {
   return toItem({ pk, sk });
 }
 
-/** A condition with the names and values of all expressions of a request. */
 function expressionOf(condition: Condition | undefined, ...others: readonly string[]) {
   const texts = [condition?.if ?? "", ...others].join(" ");
   const names = new Set(texts.match(/#\w+/g));

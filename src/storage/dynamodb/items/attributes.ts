@@ -1,20 +1,17 @@
 import type { DynamoDBItem } from "./DynamoDBClient.ts";
 
-/** What an attribute of an item can be. */
 export type AttributeValue = string | number | Uint8Array | readonly number[] | Attributes;
 
-/** The attributes of an item. One that is `undefined` is not stored. */
+/** The attributes of an item. Attributes with the value `undefined` are not stored. */
 export interface Attributes {
   readonly [name: string]: AttributeValue | undefined;
 }
 
-/** Attributes as the service has them. */
 export function toItem(attributes: Attributes): Record<string, object> {
   const present = Object.entries(attributes).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present.map(([name, value]) => [name, toAttribute(value as AttributeValue)]));
 }
 
-/** The inverse of {@link toItem}. */
 export function fromItem(item: DynamoDBItem): Attributes {
   return Object.fromEntries(Object.entries(item).map(([name, attribute]) => [name, fromAttribute(attribute)]));
 }
@@ -35,7 +32,7 @@ function fromAttribute(attribute: object): AttributeValue | undefined {
     case "N":
       return Number(value);
     case "B":
-      // A slice of a Buffer would be a view of a larger one.
+      // Copies the bytes, because a slice of a Buffer shares memory with a larger buffer.
       return new Uint8Array(value as Uint8Array);
     case "L":
       return (value as readonly object[]).map((part) => fromAttribute(part) as number);

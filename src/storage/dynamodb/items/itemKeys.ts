@@ -1,72 +1,61 @@
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { concatenated } from "../../../internal/bytes.ts";
 
-/** Where an item is: the partition, and the place in it by bytes. */
+/** The primary key of an item. Sort keys are compared by bytes. */
 export interface ItemKey {
   readonly pk: string;
   readonly sk: Uint8Array;
 }
 
-/** Items of a partition, from the first key to the last, inclusive. */
 export interface KeyRange {
   readonly pk: string;
   readonly from: Uint8Array;
   readonly to: Uint8Array;
 }
 
-/** The longest sort key, in bytes. */
+/** The maximum size of a sort key, in bytes. */
 const maxKeyBytes = 1024;
-/** The bytes of a hash as text. */
 const hashBytes = 43;
 const [headKind, summaryKind, slotKind, partKind, blobKind, stagedKind] = [1, 2, 16, 32, 48, 64];
 
-/** The partition of an agent. */
 export function partitionOf(agentId: string): string {
   return `agent ${agentId}`;
 }
 
-/** The agent whose partition it is. */
 export function agentOf(pk: string): string {
   return pk.slice("agent ".length);
 }
 
-/** The partition of a list: of the agents in a status, or of all agents. */
 export function listPartition(status: string | undefined): string {
   return status === undefined ? "list" : `list ${status}`;
 }
 
-/** Who owns an agent. */
 export function headKey(agentId: string): ItemKey {
   return { pk: partitionOf(agentId), sk: Uint8Array.of(headKind) };
 }
 
-/** What lists show of an agent. */
 export function summaryKey(agentId: string): ItemKey {
   return { pk: partitionOf(agentId), sk: Uint8Array.of(summaryKind) };
 }
 
-/** The place of an append or a claim. */
 export function slotKey(agentId: string, slot: number): ItemKey {
   return { pk: partitionOf(agentId), sk: keyOf(slotKind, numberBytes(slot)) };
 }
 
-/** The number of a slot. */
 export function slotOf(sk: Uint8Array): number {
   return numberAt(sk, 1);
 }
 
-/** Slots from the first to the last, inclusive. Absent: to the end. */
+/** Returns the range of the slots from `first` to `last`, inclusive. Without `last`, the range has no end. */
 export function slotRange(agentId: string, first: number, last?: number): KeyRange {
   return rangeOf(agentId, slotKind, numberBytes(first), last === undefined ? behindAll : numberBytes(last));
 }
 
-/** A part of something that is too large for one item. */
 export function partKey(agentId: string, generation: number, id: string, index: number): ItemKey {
   const bytes = keyOf(partKind, numberBytes(generation), utf8(id), Uint8Array.of(0), numberBytes(index));
   return { pk: partitionOf(agentId), sk: bytes };
 }
 
-/** All parts of one thing. */
 export function partRange(agentId: string, generation: number, id: string): KeyRange {
   const name = [numberBytes(generation), utf8(id)];
   return rangeOf(
@@ -77,32 +66,27 @@ export function partRange(agentId: string, generation: number, id: string): KeyR
   );
 }
 
-/** The parts that owners up to this generation stored. */
+/** Returns the range of parts that owners up to this generation stored. */
 export function partsUpTo(agentId: string, generation: number): KeyRange {
   return rangeOf(agentId, partKind, numberBytes(0), concatenated([numberBytes(generation), behindAll]));
 }
 
-/** A blob. */
 export function blobKey(agentId: string, reference: string): ItemKey {
   return { pk: partitionOf(agentId), sk: keyOf(blobKind, utf8(reference)) };
 }
 
-/** All blobs of an agent. */
 export function blobRange(agentId: string): KeyRange {
   return rangeOf(agentId, blobKind, new Uint8Array(), behindAll);
 }
 
-/** An append that an owner of this generation took from another log. */
 export function stagedKey(agentId: string, generation: number, position: number): ItemKey {
   return { pk: partitionOf(agentId), sk: keyOf(stagedKind, numberBytes(generation), numberBytes(position)) };
 }
 
-/** The position of such an append. */
 export function stagedPosition(sk: Uint8Array): number {
   return numberAt(sk, 9);
 }
 
-/** Such appends, from the first position to the last, inclusive. */
 export function stagedRange(agentId: string, generation: number, first: number, last: number): KeyRange {
   const bytes = numberBytes(generation);
   return rangeOf(
@@ -113,33 +97,34 @@ export function stagedRange(agentId: string, generation: number, first: number, 
   );
 }
 
-/** Such appends of owners up to this generation. */
 export function stagedUpTo(agentId: string, generation: number): KeyRange {
   return rangeOf(agentId, stagedKind, numberBytes(0), concatenated([numberBytes(generation), behindAll]));
 }
 
 /**
- * The place of an agent in a list: its `order`, then its id. A longer one ends with a hash, so that agents whose places begin
- * alike have different keys.
+ * Returns the sort key of an agent in a list, which is its `order` followed by its id. Long keys end with a hash to
+ * stay unique.
  */
 export function placeKey(order: string, agentId: string, sha256: Sha256): Uint8Array {
   const whole = placeBytes(order, agentId);
   return whole.length < maxKeyBytes ? whole : concatenated([sortedPart(whole), utf8(sha256.base64url(whole))]);
 }
 
-/** The part of a place by which keys are sorted in any case. */
+/** Returns the prefix of a key that is always stored unhashed and therefore sorts correctly. */
 export function sortedPart(place: Uint8Array): Uint8Array {
   return place.subarray(0, maxKeyBytes - 1 - hashBytes);
 }
 
-/** Bytes that compare as the `order`, then the id: UTF-8 leaves room for a byte that is below all others. */
+/**
+ * Encodes `order` and id so that bytes compare in this order. Shifting UTF-8 bytes up by one frees the byte 0 as a
+ * separator.
+ */
 export function placeBytes(order: string, agentId: string | undefined): Uint8Array {
   const raised = (text: string) => utf8(text).map((byte) => byte + 1);
-  // Without an id: behind all that have this order.
+  // Without an id, the key sorts after all agents with this order.
   return concatenated([raised(order), Uint8Array.of(0), agentId === undefined ? behindAll : raised(agentId)]);
 }
 
-/** Compares keys as the service does. */
 export function compareBytes(one: Uint8Array, other: Uint8Array): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at++) {
@@ -149,7 +134,7 @@ export function compareBytes(one: Uint8Array, other: Uint8Array): number {
   return one.length - other.length;
 }
 
-/** Behind every number and every text. */
+/** Sorts after all numbers and texts. */
 const behindAll = new Uint8Array(9).fill(0xff);
 
 function rangeOf(agentId: string, kind: number, from: Uint8Array, to: Uint8Array): KeyRange {

@@ -3,25 +3,22 @@ import type { Attributes } from "./attributes.ts";
 import type { DynamoDBConnection, FoundItem } from "./DynamoDBConnection.ts";
 import { type ItemKey, partKey, partRange } from "./itemKeys.ts";
 
-/** The most bytes that an append has beside its other attributes: an item takes 400 KB. */
+/** The maximum number of content bytes in one item. DynamoDB limits an item to 400 KB. */
 export const inlineBytes = 380 * 1024;
 
-/** What bytes belong to: each has parts of its own. */
 export interface PartsOwner {
   readonly agentId: string;
-  /** The owner that stores them. */
   readonly generation: number;
-  /** One thing of this agent and this owner. */
   readonly id: string;
 }
 
-/** Bytes of an item: in it, or in so many parts. */
+/** The bytes of an item, stored in the item or in separate parts. */
 export interface Content extends Attributes {
   readonly bytes?: Uint8Array;
   readonly parts?: number;
 }
 
-/** Stores the parts of what is too large for one item, and gives the attributes that the item needs. */
+/** Stores large bytes as parts and returns the attributes for the item. */
 export async function putParts(
   connection: DynamoDBConnection,
   owner: PartsOwner,
@@ -37,7 +34,7 @@ export async function putParts(
   return { parts: count };
 }
 
-/** The bytes of an item; `undefined` if they were removed. */
+/** Returns the bytes of an item. `undefined` if they were removed. */
 export async function bytesOf(
   connection: DynamoDBConnection,
   owner: PartsOwner,
@@ -51,7 +48,6 @@ export async function bytesOf(
   return concatenated(found.map((part) => part["bytes"] as Uint8Array));
 }
 
-/** The keys of the parts of an item. */
 export function partKeys(owner: PartsOwner, { parts }: Attributes): readonly ItemKey[] {
   return Array.from({ length: Number(parts ?? 0) }, (_, index) => keyOf(owner, index));
 }

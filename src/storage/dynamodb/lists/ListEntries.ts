@@ -13,24 +13,21 @@ import {
 import type { Picture, Pictures } from "./Picture.ts";
 import type { TableSelection } from "../../table/LogTable.ts";
 
-/** An agent that may be in a list. */
 export interface ListEntry {
   readonly agentId: string;
   readonly order: string;
-  /** In which list it was found. Absent: in that of all agents. */
+  /** The status of the list that contains the entry. `undefined` for the list of all agents. */
   readonly status?: string | undefined;
-  /** The bytes of `order` and id. */
   readonly place: Uint8Array;
 }
 
-/** Which part of a list to read. */
 export type EntrySelection = Pick<TableSelection, "after" | "dueBefore" | "updatedBefore">;
 
 const lastPlace = new Uint8Array(1024).fill(0xff);
 
 /**
- * The lists of agents: one for each status, and one of all. An entry says that an agent may be in the list at this place;
- * what its summary says decides. So there may be more entries than agents, but none is missing.
+ * The lists of agents, one per status and one for all agents. An entry means that the agent is possibly at this place
+ * of the list. The agent's summary decides. A list may contain outdated entries, but it never misses an agent.
  */
 export class ListEntries {
   readonly #connection: DynamoDBConnection;
@@ -41,7 +38,7 @@ export class ListEntries {
     this.#sha256 = sha256;
   }
 
-  /** Makes the entries of an agent as it will be. They do not say less than what is true until then. */
+  /** Adds the entries for the next state of an agent. They also cover the current state until the change is stored. */
   async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
     const { generation, status, order } = next;
     const entry = { agent: agentId, order, gen: generation, step };
@@ -55,7 +52,7 @@ export class ListEntries {
     );
   }
 
-  /** Removes the entries of a picture, but not those of the one that is kept, nor what a later step has made. */
+  /** Removes the entries of a picture. Keeps entries of the other picture and entries of later steps. */
   async remove(
     agentId: string,
     { status, order }: Picture,
@@ -68,11 +65,10 @@ export class ListEntries {
     if (order !== kept?.order) await this.#connection.delete(await this.#key(undefined, order, agentId), condition);
   }
 
-  /** The entries of a list, in their order. */
   async *read(status: string | undefined, selection: EntrySelection): AsyncGenerator<ListEntry> {
     const { after } = selection;
     const behind = after === undefined ? undefined : placeBytes(after.order, after.agentId);
-    // Keys that begin with the same bytes as a long one are sorted here.
+    // Sorts entries whose keys share the hashed prefix.
     let alike: ListEntry[] = [];
     for await (const items of this.#connection.pages(rangeBehind(status, behind), queryOf(status, selection))) {
       for (const item of items) {
@@ -122,7 +118,6 @@ function lower(one: number | undefined, other: number | undefined): number | und
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** Holds for an item that an earlier step has written; for the one of this step only if `orSame`. */
 function olderThan({ generation, step }: Pick<Pictures, "generation" | "step">, orSame: boolean): Condition {
   const condition = `#gen < :g OR (#gen = :g AND #step ${orSame ? "<=" : "<"} :s)`;
   const values = { ":g": generation, ":s": step };

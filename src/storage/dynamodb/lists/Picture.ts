@@ -2,38 +2,35 @@ import type { TableSummary } from "../../table/LogTable.ts";
 import type { Attributes } from "../items/attributes.ts";
 import type { Content, PartsOwner } from "../items/itemParts.ts";
 
-/** What an append said of its agent, without the text. */
+/** The summary of an append, without its text. */
 export interface Picture {
-  /** The slot of the append. */
   readonly slot: number;
   readonly generation: number;
   readonly status: string;
   readonly order: string;
   readonly dueAt?: number | undefined;
   readonly updatedAt: number;
-  /** The text of the summary. */
   readonly content: Content;
 }
 
-/** An append or a drop that is about to be made. */
+/** An append or a drop that is about to be stored. */
 export type Mark = Picture | Removal;
 
-/** The drop of an agent, which stores a claim that says that the log starts there. */
+/** A drop, which stores a claim that restarts the log. */
 export interface Removal {
   readonly slot: number;
   readonly generation: number;
-  /** What the log then starts behind. */
+  /** The position before the new start of the log. */
   readonly start: number;
 }
 
 /**
- * What lists show of an agent. It is marked with what is about to be appended, and settled when that is stored. After a
- * crash between, the log says whether it was.
+ * The list state of an agent. `next` is marked before an append and settled after it. After a crash in between, the log
+ * decides whether the append was stored.
  */
 export interface Pictures {
-  /** Who wrote it last. */
   readonly generation: number;
-  /** Grows with each write of one owner: twice the slot, and one more when it is settled. */
+  /** Grows with each write of an owner. Twice the slot for a mark, plus one when it is settled. */
   readonly step: number;
   readonly current?: Picture | undefined;
   readonly next?: Mark | undefined;
@@ -43,7 +40,6 @@ export function isRemoval(mark: Mark): mark is Removal {
   return "start" in mark;
 }
 
-/** The picture that an append gives. */
 export function pictureOf(
   { status, order, dueAt, updatedAt }: TableSummary,
   slot: number,
@@ -53,17 +49,15 @@ export function pictureOf(
   return { slot, generation, status, order, dueAt, updatedAt, content };
 }
 
-/** What the text of a picture is stored under, if it takes parts. */
+/** Returns the owner of the parts that hold a long summary text. */
 export function pictureParts(agentId: string, { generation, slot }: Picture): PartsOwner {
   return { agentId, generation, id: `summary ${slot}` };
 }
 
-/** Pictures as attributes of an item. */
 export function picturesItem({ generation, step, current, next }: Pictures): Attributes {
   return { gen: generation, step, current: current && markItem(current), next: next && markItem(next) };
 }
 
-/** The inverse of {@link picturesItem}. */
 export function picturesOf({ gen, step, current, next }: Attributes): Pictures {
   return {
     generation: Number(gen),

@@ -16,20 +16,20 @@ import {
 } from "./Picture.ts";
 import type { SlotChain } from "../slots/SlotChain.ts";
 
-/** Two texts of this size fit into one item. */
+/** The maximum size of an inline text. Two texts must fit into one item. */
 const inlineText = 150 * 1024;
 
-/** What is known of an agent for lists, when the log has been asked about what was marked. */
+/** The list state of an agent after checking the log for marked appends. */
 export interface Resolved {
   readonly pictures: Pictures | undefined;
   readonly current: Picture | undefined;
-  /** What is not, or no more. */
+  /** Pictures that are outdated or were never stored. */
   readonly obsolete: readonly Picture[];
 }
 
 /**
- * The summaries of agents. A change is marked before its append and settled after it, so an agent is in a list from before
- * the append on, and the log decides what is true between.
+ * Maintains the summaries of agents. A change is marked before its append and settled after it, so an agent is listed
+ * no later than its append. In between, the log decides which summary is valid.
  */
 export class Summaries {
   readonly #connection: DynamoDBConnection;
@@ -42,19 +42,18 @@ export class Summaries {
     this.#entries = entries;
   }
 
-  /** What is true of an agent. */
   async resolve(agentId: string, known?: Pictures): Promise<Resolved> {
     const pictures = known ?? (await this.#read(agentId));
     const { current, next } = pictures ?? {};
     if (next === undefined) return { pictures, current, obsolete: [] };
     const picture = isRemoval(next) ? undefined : next;
     if (await this.#isStored(agentId, next)) return { pictures, current: picture, obsolete: listOf(current) };
-    // It may have been settled since, and its append removed.
+    // Another process may have settled the mark and removed its append since.
     const now = await this.#read(agentId);
     return isSame(now, pictures) ? { pictures, current, obsolete: listOf(picture) } : this.resolve(agentId, now);
   }
 
-  /** Says what is about to be appended. False: another owner has come. */
+  /** Marks the next append. Returns `false` if another owner took over. */
   async mark(
     agentId: string,
     summary: TableSummary,
@@ -74,14 +73,13 @@ export class Summaries {
     return written && { pictures, next, obsolete: [...obsolete, ...listOf(current)] };
   }
 
-  /** Says that the agent is about to be dropped. */
   async markRemoval(agentId: string, removal: { slot: number; generation: number; start: number }): Promise<boolean> {
     const { current } = await this.resolve(agentId);
     if (current === undefined) return true;
     return this.#write(agentId, { generation: removal.generation, step: 2 * removal.slot, current, next: removal });
   }
 
-  /** Says that what was marked is appended. Gives what is there then, if that is known. */
+  /** Settles a mark after its append. Returns the resulting state, or `undefined` if it is unknown. */
   async settle(agentId: string, { pictures, next, obsolete }: Settling): Promise<Pictures | undefined> {
     const settled = { generation: pictures.generation, step: pictures.step + 1, current: next };
     const old = obsolete.filter(({ slot, generation }) => slot !== next.slot || generation !== next.generation);
@@ -90,16 +88,19 @@ export class Summaries {
     return settled;
   }
 
-  /** Settles what an owner before has marked, or this one without an answer: its append may then be removed. */
+  /** Settles marks of earlier owners and marks with an unknown outcome, so that their appends may be removed. */
   async repair(agentId: string, { generation, slot }: Pick<Picture, "generation" | "slot">): Promise<void> {
     const { pictures, current, obsolete } = await this.resolve(agentId);
     if (pictures?.next === undefined) return;
-    // Below the step of the next mark of this owner.
+    // This step is below the next mark of this owner.
     const settled = { generation, step: 2 * slot + 1, current };
     if (await this.#write(agentId, settled)) await this.#forget(agentId, obsolete, settled, current);
   }
 
-  /** Removes what is there of a dropped agent, of owners up to this generation. What stays refuses their late marks. */
+  /**
+   * Deletes the items of a dropped agent that owners up to this generation wrote. The remaining item rejects their late
+   * marks.
+   */
   async remove(agentId: string, generation: number, expires: number | undefined): Promise<void> {
     const pictures = await this.#read(agentId);
     if (pictures === undefined || pictures.generation > generation) return;
@@ -121,12 +122,11 @@ export class Summaries {
 
   async #isStored(agentId: string, mark: Mark): Promise<boolean> {
     const item = await this.#slots.get(agentId, mark.slot);
-    // Who takes over carries the start of the log on.
+    // A new owner preserves the start of the log.
     if (isRemoval(mark)) return Number(item?.["start"] ?? 0) >= mark.start;
     return item?.["gen"] === mark.generation;
   }
 
-  /** Removes entries and texts of pictures that nothing shows any more. */
   async #forget(
     agentId: string,
     pictures: readonly Picture[],
@@ -148,14 +148,12 @@ function isSame(one: Pictures | undefined, other: Pictures | undefined): boolean
   return one?.step === other?.step && one?.generation === other?.generation;
 }
 
-/** What is left to do when an append is stored. */
 export interface Settling {
   readonly pictures: Pictures;
   readonly next: Picture;
   readonly obsolete: readonly Picture[];
 }
 
-/** Holds for an item that no later step has written. */
 export function notNewer({ generation, step }: Pick<Pictures, "generation" | "step">): Condition {
   return {
     if: "attribute_not_exists(#pk) OR #gen < :g OR (#gen = :g AND #step <= :s)",

@@ -8,18 +8,17 @@ import { type Picture, pictureParts, picturesOf } from "./Picture.ts";
 import type { Summaries } from "./Summaries.ts";
 import { headOf } from "../slots/AgentHeads.ts";
 
-/** How many agents are looked at together. */
+/** The number of agents to read concurrently. */
 const agentsAtOnce = 50;
 const maxAttempts = 5;
 
-/** What a list is read from. */
 export interface ListSources {
   readonly connection: DynamoDBConnection;
   readonly entries: ListEntries;
   readonly summaries: Summaries;
 }
 
-/** A page of agents. Entries that are true no more are passed over. */
+/** Returns a page of agents. Skips outdated entries. */
 export async function listAgents(sources: ListSources, selection: TableSelection): Promise<TableList> {
   const lists = selection.statuses ?? [undefined];
   const streams = lists.map((status) => sources.entries.read(status, selection));
@@ -37,7 +36,6 @@ export async function listAgents(sources: ListSources, selection: TableSelection
   return { agents: listed.slice(0, selection.limit), more: listed.length >= selection.limit };
 }
 
-/** The agents of some entries, as they are. */
 async function look(sources: ListSources, entries: readonly ListEntry[]): Promise<readonly TableListed[]> {
   const ids = [...new Set(entries.map(({ agentId }) => agentId))];
   const items = await sources.connection.getAll(ids.flatMap((id) => [headKey(id), summaryKey(id)]));
@@ -64,7 +62,7 @@ async function show(
     if (current === undefined || pictures === undefined || !isMeant(entry, current)) return undefined;
     const bytes = await bytesOf(connection, pictureParts(agentId, current), current.content);
     if (bytes) return { agentId, order, text: new TextDecoder().decode(bytes), head: headOf(head) };
-    // Its parts were removed, since a newer one has settled.
+    // The parts were removed because a newer summary was settled.
     known = pictures;
   }
   throw new Error(`the summary of an agent kept changing while it was read`);

@@ -4,12 +4,10 @@ import type { Attributes } from "../items/attributes.ts";
 import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
 import { headKey } from "../items/itemKeys.ts";
 
-/** The version of the items. */
 const format = 1;
 
 const isOwner = "#gen = :g AND attribute_exists(#owner)";
 
-/** The items that say who owns an agent. */
 export class AgentHeads {
   readonly #connection: DynamoDBConnection;
 
@@ -23,8 +21,8 @@ export class AgentHeads {
   }
 
   /**
-   * Takes an agent under the next generation, if its owner is still as seen. A request that comes late or twice does nothing:
-   * it names the generation that it follows.
+   * Takes ownership under the next generation if the owner is unchanged. The request names the generation that it
+   * follows, so a late or repeated request has no effect.
    */
   async take(agentId: string, { owner, beat }: TableClaim, replaced?: TableSighting): Promise<number | undefined> {
     const seen = await this.get(agentId);
@@ -37,12 +35,12 @@ export class AgentHeads {
       values: { ":next": generation, ":owner": owner, ":beat": beat, ":format": format, ...seenValues(seen) },
     });
     if (taken) return generation;
-    // The client may have sent it twice, and the first was carried out.
+    // The client may have retried a request that succeeded.
     const now = await this.get(agentId);
     return now?.owner === owner ? now.generation : undefined;
   }
 
-  /** Gives an owner another generation. False: it is the owner no more. */
+  /** Raises the generation of an owner. Returns `false` if the owner lost the agent. */
   async raise(agentId: string, owner: string, from: number, to: number): Promise<boolean> {
     const condition = { if: "#gen = :g AND #owner = :owner", values: { ":g": from, ":owner": owner, ":next": to } };
     if (await this.#connection.update(headKey(agentId), "SET #gen = :next", condition)) return true;
@@ -56,7 +54,7 @@ export class AgentHeads {
     return item && { stop: textOf(item, "stop") };
   }
 
-  /** @param expires when what is left of a dropped agent may go, in seconds since 1970. */
+  /** @param expires - when the remaining items of a dropped agent expire, in seconds since 1970. */
   async release(agentId: string, generation: number, expires?: number): Promise<void> {
     const isDropped = expires !== undefined;
     const change = `${isDropped ? "SET #expires = :expires " : ""}REMOVE #owner, #stop`;
@@ -75,7 +73,6 @@ export class AgentHeads {
   }
 }
 
-/** What an item says of the owner. */
 export function headOf(item: FoundItem | Attributes): TableHead {
   const found = Number(item["format"] ?? format);
   if (found > format) throw new UnsupportedFormatError("The DynamoDB table", found, format);

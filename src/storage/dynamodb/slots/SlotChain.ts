@@ -3,22 +3,19 @@ import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.
 import { slotKey, slotOf, slotRange } from "../items/itemKeys.ts";
 import { noSlots, type SlotState, stateAttributes, stateNames, stateOf } from "./SlotState.ts";
 
-/** What is in the last slot of an agent. */
 export interface LastSlot {
-  /** Of the owner whose append or claim it is; 0: there is none. */
   readonly generation: number;
-  /** Whether it is a claim, which the first append of its owner replaces. */
   readonly isClaim: boolean;
-  /** Whether a drop has not removed all yet. */
+  /** Whether an interrupted drop left items to remove. */
   readonly unswept: boolean;
   readonly state: SlotState;
 }
 
 /**
- * The slots of agents: each has an append, or the claim of an owner who has appended nothing yet. An append is stored only
- * in an empty slot or in the place of its owner's claim, and a claim only in an empty slot or in the place of an older
- * claim that was seen. So who comes late, or twice, or after a take-over, finds its slot taken. The first append of an owner is never
- * removed, only its bytes: otherwise its slot would be empty for an owner before.
+ * The slots of an agent. Each slot contains an append, or the claim of an owner without appends. An append needs an
+ * empty slot or its owner's claim. A claim needs an empty slot or the older claim that was read. Therefore a late or
+ * repeated write, or a write after a takeover, finds its slot occupied. Only the bytes of an owner's first append are
+ * removed, never the item. Otherwise an earlier owner would find the slot empty.
  */
 export class SlotChain {
   readonly #connection: DynamoDBConnection;
@@ -42,8 +39,8 @@ export class SlotChain {
   }
 
   /**
-   * Stores the claim of an owner behind the last append, if that slot is as it was seen: an older claim there may say since
-   * that the agent was dropped.
+   * Stores the claim of an owner after the last append, if that slot is unchanged. An older claim there may have been
+   * updated to record a drop.
    */
   async claim(agentId: string, generation: number, { state, unswept, ...last }: LastSlot): Promise<void> {
     const attributes = { claim: generation, ...stateAttributes(state), ...(unswept && { unswept: 1 }) };
@@ -53,19 +50,21 @@ export class SlotChain {
     await this.#connection.put(slotKey(agentId, state.slot + 1), attributes, condition);
   }
 
-  /** Stores an item behind a state, in the place of the claim of this generation. False: somebody else is there. */
+  /**
+   * Stores an item after the given state, replacing the claim of this generation. Returns `false` if the slot is
+   * occupied.
+   */
   append(agentId: string, claim: number, { slot }: SlotState, attributes: Attributes): Promise<boolean> {
     const condition = { if: "attribute_not_exists(#pk) OR #claim = :g", values: { ":g": claim } };
     return this.#connection.put(slotKey(agentId, slot + 1), attributes, condition);
   }
 
-  /** The item in a slot. */
   get(agentId: string, slot: number): Promise<FoundItem | undefined> {
     return this.#connection.get(slotKey(agentId, slot));
   }
 }
 
-/** The state that an item says: a claim is no append, so it speaks of the slot before. */
+/** Returns the state in an item. The state in a claim describes the slot before it. */
 export function slotState(item: FoundItem): SlotState {
   return stateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
 }

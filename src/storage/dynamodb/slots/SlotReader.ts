@@ -5,19 +5,18 @@ import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from ".
 import type { SlotChain } from "./SlotChain.ts";
 import { endOf, type SlotState } from "./SlotState.ts";
 
-/** A page ends behind this many bytes. It takes one request for each MB, and one that asks where the log ends. */
+/** The target size of a page. Reading it takes one request per MB, plus one request for the end of the log. */
 const pageBytes = 8 * 1024 * 1024;
 
-/** Positions from the first to the last, in one part of the log. */
 interface Segment {
   readonly range: KeyRange;
-  /** Whether its appends were taken from another log. */
+  /** Whether the appends were copied from another log. */
   readonly isTaken: boolean;
   positionOf(item: FoundItem): number;
   partsOf(item: FoundItem): PartsOwner;
 }
 
-/** Reads appends. The first part of a log may have been taken from another log: it is in a place of its own. */
+/** Reads appends. The first part of a log may be a copy from another log and has separate keys. */
 export class SlotReader {
   readonly #connection: DynamoDBConnection;
   readonly #slots: SlotChain;
@@ -39,7 +38,6 @@ export class SlotReader {
     return { start, ...(await this.#page(agentId, state, first, end)) };
   }
 
-  /** The segments in which positions of a range are. */
   segments(agentId: string, { taken, offset, start }: SlotState, first: number, last: number): readonly Segment[] {
     const isTaken = taken.by !== 0 && taken.end > start;
     const segments: Segment[] = [];
@@ -52,12 +50,11 @@ export class SlotReader {
 
   async #last(agentId: string, state: SlotState, first: number, end: number): Promise<TableRow[]> {
     const segments = this.segments(agentId, state, first, end).toReversed();
-    // The last may be a claim.
+    // The last item may be a claim.
     for await (const row of this.#rowsOf(segments, { descending: true, limit: 2 })) return [row];
     return [];
   }
 
-  /** The page that begins with the newest snapshot of a range; `undefined` if there is none. */
   async #sinceSnapshot(
     agentId: string,
     state: SlotState,
@@ -68,13 +65,12 @@ export class SlotReader {
     while (snapshot >= first) {
       const page = await this.#page(agentId, state, snapshot, end);
       if (page.rows[0]?.position === snapshot) return page;
-      // It was removed since.
+      // The snapshot was removed since.
       snapshot = await this.#snapshotAt(agentId, state, first, snapshot - 1);
     }
     return undefined;
   }
 
-  /** The newest snapshot that an append up to a position knows. */
   async #snapshotAt(agentId: string, state: SlotState, first: number, upTo: number): Promise<number> {
     for (const { range } of this.segments(agentId, state, first, upTo).toReversed()) {
       const { items } = await this.#connection.query(range, { descending: true, limit: 1, only: ["snapshot"] });
@@ -106,7 +102,7 @@ export class SlotReader {
     }
   }
 
-  /** `undefined` for a claim, and for an append whose bytes are removed. */
+  /** Returns `undefined` for a claim and for an append with removed bytes. */
   async #row(segment: Segment, item: FoundItem): Promise<TableRow | undefined> {
     if (item["claim"] !== undefined) return undefined;
     const line = await bytesOf(this.#connection, segment.partsOf(item), item);
@@ -114,12 +110,10 @@ export class SlotReader {
   }
 }
 
-/** What the parts of an append are stored under. */
 export function appendParts(agentId: string, item: FoundItem): PartsOwner {
   return { agentId, generation: Number(item["gen"]), id: `append ${slotOf(item.sk)}` };
 }
 
-/** What the parts of an append from another log are stored under. */
 export function takenParts(agentId: string, generation: number, position: number): PartsOwner {
   return { agentId, generation, id: `taken ${position}` };
 }

@@ -1,33 +1,27 @@
 import type { Attributes } from "../items/attributes.ts";
 
 /**
- * What the last item of a log says of the log. A slot is the place of an append, and slots of an agent count on for ever:
- * positions do so, too, but for a log that was taken from elsewhere, whose positions are its own.
+ * The state of a log as its last item records it. Slots of an agent never restart. Positions equal slots minus
+ * `offset`, except in the part of a log that was copied from another log.
  */
 export interface SlotState {
-  /** The slot of the last append. */
   readonly slot: number;
-  /** What a slot is above the position of its append. */
+  /** The difference between the slot and the position of an append. */
   readonly offset: number;
   /** The position of the last append before the agent was dropped. */
   readonly start: number;
-  /** The position of the newest snapshot; 0: none. */
   readonly snapshot: number;
-  /** The positions of the appends that name removed ones. */
   readonly pruned: readonly number[];
-  /** The generation of the owner that took the appends of another log, and the last of their positions. 0: nobody. */
+  /** The generation of the owner that copied the appends of another log, or 0, and their last position. */
   readonly taken: { readonly by: number; readonly end: number };
 }
 
-/** Before the first append. */
 export const noSlots: SlotState = { slot: 0, offset: 0, start: 0, snapshot: 0, pruned: [], taken: { by: 0, end: 0 } };
 
-/** The position of the last append. */
 export function endOf({ slot, offset }: SlotState): number {
   return slot - offset;
 }
 
-/** What follows once an append is there. */
 export function stateAfter(
   state: SlotState,
   { snapshot, pruned }: { readonly snapshot: boolean; readonly pruned: boolean },
@@ -41,7 +35,6 @@ export function stateAfter(
   };
 }
 
-/** The state as attributes of an item, whose key says the slot. */
 export function stateAttributes({ offset, start, snapshot, pruned, taken }: SlotState): Attributes {
   return {
     ...(offset !== 0 && { offset }),
@@ -52,7 +45,6 @@ export function stateAttributes({ offset, start, snapshot, pruned, taken }: Slot
   };
 }
 
-/** The inverse of {@link stateAttributes}. */
 export function stateOf(slot: number, item: Attributes): SlotState {
   const number = (name: string) => Number(item[name] ?? 0);
   return {
@@ -65,5 +57,4 @@ export function stateOf(slot: number, item: Attributes): SlotState {
   };
 }
 
-/** The attributes that a state is read from. */
 export const stateNames: readonly string[] = ["offset", "start", "snapshot", "pruned", "takenBy", "takenEnd"];

@@ -13,8 +13,8 @@ import { LogReader } from "../read/LogReader.ts";
 import { join } from "node:path";
 
 /**
- * Writes what remains of a log into one new segment, removes the older segments, and blobs that no remaining line names.
- * Nothing is appended meanwhile. Lines are copied byte for byte, without the positions that `pruned` records name.
+ * Writes the remaining log into one new segment, then removes the older segments and unreferenced blobs. Appends must
+ * not run concurrently. Lines are copied byte for byte, without the positions that `pruned` records name.
  */
 export async function compactSegments(backend: FileBackend, folder: AgentFolder, taken: Taken): Promise<Taken> {
   const loader = new LogLoader(folder, backend);
@@ -31,7 +31,7 @@ export async function compactSegments(backend: FileBackend, folder: AgentFolder,
   }
   const claim = newClaim(backend, folder.agentId, taken.claim.generation + 1, taken.claim.nonce);
   const segment = await publishReplacement(backend, folder, claim, wholeSegment(claim, lines, from, backend.sha256));
-  // What cannot be removed now is removed next time.
+  // Blobs that cannot be removed now are removed by the next compaction.
   await sweepBlobs(backend.disk, folder, lines, taken.claim.generation).catch(() => {});
   return { segment, claim, end: taken.end };
 }
@@ -54,10 +54,10 @@ const scheme = "blob://";
 const references = /blob:\/\/[0-9a-f]{64}-[0-9]+(?:\.gz)?/g;
 
 /**
- * Removes blobs that owners before this one put and that no line names: a crash came before the line. Blobs of this owner
- * stay, since it may be about to write their line; no line will ever name those of earlier owners.
+ * Removes unreferenced blobs of earlier owners, which remain if a crash precedes the line. Blobs of this owner are
+ * kept, because their line may still be written.
  *
- * @param lines all lines of the log.
+ * @param lines - all lines of the log.
  */
 export async function sweepBlobs(
   disk: Disk,
@@ -78,8 +78,8 @@ export async function sweepBlobs(
 }
 
 /**
- * Removes an agent: one new segment that holds nothing takes the place of all, so that a crash leaves the agent whole or
- * gone, and the bytes of its log are removed and not only hidden.
+ * Deletes an agent. One new empty segment replaces all others, so a crash leaves the agent either complete or deleted.
+ * The bytes of the log are removed from the disk.
  */
 export async function dropSegments(
   backend: FileBackend,

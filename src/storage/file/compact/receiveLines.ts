@@ -11,7 +11,7 @@ import type { Taken } from "../takeover/takeOwnership.ts";
 
 type LastOf = Parameters<NonNullable<RecordLog["receive"]>>[3];
 
-/** Lines of another log and the append after them, on the device and not part of any log yet. */
+/** Copied lines and their following append, which are durable but not yet part of a log. */
 export interface ReceivedSegment {
   readonly file: DiskFile | undefined;
   readonly claim: Claim;
@@ -19,10 +19,9 @@ export interface ReceivedSegment {
 }
 
 const lineBreak = Buffer.from("\n");
-/** Small lines are written together. */
 const writtenBytes = 1024 * 1024;
 
-/** Writes the segment that is to follow the owner's own. The lines are checked before it ends, and no more of them is kept. */
+/** Writes the segment that follows the owner's segment. Checks the lines and holds only a few in memory. */
 export async function receiveLines(
   backend: FileBackend,
   folder: AgentFolder,
@@ -47,7 +46,10 @@ export async function receiveLines(
   return { file, claim, last: ending };
 }
 
-/** The lines come after `open`: the segment has its name only when all of them are on the device. */
+/**
+ * Returns the bytes before the lines. `open` precedes the lines, because the segment is published only when all lines
+ * are durable.
+ */
 function headOf(claim: Claim, from: number, { sha256 }: FileBackend): Uint8Array {
   return Buffer.concat([
     Buffer.from(encodeControl("claim", claim, sha256)),

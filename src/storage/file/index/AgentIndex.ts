@@ -14,24 +14,26 @@ interface Surroundings {
   readonly clock: Clock;
   readonly sha256: Sha256;
   readonly identity: ProcessIdentity;
-  /** The folder that holds the folders of all agents. */
   readonly tasks: string;
 }
 
-/** A summary, and the generation of the owner that appended it; 0: it was made from what was stored. */
+/**
+ * A summary with the generation of the owner that appended it. The generation is 0 if the summary was rebuilt from
+ * stored data.
+ */
 export interface Marked {
   readonly summary: AgentSummary;
   readonly generation: number;
 }
 
-/** Milliseconds after which an index that could not be built is tried again. */
 const retryAfterMs = 60_000;
 const completeName = /^\+complete-[\d.]*-[\d.]*$/;
 const building = "+building-";
 
 /**
- * Which agents are in which status, as names of empty files: a list reads these names, and then the files of those agents
- * alone. It is derived from the logs and may be lost or be out of date, so nothing is believed that it says.
+ * Records the status of each agent as the name of an empty file. A list reads these names and then only the files of
+ * the matching agents. The index is derived from the logs and may be lost or outdated, so its content is always
+ * verified.
  */
 export class AgentIndex {
   readonly #disk: Disk;
@@ -46,7 +48,7 @@ export class AgentIndex {
   #failedAtMs = -Infinity;
 
   constructor({ disk, clock, sha256, identity, tasks }: Surroundings) {
-    // Where there are no namespaces of processes, the id of the boot is a guess, which two processes may make differently.
+    // Without process namespaces, the boot id is a guess that may differ between processes.
     const hasBootId = identity.pidNamespace !== "";
     this.#disk = disk;
     this.#clock = clock;
@@ -58,10 +60,10 @@ export class AgentIndex {
   }
 
   /**
-   * Marks what an agent is about to be: after `state.json` says that it changes, and before the append that changes it.
-   * Then whoever builds an index either made its folder before this looks, or reads `state.json` after it was written.
+   * Marks the next status of an agent, after `state.json` records the change and before the append. A concurrent build
+   * of the index either creates its directory before this check or reads the updated `state.json`.
    *
-   * @param before what is marked of it already; `undefined`: nothing that is known.
+   * @param before - the existing marks of the agent. `undefined` if unknown.
    */
   async mark(folder: string, { summary, generation }: Marked, before?: AgentSummary): Promise<void> {
     await this.#add(async () => {
@@ -72,9 +74,8 @@ export class AgentIndex {
     });
   }
 
-  /** Removes what was marked before, where the agent is marked otherwise now. */
   async unmark(folder: string, marked: Marked, now?: AgentSummary): Promise<void> {
-    // A mark too many is one that lists pass over.
+    // Lists ignore an outdated mark.
     await this.#unmark(folder, marked, now).catch(unlessForbidden);
   }
 
@@ -87,7 +88,6 @@ export class AgentIndex {
     }
   }
 
-  /** Says that nothing is left of an agent to be listed. */
   async markDropped(folder: string): Promise<void> {
     await this.#add(async () => {
       const path = join(this.#path, droppedFolder);
@@ -96,30 +96,27 @@ export class AgentIndex {
     });
   }
 
-  /** The folders of agents that were deleted; an agent that has come again since has marks, too. */
+  /** Returns the directories of deleted agents. An agent that was created again also has marks. */
   async dropped(): Promise<ReadonlySet<string>> {
     return new Set(await this.#disk.readdir(join(this.#path, droppedFolder)));
   }
 
-  /** The folders of all statuses. */
   async statusFolders(): Promise<readonly string[]> {
     return ((await this.#disk.readdir(this.#path)) ?? []).filter((name) => !name.startsWith("+"));
   }
 
-  /** The marks in a folder by their keys, up to one. */
   marks(folder: string, upTo?: string): AsyncGenerator<FoundMark> {
     return this.#folder(folder).read(upTo);
   }
 
-  /** Removes a mark that nobody can mean any more. */
   async forget({ path }: FoundMark): Promise<void> {
     await this.#disk.unlink(path);
   }
 
   /**
-   * Whether lists may go by the index, once it was built if there was none.
+   * Whether lists may use the index. Builds a missing index first.
    *
-   * @param build marks every agent that is stored.
+   * @param build - marks every stored agent.
    */
   async ready(build: () => Promise<void>): Promise<boolean> {
     if (await this.isComplete()) return true;
@@ -134,7 +131,6 @@ export class AgentIndex {
     return this.isComplete();
   }
 
-  /** Whether lists may go by the index as it is. */
   async isComplete(): Promise<boolean> {
     if ((await this.#found()) !== "own" || !(await this.#isOwnStorage())) return false;
     const names = (await this.#disk.readdir(this.#path)) ?? [];
@@ -151,19 +147,19 @@ export class AgentIndex {
     const begun = join(this.#path, building + randomUUID());
     await (await this.#disk.create(begun))?.close();
     await build();
-    // Fails when the folder was removed meanwhile.
+    // Fails if the directory was removed concurrently.
     await this.#disk.rename(begun, join(this.#path, await this.#completeName(begun)));
     if (this.#synced) await this.#disk.fsyncDir(this.#path);
     await this.#removeOthers().catch(() => {});
   }
 
-  /** A copy of the index, which may be older than the agents beside it, has other files. */
+  /** Derives the name from file ids, because a copied index may be older than its agents and has different file ids. */
   async #completeName(path: string): Promise<string> {
     const [folder, file] = await Promise.all([this.#disk.stat(this.#path), this.#disk.stat(path)]);
     return `+complete-${folder?.id ?? ""}-${file?.id ?? ""}`;
   }
 
-  /** Adds to an index that is there. Where this process may not, the index is no longer complete. */
+  /** Adds marks to an existing index. Invalidates the index if this process lacks permission. */
   async #add(add: () => Promise<void>): Promise<void> {
     const found = await this.#found();
     if (found === "none") return;
@@ -171,14 +167,14 @@ export class AgentIndex {
     try {
       await add();
     } catch (error) {
-      // Removed meanwhile: whoever builds it again reads this agent.
+      // The index was removed concurrently. The next build reads this agent.
       if (isMissing(error) && (await this.#found()) === "none") return;
       if (!isForbidden(error)) throw error;
       await this.#revoke();
     }
   }
 
-  /** Lists read all agents from now on, and the next one builds the index again. */
+  /** Invalidates the index. Lists read all agents, and the next list rebuilds the index. */
   async #revoke(): Promise<void> {
     for (const name of (await this.#disk.readdir(this.#path)) ?? [])
       if (completeName.test(name) || name.startsWith(building)) await this.#disk.unlink(join(this.#path, name));
@@ -196,8 +192,8 @@ export class AgentIndex {
   }
 
   /**
-   * Only the user whose storage it is has an index: what another one makes, such as root who looks at a list, the user of the
-   * agents could neither read nor change.
+   * Only the user who owns the storage creates an index. The owner could not read or change an index of another user,
+   * such as root.
    */
   async #isOwnStorage(): Promise<boolean> {
     return this.#isOwn((await this.#disk.stat(this.#tasks)) ?? {});
@@ -207,7 +203,7 @@ export class AgentIndex {
     return this.#user === undefined || owner === undefined || owner === this.#user;
   }
 
-  /** Indexes of earlier boots, and what a build left that did not end. */
+  /** Removes indexes of earlier boots and incomplete builds. */
   async #removeOthers(): Promise<void> {
     const names = (await this.#disk.readdir(this.#root)) ?? [];
     for (const path of names.map((name) => join(this.#root, name)).filter((path) => path !== this.#path))
@@ -233,12 +229,11 @@ function isForbidden(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "permission";
 }
 
-/** @throws what is no refusal of the system. */
+/** Ignores permission errors and throws all others. */
 function unlessForbidden(error: unknown): void {
   if (!isForbidden(error)) throw error;
 }
 
-/** Whether one mark stands for both: only what it is found by counts. */
 function isSameMark(one: AgentSummary, other: AgentSummary): boolean {
   return one.status === other.status && one.order === other.order;
 }

@@ -5,36 +5,32 @@ import { compareText } from "../../selectSummaries.ts";
 import { type Mark, markNameOf, parseMark } from "./Mark.ts";
 import { join } from "node:path";
 
-/** A mark and the file that it is. */
 export interface FoundMark extends Mark {
   readonly path: string;
 }
 
-/** How many marks a folder has before another begins. */
+/** The maximum number of marks in a directory before it is split. */
 const mostMarks = 256;
-/** How many marks go into a folder before it is looked at again. */
+/** The number of marks added to a directory before it is listed again. */
 const marksAtOnce = 64;
-/** How many folders are remembered: agents of a few priorities are added in turn. */
+/** The number of cached directories, because agents of a few priorities are often added alternately. */
 const mostChosen = 8;
-/** How often a folder is chosen again because another process removed it. */
+/** The maximum number of attempts when another process removes the chosen directory. */
 const mostAttempts = 8;
-/** In how many folders a mark is looked for: nearly always it is in the first. */
+/** The maximum number of directories to search for a mark. It is usually in the first one. */
 const mostFolders = 3;
 
-/** A folder that marks were put into, and what goes there. */
 interface Chosen {
   readonly lowest: string;
-  /** The lowest key of the next folder; `undefined`: it was the last. */
   readonly next: string | undefined;
-  /** How many more marks go into it before it is looked at again. */
   left: number;
 }
 
 const folderName = /^k((?:[0-9a-f]{2})*)$/;
 
 /**
- * The marks of one status, in folders that are each named after the lowest key that goes into it. Processes that put marks
- * at the same time may fill folders unevenly, and a folder may have keys that would fit into a later one.
+ * The marks of one status, in directories that are named after their lowest key. Concurrent processes may fill
+ * directories unevenly, and a directory may contain keys that also fit into a later one.
  */
 export class MarkFolder {
   readonly #disk: Disk;
@@ -43,7 +39,7 @@ export class MarkFolder {
   readonly #choosing = new Mutex();
   #chosen: readonly Chosen[] = [];
 
-  /** @param synced true where a mark must be on the device before it counts. */
+  /** @param synced - whether a mark must be durable before it counts. */
   constructor(disk: Disk, path: string, synced: boolean) {
     this.#disk = disk;
     this.#path = path;
@@ -53,7 +49,7 @@ export class MarkFolder {
   async add(mark: Mark): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        // One after another: a mark may make a folder for those after it.
+        // Runs sequentially, because one mark may create a directory for the following marks.
         const folder = this.#folder(await this.#choosing.runExclusive(() => this.#choose(mark.key)));
         const file = await this.#disk.create(join(folder, markNameOf(mark)));
         await file?.close();
@@ -76,7 +72,7 @@ export class MarkFolder {
     }
   }
 
-  /** By key, up to one; folders are read as they are needed. */
+  /** Yields marks by key, up to `upTo`. Reads directories lazily. */
   async *read(upTo?: string): AsyncGenerator<FoundMark> {
     const all = await this.#lowestKeys();
     const folders = all.filter((lowest) => upTo === undefined || lowest <= upTo);
@@ -95,7 +91,7 @@ export class MarkFolder {
   async #marksIn(lowest: string, isLast: boolean): Promise<readonly FoundMark[]> {
     const folder = this.#folder(lowest);
     const names = (await this.#disk.readdir(folder)) ?? [];
-    // What cannot be removed is read again next time.
+    // A directory that cannot be removed is read again next time.
     if (names.length === 0 && !isLast) await this.#disk.rmdir(folder).catch(() => {});
     return names.flatMap((name) => {
       const mark = parseMark(name);
@@ -103,7 +99,6 @@ export class MarkFolder {
     });
   }
 
-  /** The lowest key of the folder that a mark goes into, which exists then. */
   async #choose(key: string): Promise<string> {
     const known = this.#chosen.find((each) => isWithin(key, each));
     if (known && known.left-- > 0) return known.lowest;
@@ -115,14 +110,17 @@ export class MarkFolder {
     return lowest;
   }
 
-  /** Whether a key begins a folder of its own: not one of the lower half, else falling keys would have a folder each. */
+  /**
+   * Whether a key starts a new directory. Keys in the lower half do not, because descending keys would otherwise get
+   * one directory each.
+   */
   async #isFull(lowest: string, key: string): Promise<boolean> {
     const names = (await this.#disk.readdir(this.#folder(lowest))) ?? [];
     const keys = names.map((name) => parseMark(name)?.key ?? "").sort();
     return keys.length >= mostMarks && key > (keys[keys.length >> 1] ?? "");
   }
 
-  /** @param found absent: the first folder, which takes every key. */
+  /** @param found - the directory to split. `undefined` creates the first directory, which accepts every key. */
   async #make(found: string | undefined, key: string): Promise<string> {
     const lowest = found === undefined ? "" : key;
     for (const path of [this.#path, this.#folder(lowest)]) {
@@ -146,7 +144,6 @@ function isWithin(key: string, { lowest, next }: Chosen): boolean {
   return lowest <= key && (next === undefined || key < next);
 }
 
-/** Whether a call failed because a folder was not there. */
 export function isMissing(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "unavailable";
 }

@@ -5,13 +5,13 @@ import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 
 const folderName = /^[a-z0-9][a-z0-9-]{0,23}-[0-9a-f]{40}$/;
-/** The last number that the name of a segment can have. */
+/** The highest segment number that fits into a file name. */
 export const highestGeneration = 999_999_999_999_999;
 const segmentName = /^([1-9][0-9]{0,14})\.jsonl$/;
 
 /**
- * Where one agent's files are. The folder's name is made of the characters a-z, 0-9 and "-" only and ends with a hash of
- * the id: no id can leave the directory, meet another one or name something of the system, on any file system.
+ * The paths of one agent's files. The directory name contains only a-z, 0-9 and "-", and ends with a hash of the id.
+ * Thus an id cannot leave the parent directory, collide with another id or match a reserved system name.
  */
 export class AgentFolder {
   readonly path: string;
@@ -21,7 +21,6 @@ export class AgentFolder {
   readonly temporary: string;
   readonly state: string;
 
-  /** @param tasks the folder that holds the folders of all agents. */
   constructor(
     readonly tasks: string,
     readonly agentId: string,
@@ -52,7 +51,7 @@ export class AgentFolder {
   }
 }
 
-/** A readable beginning, for people who look into the folder, and 160 bits of SHA-256. */
+/** Returns a readable prefix of the id and 160 bits of its SHA-256. */
 export function agentFolderName(agentId: string, sha256: Sha256): string {
   const readable = agentId
     .toLowerCase()
@@ -62,12 +61,10 @@ export function agentFolderName(agentId: string, sha256: Sha256): string {
   return `${readable === "" ? "id" : readable}-${sha256.hex(agentId).slice(0, 40)}`;
 }
 
-/** Whether {@link agentFolderName} may have made a name. */
 export function isAgentFolderName(name: string): boolean {
   return folderName.test(name);
 }
 
-/** The generations of the segments among the names in a folder, highest first. */
 export function segmentGenerations(names: readonly string[]): number[] {
   return names
     .flatMap((name) => segmentName.exec(name)?.[1] ?? [])
@@ -76,8 +73,8 @@ export function segmentGenerations(names: readonly string[]): number[] {
 }
 
 /**
- * Makes the folders of an agent, each on the device before anything is put into it. All of it is synced by everyone who
- * finds no segment yet, or a folder gone: another process may have made a folder a moment ago and not have synced it.
+ * Creates the directories of an agent and syncs each one before use. Syncs existing directories again if they contain
+ * no segment, because another process may have created them without a sync.
  */
 export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promise<void> {
   await ensureDirectory(disk, dirname(folder.tasks));
@@ -87,7 +84,7 @@ export async function ensureAgentFolder(disk: Disk, folder: AgentFolder): Promis
   await disk.fsyncDir(folder.path);
 }
 
-/** The directory that the user named, with those above it. It may be a link, and what is above may not be ours to read. */
+/** Creates the configured directory and its parents. The directory may be a link, and the parents may be unreadable. */
 async function ensureDirectory(disk: Disk, path: string): Promise<void> {
   const found = await disk.stat(path);
   const parent = dirname(path);
@@ -100,14 +97,14 @@ async function ensureDirectory(disk: Disk, path: string): Promise<void> {
 
 async function ensureFolder(disk: Disk, path: string): Promise<void> {
   await disk.mkdir(path);
-  // A link in the place of a folder would lead out of the directory.
+  // A link in place of a directory would leave the storage directory.
   if ((await disk.stat(path))?.folder !== true) throw new StorageError("permission", "mkdir", path);
   await disk.fsyncDir(dirname(path));
 }
 
 /**
- * Refuses folders of an agent, and the folder of all agents, that were replaced by something else, since a link may lead out
- * of the directory. Looks once when agents are opened, read or listed. Resolves to the folders that are missing.
+ * Throws if a directory was replaced by a link, because the link may leave the storage directory. Runs once when agents
+ * are opened, read or listed. Resolves to the missing directories.
  */
 export async function assertNoLinks(disk: Disk, folders: readonly string[]): Promise<readonly string[]> {
   const missing: string[] = [];
@@ -120,9 +117,9 @@ export async function assertNoLinks(disk: Disk, folders: readonly string[]): Pro
 }
 
 /**
- * Removes what earlier owners left behind: signs of life, requests to stop, and files they had not finished.
+ * Removes lease files, stop requests and temporary files of earlier owners.
  *
- * @param dropped true when the agent was deleted: then its blobs go too, if a crash has left some.
+ * @param dropped - whether the agent was deleted. If so, also removes blobs that a crash left.
  */
 export async function removeLeftovers(
   disk: Disk,
@@ -136,7 +133,6 @@ export async function removeLeftovers(
   if (dropped) await removeFiles(disk, folder.blobs);
 }
 
-/** Removes the files in a folder whose names fit; default: all. */
 export async function removeFiles(
   disk: Disk,
   folder: string,
@@ -147,10 +143,10 @@ export async function removeFiles(
 }
 
 /**
- * Puts a whole file in the place of another, so that a reader sees the one or the other.
+ * Replaces a file atomically, so readers see either the old or the new content.
  *
- * @param generation of the owner for whom it is: the next one removes what was left behind half-way.
- * @param durable false for what may be lost in a power cut.
+ * @param generation - the owner of the write. The next owner removes an interrupted write.
+ * @param durable - `false` if the write may be lost on power loss.
  */
 export async function replaceAtomically(
   disk: Disk,

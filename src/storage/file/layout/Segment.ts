@@ -4,39 +4,35 @@ import { UnsupportedFormatError } from "../../../errors/storage/UnsupportedForma
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type Claim, decodeControl, type Open } from "./controlLine.ts";
 
-/** A part of a segment that holds whole lines, from the start of one to the end of another. */
 export interface LineRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** A segment that was read: its bytes, and what its first lines say. */
 export interface Segment {
   readonly generation: number;
   readonly path: string;
   readonly bytes: Buffer;
-  /** `undefined` only where a file system without `link` let a claim be torn. */
+  /** `undefined` only if a file system without `link` allowed an incomplete claim. */
   readonly claim: Claim | undefined;
-  /** Without it the segment is void: it was never more than the attempt of an owner. */
+  /** `undefined` for an abandoned segment, whose owner never completed its open. */
   readonly open: Open | undefined;
-  /** Lines that were carried over from older segments. */
+  /** The lines that were copied from older segments. */
   readonly carried: LineRange;
-  /** Lines that its owner appended. */
   readonly appended: LineRange;
-  /** True when the first of the lines that its owner appended are left out. */
+  /** Whether the first appended lines were not loaded. */
   readonly cut?: true;
 }
 
 export const lineBreak = 10;
 
-/** The number of the line that a place is in, counted from 1. */
 export function lineNumberAt(bytes: Buffer, at: number): number {
   let line = 1;
   for (let next = bytes.indexOf(lineBreak); next >= 0 && next < at; next = bytes.indexOf(lineBreak, next + 1)) line++;
   return line;
 }
 
-/** The lines in a part of a segment: start, and end without the line break. The last may lack one. */
+/** Yields the lines in a range, without line breaks. The last line may be incomplete. */
 export function* linesIn(bytes: Buffer, { start, end }: LineRange): Generator<LineRange & { readonly whole: boolean }> {
   for (let at = start; at < end;) {
     const found = bytes.indexOf(lineBreak, at);
@@ -47,7 +43,6 @@ export function* linesIn(bytes: Buffer, { start, end }: LineRange): Generator<Li
   }
 }
 
-/** The same from the last line to the first. */
 export function* linesBackwards(
   bytes: Buffer,
   { start, end }: LineRange,
@@ -62,11 +57,14 @@ export function* linesBackwards(
   }
 }
 
-/** What the line of an `open` begins with, and the line break before it. */
+/** The start of an `open` line, including the preceding line break. */
 export const openMark = Buffer.from('\n{"open":');
 const statedFormat = /^\{"claim":\{"format":([0-9]{1,9})[,}]/;
 
-/** Finds claim, carried lines, `open` and appended lines; decodes no entry. A claim is born whole: a bad one is damage. */
+/**
+ * Locates the claim, the copied lines, `open` and the appended lines without decoding entries. A claim is always
+ * published complete, so an invalid claim is damage.
+ */
 export function parseSegment(
   agentId: string,
   generation: number,
@@ -89,7 +87,7 @@ export function parseSegment(
   return { generation, path, bytes, claim, open, carried, appended: { start: openEnd + 1, end: bytes.length } };
 }
 
-/** The claim on the first line of a segment, which must be of this agent and generation. */
+/** Parses the claim in the first line of a segment and checks the agent and the generation. */
 export function parseClaim(agentId: string, generation: number, path: string, line: Buffer, sha256: Sha256): Claim {
   const format = Number(statedFormat.exec(line.toString("latin1", 0, 64))?.[1] ?? formatVersion);
   if (format > formatVersion) throw new UnsupportedFormatError(path, format, formatVersion);
@@ -101,7 +99,7 @@ export function parseClaim(agentId: string, generation: number, path: string, li
   throw new CorruptLogError(agentId, { file: path, line: 1 }, found);
 }
 
-/** An `open` may reach the device before the lines carried before it: only with all of them it counts. */
+/** Parses `open` and checks the copied lines, because `open` may become durable before them. */
 function parseOpen(bytes: Buffer, carried: LineRange, end: number, sha256: Sha256): Open | undefined {
   const open = decodeControl("open", bytes.subarray(carried.end, end), sha256);
   return open?.carried === sha256.base64url(bytes.subarray(carried.start, carried.end)) ? open : undefined;

@@ -7,30 +7,27 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { decodeControl, isEnding } from "./controlLine.ts";
 import { lineNumberAt, type LineRange, linesBackwards, linesIn, type Segment } from "./Segment.ts";
 
-/** Where a whole line may begin inside a damaged one; in a string of a record the quotes would be escaped. */
+/** Matches possible line starts inside a damaged line. Strings in records escape their quotes, so they cannot match. */
 const lineStart = /\["[A-Za-z0-9_-]{43}","|\{"snapshot":\["|\{"open":|\{"closed":|\{"dropped":/g;
 
-/** An entry and where its line is. */
 export interface FoundEntry extends LineRange {
   readonly entry: Entry;
   readonly summary: object | undefined;
 }
 
-/** What the owner of a segment appended last. */
 export interface LastAppended {
-  /** The last whole append; `undefined` when there is none. */
+  /** The last complete append. `undefined` if the owner appended no entry. */
   readonly entry: FoundEntry | undefined;
-  /** What a crash left of an append after it; `undefined` when it left nothing. */
+  /** The remains of an incomplete append after it. `undefined` if the segment ends with a complete append. */
   readonly torn: LineRange | undefined;
 }
 
-/** Reads the lines of one agent's segments, and tells what a crash may leave from what it cannot. */
+/** Reads the lines of one agent's segments and distinguishes crash remains from damage. */
 export class SegmentScan {
   readonly #agentId: string;
   readonly #sha256: Sha256;
-  /** The boot of this machine. Absent: unknown. */
   readonly #boot: string | undefined;
-  /** Entries that were decoded by their place. They may be large, so no later read decodes them again. */
+  /** Caches decoded entries by offset, because large entries are expensive to decode. */
   readonly #looked = new WeakMap<Segment, Map<number, DecodedEntry>>();
 
   constructor(agentId: string, sha256: Sha256, boot?: string) {
@@ -40,8 +37,8 @@ export class SegmentScan {
   }
 
   /**
-   * The entries in a part of a segment, oldest first. Ends before an invalid last line of the segment: an append that a
-   * crash cut, which it returns. An invalid line before a valid one is damage.
+   * Yields the entries in a range, oldest first. Stops before an invalid last line, which is an incomplete append after
+   * a crash, and returns it. An invalid line before a valid line is damage.
    */
   *entries(segment: Segment, range: LineRange): Generator<FoundEntry, LineRange | undefined> {
     let lastPosition: number | undefined;
@@ -61,9 +58,9 @@ export class SegmentScan {
   }
 
   /**
-   * The lines of entries in a part of a segment, verified and not parsed.
+   * Yields the verified but unparsed lines in a range.
    *
-   * @param mayEndTorn true: an append that a crash cut ends them. Default: it is damage.
+   * @param mayEndTorn - whether an incomplete append may end the range. Defaults to `false`, which treats it as damage.
    */
   *links(
     segment: Segment,
@@ -81,7 +78,7 @@ export class SegmentScan {
     }
   }
 
-  /** The end of the last valid entry in a part of a segment. It is verified and not parsed. */
+  /** Returns the end of the last valid entry in a range. Verifies the entry without parsing it. */
   lastLink({ bytes }: Segment, range: LineRange): ChainLink | undefined {
     for (const { start, end, whole } of linesBackwards(bytes, range)) {
       const link = whole ? verifiedLinkOf(bytes.subarray(start, end), this.#sha256) : undefined;
@@ -90,7 +87,6 @@ export class SegmentScan {
     return undefined;
   }
 
-  /** The last valid entry in a part of a segment. */
   lastEntry(segment: Segment, range: LineRange): FoundEntry | undefined {
     for (const line of linesBackwards(segment.bytes, range)) {
       const decoded = line.whole ? this.#decode(segment, line) : undefined;
@@ -100,7 +96,10 @@ export class SegmentScan {
     return undefined;
   }
 
-  /** The last entry that the owner of a segment appended. What a crash cannot have left after it is damage. */
+  /**
+   * Returns the last entry that the owner appended. @throws CorruptLogError if a crash cannot explain the bytes after
+   * it.
+   */
   lastAppended(segment: Segment): LastAppended {
     const entry = this.lastEntry(segment, segment.appended);
     const rest = { start: entry === undefined ? segment.appended.start : entry.end + 1, end: segment.appended.end };
@@ -108,7 +107,7 @@ export class SegmentScan {
     return { entry, torn: after.done === true ? after.value : undefined };
   }
 
-  /** Every entry that can be found in a part of a segment, whatever is damaged around it. */
+  /** Finds all readable entries in a range, ignoring damage around them. */
   foundIn(bytes: Buffer, range: LineRange): FoundEntry[] {
     return [...linesIn(bytes, range)].flatMap(({ start, end }) => {
       const line = bytes.subarray(start, end);
@@ -119,7 +118,6 @@ export class SegmentScan {
     });
   }
 
-  /** Whether the bytes of a segment end with the line that says that the agent was deleted. */
   isDropped(bytes: Buffer): boolean {
     const [line] = linesBackwards(bytes, { start: 0, end: bytes.length });
     return (
@@ -127,7 +125,6 @@ export class SegmentScan {
     );
   }
 
-  /** The entry on the line at `start`, if it is a valid one. */
   entryAt(segment: Segment, start: number): DecodedEntry {
     const end = segment.bytes.indexOf(10, start);
     if (end < 0) return { ok: false, defect: "malformed" };
@@ -152,7 +149,7 @@ export class SegmentScan {
     return this.#looked.get(segment)?.get(start) ?? decodeEntry(segment.bytes.subarray(start, end), this.#sha256);
   }
 
-  /** Nothing valid comes after: neither a line nor, where a line break itself was damaged, the rest of one. */
+  /** Whether no valid line follows, not even inside a line with a damaged line break. */
   #isTorn(segment: Segment, range: LineRange, from: LineRange & { readonly whole: boolean }): boolean {
     const { bytes } = segment;
     if (range.end !== bytes.length || this.#wasWhole(segment, from)) return false;
@@ -163,8 +160,8 @@ export class SegmentScan {
   }
 
   /**
-   * While the machine runs, a write that is cut short leaves its beginning: a line with its line break was written whole.
-   * After a loss of power any of its sectors may be there.
+   * Whether a line was written completely. Without power loss, an interrupted write leaves a prefix, so a line with a
+   * line break is complete. After power loss, any subset of its sectors may be present.
    */
   #wasWhole({ bytes, claim }: Segment, { start, end, whole }: LineRange & { readonly whole: boolean }): boolean {
     if (claim === undefined || claim.bootId !== this.#boot) return false;
@@ -176,7 +173,6 @@ export class SegmentScan {
     return this.#startsWithin(bytes).some((at) => this.#isLine(bytes.subarray(at)));
   }
 
-  /** Where whole lines may begin inside a damaged one. */
   #startsWithin(line: Buffer): number[] {
     return [...line.toString("latin1").matchAll(lineStart)].flatMap(({ index }) => (index > 0 ? index : []));
   }

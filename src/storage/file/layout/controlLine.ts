@@ -3,46 +3,44 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { ProcessFacts } from "../../../node/ProcessIdentity.ts";
 import { z } from "zod";
 
-/** The first line of a segment: whose it is. */
+/** The first line of a segment, which identifies its owner. */
 export interface Claim extends ProcessFacts {
-  /** The format of the whole segment. */
   readonly format: number;
   readonly agentId: string;
   readonly generation: number;
   readonly nonce: string;
-  /** How long it may show no sign of life, by its own configuration. Absent: an earlier version wrote it. */
+  /** The lease of the owner in milliseconds. `undefined` in segments of earlier versions. */
   readonly leaseMs?: number | undefined;
-  /** The generation that this one follows where numbers between them are left out. Absent: the one before. */
+  /** The previous generation, if numbers in between are skipped. Defaults to the number before this one. */
   readonly after?: number | undefined;
 }
 
-/** What a process saw of an owner. It is in a file of its own, beside the signs of life. */
+/** An observation of another owner, in a separate file next to the lease files. */
 export interface Sighting {
   readonly seen: string;
-  /** By `sinceBootMs` of this boot and time namespace. */
+  /** In milliseconds of `sinceBootMs`, for this boot and time namespace. */
   readonly atMs: number;
   readonly bootId: string;
   readonly timeNamespace: string;
 }
 
-/** The line that makes a segment count. Entry lines before it were carried over from older segments. */
+/** The line that makes a segment valid. Entry lines before it were copied from older segments. */
 export interface Open {
-  /** The position before the first append: higher than 0 after the agent was deleted. */
+  /** The position before the first append. Above 0 after the agent was deleted. */
   readonly from: number;
-  /** The older segments that belong to the log, oldest first, each with how many of its bytes count. */
+  /** The older segments that belong to the log, oldest first, each with its valid length in bytes. */
   readonly base: readonly (readonly [generation: number, length: number])[];
-  /** The checksum of all lines between the claim and this one. */
   readonly carried: string;
 }
 
 /**
- * The lines that are not entries, by their key. `closed` gives the log back; `dropped` ends the agent; `seen` is in no
- * segment.
+ * The non-entry lines by key. `closed` releases the log, and `dropped` deletes the agent. `seen` is not used in
+ * segments.
  */
 export interface ControlLines {
   readonly claim: Claim;
   readonly open: Open;
-  /** Where the log ends. Empty for an owner that opened nothing, and from earlier versions. */
+  /** The end of the log. Empty if the owner never completed its open, and in logs of earlier versions. */
   readonly closed: Partial<ChainLink>;
   readonly dropped: { readonly position: number };
   readonly seen: Sighting;
@@ -53,7 +51,7 @@ const generations = z
   .array(z.tuple([z.int().positive(), count]))
   .refine((base) => base.every(([generation], at) => generation > (base[at - 1]?.[0] ?? 0)));
 
-/** A process that can write the file can also write a checksum that fits. */
+/** Validates the fields, because a process that can write the file can also forge the checksum. */
 const contents = {
   claim: z.object({
     format: count,
@@ -77,7 +75,7 @@ const contents = {
 
 const tail = /,"checksum":"([A-Za-z0-9_-]{43})"\}$/;
 
-/** `{"<kind>":<content>,"checksum":"…"}` and a line break; the checksum covers all before its own comma. */
+/** Returns `{"<kind>":<content>,"checksum":"…"}` and a line break. The checksum covers all bytes before the comma. */
 export function encodeControl<Kind extends keyof ControlLines>(
   kind: Kind,
   content: ControlLines[Kind],
@@ -87,14 +85,14 @@ export function encodeControl<Kind extends keyof ControlLines>(
   return `${covered},"checksum":"${sha256.base64url(covered)}"}\n`;
 }
 
-/** The content of a control line of this kind, without its line break; `undefined` for anything else. */
+/** Returns the content of a control line of this kind, given without line break. `undefined` for other lines. */
 export function decodeControl<Kind extends keyof ControlLines>(
   kind: Kind,
   line: Buffer,
   sha256: Sha256,
 ): ControlLines[Kind] | undefined {
   const start = `{"${kind}":`;
-  // Most lines are entries, which may be large.
+  // Skips entries early, because they may be large.
   if (line.toString("latin1", 0, start.length) !== start) return undefined;
   const text = line.toString();
   const checksum = tail.exec(text.slice(-60))?.[1];
@@ -109,12 +107,12 @@ export function decodeControl<Kind extends keyof ControlLines>(
   }
 }
 
-/** Whether a line ends the use of a segment by its owner. */
+/** Whether a line ends an owner's use of a segment. */
 export function isEnding(line: Buffer, sha256: Sha256): boolean {
   return (["closed", "dropped"] as const).some((kind) => decodeControl(kind, line, sha256) !== undefined);
 }
 
-/** Lines carried over and the `open` that makes them count, to be written after a claim. */
+/** Returns copied lines and the `open` line that validates them, to be written after a claim. */
 export function openingBytes(lines: readonly Uint8Array[], open: Omit<Open, "carried">, sha256: Sha256): Buffer {
   const carried = Buffer.concat(lines);
   return Buffer.concat([
@@ -123,7 +121,6 @@ export function openingBytes(lines: readonly Uint8Array[], open: Omit<Open, "car
   ]);
 }
 
-/** A segment that replaces all older ones: what remains of the log, and from where. */
 export function wholeSegment(claim: Claim, lines: readonly Uint8Array[], from: number, sha256: Sha256): Buffer {
   return Buffer.concat([
     Buffer.from(encodeControl("claim", claim, sha256)),
@@ -131,7 +128,6 @@ export function wholeSegment(claim: Claim, lines: readonly Uint8Array[], from: n
   ]);
 }
 
-/** A segment that holds nothing of the log any more, and says so. */
 export function droppedSegment(claim: Claim, end: ChainLink, sha256: Sha256): Buffer {
   const dropped = Buffer.from(encodeControl("dropped", { position: end.position }, sha256));
   return Buffer.concat([wholeSegment(claim, [], end.position, sha256), dropped]);

@@ -3,20 +3,19 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { z } from "zod";
 
-/** What `state.json` says. */
 export interface StoredState {
   readonly summary: AgentSummary;
-  /** The owner that wrote it: under a later one it may be out of date. */
+  /** The generation of the writer. The state may be outdated under a later owner. */
   readonly generation: number;
-  /** True while an append that changes the summary is under way: only the log knows which one holds. */
+  /** Whether an append that changes the summary is in progress. The log then decides which summary is valid. */
   readonly changing: boolean;
-  /** Where the log ended when the file was written: that far it was on the device. Absent: an earlier version wrote it. */
+  /** The durable end of the log when the file was written. `undefined` in files of earlier versions. */
   readonly end?: ChainLink | undefined;
 }
 
 const version = "1.0";
 
-/** Each field of a summary: its key in `state.json`, and what it must be. The file has them in this order. */
+/** The key in `state.json` and the schema of each summary field, in file order. */
 const summaryFields = {
   agentId: ["task_id", z.string()],
   status: ["status", z.string()],
@@ -36,7 +35,7 @@ const summaryFields = {
   checkpoints: ["checkpoints", z.int().nonnegative().optional()],
 } as const satisfies Readonly<Record<keyof AgentSummary, readonly [key: string, schema: z.ZodType]>>;
 
-// A process that can write the file can also write a checksum that fits, so the fields are checked too.
+// Validates the fields, because a process that can write the file can also forge the checksum.
 const stateSchema = z.object({
   ...Object.fromEntries<z.ZodType>(Object.values(summaryFields)),
   version: z.literal(version),
@@ -46,7 +45,7 @@ const stateSchema = z.object({
 });
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
-/** The content of `state.json`. Other programs read it by these keys. */
+/** Returns the content of `state.json`. Other programs rely on these keys. */
 export function encodeState({ summary, generation, changing, end }: StoredState, sha256: Sha256): string {
   const stored: Readonly<Record<string, unknown>> = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
   const fields = Object.entries(summaryFields).map(([name, [key]]) => [key, stored[name]]);
@@ -54,7 +53,10 @@ export function encodeState({ summary, generation, changing, end }: StoredState,
   return `${covered},"checksum":"${sha256.hex(covered)}"}\n`;
 }
 
-/** `undefined` when the file is damaged, was edited by hand or has another version: the log holds the same facts. */
+/**
+ * Parses `state.json`. Returns `undefined` for a damaged, edited or incompatible file, because the log has the same
+ * information.
+ */
 export function decodeState(text: string, sha256: Sha256): StoredState | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
@@ -75,7 +77,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Fields of the data of a status, as the library names them; other tools read them in `state.json` in snake case. */
+/** Field names of status data. `state.json` stores them in snake case for other tools. */
 const names = [
   ..."taskId createdAt estimatedComplexity inputRequest startedAt pausedAt pauseReason resumeInstructions".split(" "),
   ..."waitingFor promptShownToUser timeoutAt completedAt finalOutput filesModified verificationResults".split(" "),
@@ -85,7 +87,7 @@ const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${lette
 const storedKeys: ReadonlyMap<string, string> = new Map(names.map((name) => [name, snakeCase(name)]));
 const namedKeys: ReadonlyMap<string, string> = new Map(names.map((name) => [snakeCase(name), name]));
 
-/** Only the keys of the data itself change, not those inside its fields. */
+/** Renames only top-level keys of the data. */
 function renamed(data: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof data !== "object" || data === null || Array.isArray(data)) return data;
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [names.get(key) ?? key, value]));

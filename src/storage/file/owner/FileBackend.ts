@@ -7,9 +7,7 @@ import type { OwnerLiveness } from "./OwnerLiveness.ts";
 import type { Surroundings } from "./OwnerSightings.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 
-/** What the parts of one file storage share. */
 export interface FileBackend extends Surroundings {
-  /** The folder that holds the folders of all agents. */
   readonly tasks: string;
   readonly index: AgentIndex;
   readonly judge: OwnerLiveness;
@@ -17,7 +15,6 @@ export interface FileBackend extends Surroundings {
   readonly reserve: DiskReserve;
 }
 
-/** What an owner of this process claims a segment with. */
 export function newClaim(
   { identity, leaseMs }: FileBackend,
   agentId: string,

@@ -6,7 +6,6 @@ import type { Claim } from "../layout/controlLine.ts";
 import { releaseGeneration } from "./OwnerLiveness.ts";
 import type { FileBackend } from "./FileBackend.ts";
 
-/** The segment that an owner writes. */
 export class OwnedSegment {
   readonly generation: number;
   readonly #folder: AgentFolder;
@@ -20,20 +19,23 @@ export class OwnedSegment {
     this.#file = file;
   }
 
-  /** Durable and still owned when it resolves; after a rejection nothing more may be written to this segment. */
+  /**
+   * Appends bytes. They are durable and the segment is still owned when the promise resolves. After a rejection, do not
+   * write to this segment again.
+   */
   async store(bytes: Uint8Array): Promise<void> {
     await this.#file.store(bytes);
     await this.check();
   }
 
-  /** For what the next owner can do without. */
+  /** Writes bytes that the next owner does not need, without a sync. */
   async writeUnsynced(bytes: Uint8Array): Promise<void> {
     await this.#file.write(bytes);
   }
 
   /**
-   * Rejects when there is a higher generation. Whoever becomes owner lists, links and only then reads: if this listing
-   * does not show it yet, it will read what was synced before.
+   * Rejects if a higher generation exists. A new owner lists, links and only then reads. If this listing misses the new
+   * segment, the new owner still reads all bytes synced before.
    */
   async check(): Promise<void> {
     const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
@@ -42,7 +44,7 @@ export class OwnedSegment {
     throw new OwnershipLostError(this.#folder.agentId, this.generation, highest);
   }
 
-  /** As {@link check}, for an owner that has left out numbers: nobody may have come between. */
+  /** Like {@link check}, for an owner that skipped numbers. Also rejects if another owner used a skipped number. */
   async checkAfter(generation: number): Promise<void> {
     const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
     const other = segmentGenerations(names).find((found) => found > generation && found !== this.generation);
@@ -50,7 +52,7 @@ export class OwnedSegment {
     await this.check();
   }
 
-  /** Removes segments that an `open` of this owner has made superfluous. Only after a `check`. */
+  /** Removes segments that this owner's `open` replaced. Call `check` first. */
   async removeOthers(kept: ReadonlySet<number>): Promise<void> {
     const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
     const superfluous = segmentGenerations(names).filter(
@@ -65,9 +67,9 @@ export class OwnedSegment {
 }
 
 /**
- * A new segment under a claim; `undefined` when its generation is taken.
+ * Publishes a new segment with a claim. Returns `undefined` if its generation is in use.
  *
- * @param content its first bytes, or a file that was prepared with them.
+ * @param content - the initial bytes, or a prepared file.
  */
 export async function publishSegment(
   backend: FileBackend,
@@ -79,7 +81,7 @@ export async function publishSegment(
     const file = await publishContent(backend, folder, claim, content);
     return file && new OwnedSegment(folder, backend.disk, claim.generation, file);
   } catch (error) {
-    // The segment may exist all the same, without an owner that writes it.
+    // The segment may exist although the call failed, but its owner never writes to it.
     releaseGeneration(folder.segment(claim.generation), claim.nonce);
     throw error;
   }
@@ -98,9 +100,9 @@ async function publishContent(
 }
 
 /**
- * The segment that follows an owner's own and replaces all before it. Rejects with `OwnershipLostError` when another
- * owner came first. The check before anything is removed is vital: an owner that slept may link a number that is free only
- * because a later owner removed it.
+ * Publishes the segment that replaces the owner's segment and all older ones. Rejects with `OwnershipLostError` if
+ * another owner was faster. The check before the removal is required. An owner that was suspended may publish under a
+ * number that is free only because a later owner removed its segment.
  */
 export async function publishReplacement(
   backend: FileBackend,

@@ -5,24 +5,22 @@ import { OwnerSightings, type Surroundings } from "./OwnerSightings.ts";
 import { lineBreak, parseClaim } from "../layout/Segment.ts";
 import { type Claim, isEnding } from "../layout/controlLine.ts";
 
-/** The longest claim: an agent id of 1,024 bytes, each written as an escape of six, and the rest. */
+/** The maximum size of a claim. An agent id of 1,024 bytes takes up to six bytes each when escaped. */
 const claimBytes = 8 * 1024;
-/** More than a `closed` or `dropped` line has. */
+/** More than the size of a `closed` or `dropped` line. */
 const endingBytes = 256;
 
-/** The owner of a segment, as far as this process can tell. */
 export interface Judgement {
-  /** `free` when the segment ends with `closed` or `dropped`. */
   readonly state: OwnerState | "free";
-  /** `undefined` only where a file system without `link` let a claim be torn. */
+  /** `undefined` only if a file system without `link` allowed an incomplete claim. */
   readonly claim: Claim | undefined;
-  /** Milliseconds after which an owner that does not renew will have been silent for a lease. */
+  /** The delay in milliseconds until an owner that does not renew counts as silent. */
   readonly retryAfterMs: number;
 }
 
 /**
- * Judges owners. An owner is silent when its `.alive` file was unchanged for its lease by a monotonic clock of this
- * machine: other clocks, and the times of files, are not to be trusted.
+ * Determines whether owners are alive. An owner is silent if its `.alive` file did not change for its lease, measured
+ * by a monotonic clock of this machine. Wall clocks and file times are not trusted.
  */
 export class OwnerLiveness {
   readonly #surroundings: Surroundings;
@@ -33,7 +31,6 @@ export class OwnerLiveness {
     this.#sightings = new OwnerSightings(surroundings);
   }
 
-  /** `undefined` when the segment is not there. */
   async judge(folder: AgentFolder, generation: number): Promise<Judgement | undefined> {
     const { disk, sha256, leaseMs } = this.#surroundings;
     const path = folder.segment(generation);
@@ -51,7 +48,6 @@ export class OwnerLiveness {
     return { state: retryAfterMs > 0 ? "alive" : "silent", claim, retryAfterMs: Math.max(0, retryAfterMs) };
   }
 
-  /** Forgets what was seen of the owners of an agent. */
   forget(agentId: string): void {
     this.#sightings.forget(agentId);
   }
@@ -73,13 +69,13 @@ export class OwnerLiveness {
 }
 
 /**
- * Owners in this process that ended without a `closed` line, because the storage failed under them. Their process still
- * runs, so other processes notice only their silence. The set holds ended owners and not live ones, since another thread
- * or another copy of this library in the process has owners of its own.
+ * Owners in this process that ended without a `closed` line because the storage failed. Their process is still running,
+ * so other processes only notice that they are silent. The set contains ended instead of live owners, because another
+ * thread or another copy of this library in the process has separate owners.
  */
 const finished = new Set<string>();
 
-/** @param segment the path of the segment that the owner wrote, or may have made before it failed. */
+/** @param segment - the path of the owner's segment, which may not exist if its creation failed. */
 export function releaseGeneration(segment: string, nonce: string): void {
   finished.add(`${nonce} ${segment}`);
 }

@@ -5,7 +5,6 @@ import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
 import { decodeControl, encodeControl, type Sighting } from "../layout/controlLine.ts";
 
-/** The surroundings of this process, by which it judges owners. */
 export interface Surroundings {
   readonly disk: Disk;
   readonly sha256: Sha256;
@@ -14,12 +13,13 @@ export interface Surroundings {
   readonly leaseMs: number;
 }
 
-/** More than a sighting has, unless an owner has a nonce of many kilobytes. */
+/** More than the size of a sighting, except for owners with a very long nonce. */
 const sightingBytes = 16 * 1024;
 
 /**
- * Since when owners have shown no new sign of life. Kept in memory by the clock of this process, and in a file by a clock
- * that all processes of this boot share: so processes that live for less than a lease can tell an owner that is silent.
+ * Records since when owners have been unchanged. Kept in memory, based on the clock of this process, and in a file,
+ * based on a clock that all processes of this boot share. Thus even processes that run for less than a lease can detect
+ * a silent owner.
  */
 export class OwnerSightings {
   readonly #surroundings: Surroundings;
@@ -29,18 +29,18 @@ export class OwnerSightings {
     this.#surroundings = surroundings;
   }
 
-  /** How many milliseconds it has been known that what is seen of an owner is unchanged; 0 for what is new. */
+  /** Returns for how many milliseconds the owner has been unchanged, or 0 after a change. */
   async unchangedForMs(folder: AgentFolder, generation: number, seen: string): Promise<number> {
     const now = this.#surroundings.clock.monotonic();
     const known = this.#inMemory.get(folder.agentId);
     const inMemory = known?.seen === seen ? now - known.sinceMs : undefined;
     if (inMemory === undefined) this.#inMemory.set(folder.agentId, { seen, sinceMs: now });
-    // Sightings in a file are a help: a folder that cannot be read or written is not.
+    // The file is optional, so errors are ignored.
     const inFile = await this.#inFileForMs(folder, generation, seen, inMemory === undefined).catch(() => 0);
     return Math.max(inMemory ?? 0, inFile);
   }
 
-  /** Forgets what was seen of the owners of an agent. The next owner removes the files of those before it. */
+  /** Forgets the observed owners of an agent. The next owner removes their files. */
   forget(agentId: string): void {
     this.#inMemory.delete(agentId);
   }

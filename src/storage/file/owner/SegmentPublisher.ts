@@ -5,9 +5,9 @@ import type { Disk } from "../../../node/Disk.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";
 
 /**
- * Makes segments appear whole: their first bytes are on the device before they have a name that anyone looks at, and of
- * two that want the same name `link` lets one win. A file system without `link` is noticed at the first try; there a
- * segment is created in place, which only one process at a time may do.
+ * Publishes complete segments. The initial bytes are durable before the segment gets its name, and `link` resolves
+ * conflicts between two publishers. A file system without `link` is detected on first use. There, segments are created
+ * in place, which is safe for only one process.
  */
 export class SegmentPublisher {
   readonly #disk: Disk;
@@ -17,14 +17,14 @@ export class SegmentPublisher {
     this.#disk = disk;
   }
 
-  /** False once a file system has refused to link. */
+  /** `false` after a file system rejected a link. */
   get linkSupported(): boolean {
     return this.#linkSupported;
   }
 
   /**
-   * The new segment, open for appending; `undefined` when its generation is taken. So it is, too, when its first bytes are
-   * gone: only an owner that came before, such as one that deletes the agent, removes what others have not finished.
+   * Publishes a new segment, open for appending. Returns `undefined` if its generation is in use or its temporary file
+   * was removed. Only a newer owner removes temporary files.
    */
   async publish(folder: AgentFolder, generation: number, bytes: Uint8Array): Promise<DiskFile | undefined> {
     const temporary = join(folder.temporary, `${generation}-${randomUUID()}`);
@@ -41,7 +41,7 @@ export class SegmentPublisher {
       await file.close().catch(() => {});
       throw error;
     } finally {
-      // What stays behind is removed by a later owner.
+      // A later owner removes a remaining file.
       await this.#disk.unlink(temporary).catch(() => {});
     }
     await file.close();
@@ -49,9 +49,9 @@ export class SegmentPublisher {
   }
 
   /**
-   * Writes the first bytes of a segment to the device, under a name that nobody looks at. What fails leaves nothing.
+   * Writes the initial bytes of a segment to a temporary file. A failure leaves no file.
    *
-   * @param generation that of the owner for whom it is.
+   * @param generation - the generation of the owner.
    */
   async prepare(
     folder: AgentFolder,
@@ -70,7 +70,7 @@ export class SegmentPublisher {
     }
   }
 
-  /** Makes a file that was prepared a segment; `false` when its generation is taken, or the file is gone. */
+  /** Publishes a prepared file as a segment. Returns `false` if its generation is in use or the file is missing. */
   async publishPrepared(folder: AgentFolder, generation: number, file: DiskFile): Promise<boolean> {
     const published = await this.#name(file.path, folder.segment(generation));
     if (published) await this.#disk.fsyncDir(folder.checkpoints);
@@ -78,7 +78,7 @@ export class SegmentPublisher {
     return published;
   }
 
-  /** Where names cannot be linked, one process at a time looks and then renames. */
+  /** Without hard links, checks for the name and then renames, which is safe for only one process. */
   async #name(temporary: string, path: string): Promise<boolean> {
     const outcome = this.#linkSupported ? await this.#disk.link(temporary, path) : "unsupported";
     if (outcome !== "unsupported") return outcome === "linked";
@@ -96,21 +96,21 @@ export class SegmentPublisher {
       return file;
     } catch (error) {
       await file?.close().catch(() => {});
-      // A segment made in place keeps its number, which is never used again.
+      // A segment that was created in place keeps its number, which is never reused.
       if (this.#linkSupported) await this.#disk.unlink(path).catch(() => {});
       throw error;
     }
   }
 }
 
-/** Each part is written while the next one is made. Nothing is being written any more when it ends. */
+/** Writes each part while the next one is created. No write is pending when the function returns. */
 async function writeAll(file: DiskFile, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   let writing: Promise<void> | undefined;
   try {
     for await (const part of bytes) {
       await writing;
       writing = file.write(part);
-      // Whoever awaits it next is told.
+      // The next await reports the error.
       writing.catch(() => {});
     }
     await writing;

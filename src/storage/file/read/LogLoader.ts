@@ -9,27 +9,27 @@ import { SegmentScan } from "../layout/SegmentScan.ts";
 import { type ControlLines, decodeControl } from "../layout/controlLine.ts";
 import { decodeState } from "../layout/stateJson.ts";
 
-/** How often a listing is taken again because owners change the folder while it is read. */
 const maxListings = 16;
 
-/** What reading a log needs. `identity` is of the process that reads. */
+/** The dependencies for reading a log. `identity` is the identity of the reading process. */
 export type Reading = Pick<FileBackend, "disk" | "sha256" | "identity">;
 
-/** What to read: how far back, and of an owner's own segment nothing. */
 export interface LoadOptions {
-  /** For an owner that has just come: only segments below its own count, and the log must hold what was known before. */
+  /** For a new owner, reads only segments below its generation and requires that the log contains the known end. */
   readonly below?: { readonly generation: number; readonly known: ChainLink | undefined };
-  /** Called with each part from the newest to the oldest; older ones are read while it returns true. Default: never. */
+  /** Called with each part from newest to oldest. Older parts are read while it returns `true`. Defaults to never. */
   readonly needsOlder?: (part: LogPart) => boolean;
-  /** The position from which on lines are needed of the newest segment: what comes before may be left out. Default: all. */
+  /**
+   * The position after which lines of the newest segment are required. Earlier lines may be skipped. Defaults to all.
+   */
   readonly after?: number;
-  /** Only entries up to this position are read: what is missing after them is not reported. Default: to the end. */
+  /** Reads entries up to this position and ignores later missing ones. Defaults to the end. */
   readonly upTo?: number;
 }
 
 /**
- * Finds the segments that are the log. An owner may carry segments over and remove them at any moment, so a segment that
- * is listed and not there only means that there is a newer one: the folder is listed again.
+ * Finds the segments of a log. An owner may copy and remove segments at any time, so a missing segment means that a
+ * newer one exists. The directory is then listed again.
  */
 export class LogLoader {
   readonly #folder: AgentFolder;
@@ -52,7 +52,6 @@ export class LogLoader {
     throw new CorruptLogError(this.#folder.agentId, { file: this.#folder.segment(missing) }, "the segment is missing");
   }
 
-  /** One segment; `undefined` when it is not there. @param after what is needed of it: see {@link LoadOptions}. */
   async segment(generation: number, after = 0): Promise<Segment | undefined> {
     const { disk, sha256 } = this.#reading;
     const path = this.#folder.segment(generation);
@@ -62,7 +61,6 @@ export class LogLoader {
     return segment && cut ? { ...segment, cut: true } : segment;
   }
 
-  /** The image, or the generation of a segment that is missing. */
   async #attempt({
     below,
     needsOlder = () => false,
@@ -70,7 +68,7 @@ export class LogLoader {
     upTo = Number.POSITIVE_INFINITY,
   }: LoadOptions): Promise<LoadedLog | number> {
     const voids: Segment[] = [];
-    // What is known of the end is read before the log, which only grows.
+    // Reads the known end before the log, because the log only grows.
     const { generations, known } = await this.#listed(below);
     for (const generation of generations) {
       const segment = await this.segment(generation, after);
@@ -85,7 +83,7 @@ export class LogLoader {
     return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true, torn: tornClaim(voids) };
   }
 
-  /** An owner has looked for what is missing before it made its segment. */
+  /** Lists the segments. An owner already checked for missing segments before it published its segment. */
   async #listed(below: LoadOptions["below"]): Promise<ListedSegments> {
     if (below === undefined) return listSegments(this.#reading, this.#folder);
     const names = (await this.#reading.disk.readdir(this.#folder.checkpoints)) ?? [];
@@ -118,7 +116,6 @@ export class LogLoader {
     return { from, newest, dropped, parts, complete: needed || base.length === 0, torn };
   }
 
-  /** The parts of a segment that a newer one lists; `undefined` when the segment is gone. */
   async #listedParts(generation: number, length: number): Promise<LogPart[] | undefined> {
     const segment = await this.segment(generation);
     if (segment && segment.bytes.length < length)
@@ -126,13 +123,13 @@ export class LogLoader {
     return segment && partsOf(segment, length);
   }
 
-  /** The newest segment has the last line of the log: its owner copied it. */
+  /** Returns the end of the log. It is always in the newest segment, because its owner copied the last line. */
   #endOf(parts: readonly LogPart[], from: number): ChainLink {
     const last = [...parts].reverse().map((part) => this.#scan.lastLink(part.segment, part));
     return last.find((found) => found !== undefined) ?? { position: from, checksum: "" };
   }
 
-  /** The line that ends a segment, if it is one of this kind. Only the next owner's segment follows it. */
+  /** Returns the line of this kind that ends a segment. Only the segment of the next owner follows it. */
   #ending<Kind extends "closed" | "dropped">({ bytes, appended }: Segment, kind: Kind): ControlLines[Kind] | undefined {
     const [line] = linesBackwards(bytes, appended);
     if (line?.whole !== true) return undefined;
@@ -140,20 +137,21 @@ export class LogLoader {
   }
 
   /**
-   * A log whose end is gone reads like one that ended there. Its last owner says where it ended when it closed it, and
-   * `state.json` how far it reached when its status changed last. What is missing after what is asked for is not reported.
+   * Throws if the end of the log is missing, because a truncated log otherwise looks like a complete one. The last
+   * owner records the end when it closes the log, and `state.json` records the end at the last status change. Ignores
+   * missing entries after `upTo`.
    */
   #assertWhole(newest: Segment, end: ChainLink, known: ChainLink | undefined, upTo: number): void {
     const isAskedFor = (stored: ChainLink): boolean => stored.position <= end.position || upTo > end.position;
     const last = this.#closedAt(newest);
     if (last && !isSameLink(end, last) && isAskedFor(last)) throw this.#tooShort(newest, end, last);
     if (known === undefined || known.position < end.position || !isAskedFor(known)) return;
-    // After a deletion the checksums begin anew.
+    // Checksums restart after a deletion.
     if (known.position > end.position || (end.checksum !== "" && !isSameLink(end, known)))
       throw this.#tooShort(newest, end, known);
   }
 
-  /** Where an owner closed a segment; `undefined`: it did not, or did not say where. */
+  /** Returns the end at which an owner closed a segment. `undefined` if the owner did not record it. */
   #closedAt(segment: Segment): ChainLink | undefined {
     const { position, checksum = "" } = this.#ending(segment, "closed") ?? {};
     return position === undefined ? undefined : { position, checksum };
@@ -167,10 +165,10 @@ export class LogLoader {
   }
 
   /**
-   * Segments without `open` are attempts of owners. The first lines of one were not synced, so a loss of power may leave
-   * any part of them: lines carried over, which are still where they came from, all but the last, which may have been
-   * lost there. Nobody has appended to them or removed what was before. Anything else means that an `open` was there once
-   * and is damaged.
+   * Segments without `open` are abandoned attempts of owners. Their initial lines were not synced, so power loss may
+   * leave any part of them. These are copies of lines in older segments, except that the last line may be lost there.
+   * No owner appended to such a segment or removed older data. Other content means that an `open` existed and is
+   * damaged.
    */
   #assertVoid(voids: readonly Segment[], before: number, end: number): void {
     for (const segment of voids) {
@@ -178,7 +176,7 @@ export class LogLoader {
       if (found.some(({ entry: { position, generation } }) => position > end + 1 || generation === segment.generation))
         throw this.#damagedOpen(segment);
     }
-    // Whoever writes after its claim has synced the folder, where all numbers below its own were then.
+    // An owner that wrote after its claim synced the directory, which then contained all lower numbers.
     const at = voids.findIndex(({ carried }) => carried.end > carried.start);
     const written = voids[at];
     if (written !== undefined && !isUnbroken(before, voids.slice(at))) throw this.#damagedOpen(written);
@@ -189,7 +187,6 @@ export class LogLoader {
   }
 }
 
-/** Whether no number is left out from a generation to these segments, highest first, but where a claim says so. */
 function isUnbroken(before: number, segments: readonly Segment[]): boolean {
   let last = before;
   for (const { generation, claim } of segments.toReversed()) {
@@ -199,28 +196,29 @@ function isUnbroken(before: number, segments: readonly Segment[]): boolean {
   return true;
 }
 
-/** A part of a log: some lines of one segment. */
 export interface LogPart extends LineRange {
   readonly segment: Segment;
 }
 
-/** A log as its files say it is at one moment. */
+/** A consistent image of a log. */
 export interface LoadedLog {
-  /** The position before the first append. */
   readonly from: number;
-  /** The highest segment that counts; `undefined` for an agent without a log. */
+  /** The highest valid segment. `undefined` for an agent without a log. */
   readonly newest: Segment | undefined;
-  /** The position at which the agent was deleted, when that is the last that happened to it. */
+  /** The position at which the agent was deleted. `undefined` if it was not, or was created again. */
   readonly dropped: number | undefined;
-  /** Segments that count, oldest first, those of `newest.open.base` and then the newest. */
+  /** The valid segments, oldest first. Starts with the segments in `newest.open.base` and ends with the newest. */
   readonly parts: readonly LogPart[];
-  /** False when parts before the first one were not asked for. */
+  /** Whether the image contains all parts. `false` if older parts were not requested. */
   readonly complete: boolean;
-  /** The first line of a segment that is cut off: its owner died where files cannot be linked, or the file is damaged. */
+  /**
+   * An incomplete first line of a segment. Either its owner crashed on a file system without hard links, or the file is
+   * damaged.
+   */
   readonly torn: TornTail | undefined;
 }
 
-/** The lines of a segment up to `length` bytes: those carried over, then those appended. */
+/** Returns the copied and then the appended lines in the first `length` bytes of a segment. */
 export function partsOf(segment: Segment, length = segment.bytes.length): LogPart[] {
   const { carried, appended } = segment;
   const ranges = [carried, { start: appended.start, end: Math.min(length, appended.end) }];
@@ -236,26 +234,26 @@ function tornClaim(voids: readonly Segment[]): TornTail | undefined {
   return torn && { file: torn.path, line: 1, bytes: torn.bytes.length };
 }
 
-/** What a crash left after the last append of a log; `undefined`: nothing. */
+/**
+ * Returns the remains of an incomplete append at the end of a log. `undefined` if the log ends with a complete append.
+ */
 export function tornTailOf({ newest, torn }: LoadedLog, cut: LineRange | undefined): TornTail | undefined {
   if (newest === undefined || cut === undefined) return torn;
   return { file: newest.path, line: lineNumberAt(newest.bytes, cut.start), bytes: cut.end - cut.start };
 }
 
-/** The segments of an agent by their names, and what other files say about them. */
 export interface ListedSegments {
-  /** Highest first; none for an agent never seen. */
+  /** Highest first. Empty for an unknown agent. */
   readonly generations: readonly number[];
-  /** How far the log reached when its status changed last. */
   readonly known: ChainLink | undefined;
 }
 
 /**
- * The segments of an agent. What was removed from their end is
- * found, since the agent would silently be younger, or new: every other file of an agent is put there after the segment of
- * its generation has its name on the device, and a segment is removed only when a higher one has.
+ * Lists the segments of an agent and detects removed ones, which would otherwise reset the agent to an older state. All
+ * other files of an agent are created after the segment of their generation is durable, and a segment is removed only
+ * after a higher one exists.
  *
- * @throws CorruptLogError when segments are gone that other files speak of.
+ * @throws CorruptLogError if segments are missing that other files refer to.
  */
 export async function listSegments(
   backend: Pick<FileBackend, "disk" | "sha256">,
@@ -272,14 +270,13 @@ export async function listSegments(
   const highest = await knownGeneration(backend, folder, state?.generation, listed.length === 0);
   const known = state?.end;
   if (highest <= (listed[0] ?? 0)) return { generations: listed, known };
-  // An owner may have come meanwhile.
+  // A new owner may have published a segment since.
   const again = await list();
   if (highest <= (again[0] ?? 0)) return { generations: again, known };
   const found = `it is missing, and no newer segment is there, while other files of the agent speak of it`;
   throw new CorruptLogError(folder.agentId, { file: folder.segment(highest) }, found);
 }
 
-/** The highest generation that other files speak of; 0 when there are none. */
 async function knownGeneration(
   { disk }: Pick<FileBackend, "disk">,
   folder: AgentFolder,
@@ -292,7 +289,7 @@ async function knownGeneration(
   return Math.max(stated ?? 0, ...named, blobs.length > 0 ? 1 : 0);
 }
 
-/** What `state.json` says of the log. A damaged one only says that there was an agent. */
+/** Returns the end of the log in `state.json`. A damaged file only proves that the agent existed. */
 async function readState(
   { disk, sha256 }: Pick<FileBackend, "disk" | "sha256">,
   folder: AgentFolder,

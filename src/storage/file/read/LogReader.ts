@@ -15,7 +15,6 @@ import { type LoadedLog, LogLoader, type LogPart, type Reading, tornTailOf } fro
 const prunedText = Buffer.from('"kind":"pruned"');
 const summaryText = Buffer.from('"summary":{');
 
-/** Reads a log without owning it. Writes nothing. */
 export class LogReader {
   readonly #agentId: string;
   readonly #loader: LogLoader;
@@ -29,13 +28,16 @@ export class LogReader {
     this.#reading = reading;
   }
 
-  /** Entries, oldest first, each verified and linked to the one before. Of a long segment only the end is read, if that is enough. */
+  /**
+   * Returns the entries, oldest first, after checking each entry and its link to the previous one. Reads only the end
+   * of a long segment if that is enough.
+   */
   async read(options: ReadOptions): Promise<Iterable<Entry>> {
     const { after = 0 } = options;
     return (after > 0 ? await this.#readEnd(options, after) : undefined) ?? this.#read(options);
   }
 
-  /** `undefined`: read all of it, which tells what is damaged and where. */
+  /** Returns `undefined` if the whole log must be read, for example to locate damage. */
   async #readEnd(options: ReadOptions, after: number): Promise<Iterable<Entry> | undefined> {
     try {
       return [...(await this.#read(options, after))];
@@ -65,7 +67,10 @@ export class LogReader {
     for (const entry of entries) if (entry.position > position) yield entry;
   }
 
-  /** The lines of entries up to a position as they are stored, oldest first, each verified and linked to the one before. */
+  /**
+   * Returns the stored entry lines up to a position, oldest first, after checking each line and its link to the
+   * previous one.
+   */
   async lines(upTo = Number.POSITIVE_INFINITY): Promise<Iterable<Uint8Array>> {
     return this.#linesOf(await this.#loader.load({ needsOlder: () => true }), upTo);
   }
@@ -84,8 +89,8 @@ export class LogReader {
   }
 
   /**
-   * The newest summary that an append carried, and whether the agent was deleted. All that comes after the summary is
-   * verified: a later one may be in what is damaged.
+   * Returns the newest appended summary and whether the agent was deleted. Verifies all entries after the summary,
+   * because damage there may hide a newer summary.
    */
   async lastSummary(): Promise<{ readonly summary: AgentSummary | undefined; readonly dropped: boolean }> {
     let found: (FoundEntry & { readonly part: LogPart }) | undefined;
@@ -101,7 +106,7 @@ export class LogReader {
     return { summary: summaryIn(this.#agentId, found), dropped };
   }
 
-  /** How the log ends. An agent without a log has nothing that could be missing. */
+  /** Describes the end of the log. An agent without a log is never truncated. */
   async end(): Promise<LogEnd> {
     const image = await this.#loader.load();
     const { newest, torn } = image;
@@ -112,7 +117,6 @@ export class LogReader {
     return withoutUndefined({ closed: isLast && torn === undefined, tornTail: tornTailOf(image, cut) });
   }
 
-  /** How many bytes are there of entries that `pruned` records name. */
   async unremovedBytes(): Promise<number> {
     const { parts } = await this.#loader.load({ needsOlder: () => true });
     const gaps = this.gapsIn(parts);
@@ -128,7 +132,7 @@ export class LogReader {
     return bytes;
   }
 
-  /** The entries of a log from a line on, or from its start, up to a position, each linked to the one before. */
+  /** Yields the entries from `begin` or from the start up to a position, after checking their links. */
   *#follow(
     { from, parts: all, complete }: LoadedLog,
     begin: { readonly part: LogPart; readonly start: number } | undefined,
@@ -143,7 +147,7 @@ export class LogReader {
         const defect = chain.accept(found.entry);
         if (defect !== undefined) throw this.#scan.corrupt(part.segment, found.start, defect);
         if (!chain.isPruned(found.entry.position)) yield found.entry;
-        // Damage after the last entry asked for is not reported.
+        // Ignores damage after the last requested entry.
         if (found.entry.position === upTo) return;
       }
     }
@@ -157,7 +161,7 @@ export class LogReader {
     return undefined;
   }
 
-  /** The gaps that `pruned` records name. What names a gap comes after it, so the lines that are read hold it. */
+  /** Returns the gaps that `pruned` records name. Such a record follows its gap, so the loaded lines contain it. */
   gapsIn(parts: readonly LogPart[]): PrunedGap[] {
     return parts.flatMap((part) =>
       [...linesWithBackwards(part, prunedText)].flatMap(({ start }) => {
@@ -168,7 +172,7 @@ export class LogReader {
   }
 }
 
-/** The last entry of a part that carries a summary. What comes after it is not verified. */
+/** Returns the last entry of a part with a summary. Does not verify later entries. */
 export function lastWithSummary(scan: SegmentScan, part: LogPart): FoundEntry | undefined {
   for (const { start, end } of linesWithBackwards(part, summaryText)) {
     const decoded = scan.entryAt(part.segment, start);
@@ -178,12 +182,11 @@ export function lastWithSummary(scan: SegmentScan, part: LogPart): FoundEntry | 
   return undefined;
 }
 
-/** The summary that an entry carries, which has the agent's id and the position itself. */
 export function summaryIn(agentId: string, { entry: { position }, summary }: FoundEntry): AgentSummary {
   return { ...(summary as Omit<AgentSummary, "agentId" | "position">), agentId, position };
 }
 
-/** The same bytes, without what Node adds: `slice` copies. */
+/** Returns the same bytes as a plain Uint8Array, because `slice` of a Buffer does not copy. */
 function plainBytes({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
@@ -193,16 +196,15 @@ function partsFrom(parts: readonly LogPart[], first: LogPart, start: number): Lo
   return parts.slice(at).map((part, index) => (index === 0 ? { ...part, start } : part));
 }
 
-/** A reader of one agent's log. */
 export function openReader(reading: Reading, folder: AgentFolder): LogReader {
   return new LogReader(folder, reading);
 }
 
 const snapshotLine = Buffer.from(`\n${snapshotMark}`);
 
-/** Where lines begin that hold a snapshot, from the last to the first: found by their first bytes, not yet verified. */
+/** Yields the starts of snapshot lines, from last to first. Finds them by their first bytes without verification. */
 export function* snapshotLinesBackwards({ segment, start, end }: LogPart): Generator<number> {
-  // A line break comes before every line of a part, since the claim is the first line.
+  // The claim is the first line, so a line break precedes every line of a part.
   for (let at = end - snapshotLine.length; at >= start - 1; at--) {
     at = segment.bytes.lastIndexOf(snapshotLine, at);
     if (at < start - 1) return;
@@ -210,7 +212,7 @@ export function* snapshotLinesBackwards({ segment, start, end }: LogPart): Gener
   }
 }
 
-/** The lines that hold a text, from the last to the first. */
+/** Yields the lines that contain a text, from last to first. */
 export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart, text: Buffer): Generator<LineRange> {
   for (let at = bytes.lastIndexOf(text, end - text.length); at >= start;) {
     const lineStart = Math.max(start, bytes.lastIndexOf(lineBreak, at) + 1);
@@ -220,7 +222,10 @@ export function* linesWithBackwards({ segment: { bytes }, start, end }: LogPart,
   }
 }
 
-/** Where the lines after a position begin; `undefined` when the part holds no line up to it. Unverified. */
+/**
+ * Returns the start of the lines after a position, without verification. `undefined` if the part contains no line up to
+ * it.
+ */
 export function startAfter(part: LogPart, position: number): number | undefined {
   for (const line of linesBackwards(part.segment.bytes, part)) {
     const found = linkOf(part.segment.bytes.subarray(line.start, line.end));

@@ -2,14 +2,14 @@ import { linkOf } from "../../../checkpoint/format/entryCodec.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { lineBreak, linesBackwards, openMark } from "../layout/Segment.ts";
 
-/** So much is read at once of each end of a file, and then twice as much while that is not enough. */
+/** The number of bytes to read first from each end of a file. It is doubled until it suffices. */
 const chunkBytes = 64 * 1024;
 
 /**
- * A segment without the middle of what its owner appended: all up to its `open`, and its last lines, from one on that has no
- * higher position than `after`. Nothing is verified.
+ * Reads a segment without the middle of its appended lines. The result contains all bytes up to `open`, and the last
+ * lines starting at a position of at most `after`. Does not verify the bytes.
  *
- * @returns `undefined` where that would save little, or the file has another form: read all of it.
+ * @returns `undefined` if this would save little or the file has another format, so the whole file must be read.
  */
 export async function cutSegment(disk: Disk, path: string, after: number): Promise<Buffer | undefined> {
   const { size = 0 } = (await disk.stat(path)) ?? {};
@@ -18,7 +18,6 @@ export async function cutSegment(disk: Disk, path: string, after: number): Promi
   return head && tail && Buffer.concat([head, tail]);
 }
 
-/** From the claim to the `open`, with the lines that were carried over. */
 async function headOf(disk: Disk, path: string, size: number): Promise<Buffer | undefined> {
   for (let length = chunkBytes; length <= size / 4; length *= 2) {
     const bytes = await disk.readFile(path, 0, length);
@@ -37,7 +36,7 @@ async function tailOf(
   for (let length = chunkBytes; length <= size / 2; length *= 2) {
     const bytes = await disk.readFile(path, size - length, length);
     if (!bytes || size - length < from) return undefined;
-    // The first line may lack its beginning.
+    // The first line may be incomplete.
     const start = bytes.indexOf(lineBreak) + 1;
     const found = start === 0 ? undefined : lineUpTo(bytes, start, after);
     if (found !== undefined) return bytes.subarray(found);
@@ -45,7 +44,6 @@ async function tailOf(
   return undefined;
 }
 
-/** Where the last line begins that has no higher position; `undefined`: there is none. */
 function lineUpTo(bytes: Buffer, start: number, after: number): number | undefined {
   for (const line of linesBackwards(bytes, { start, end: bytes.length })) {
     const found = linkOf(bytes.subarray(line.start, line.end));

@@ -22,34 +22,32 @@ import { publishSegment } from "../owner/OwnedSegment.ts";
 import { listSegments } from "../read/LogLoader.ts";
 import { basename } from "node:path";
 
-/** What was salvaged of an agent, and what was not. */
+/** The result of a salvage. */
 export interface SalvageReport {
   readonly agentId: string;
-  /** How many appends the copy has; 0: nothing was intact, and nothing was written. */
+  /** The number of appends in the copy. With 0, no intact append was found and the target is unchanged. */
   readonly appends: number;
   /** The last position in the copy. */
   readonly lastPosition: number;
-  /** The last checkpoint in the copy; absent: there is none. */
+  /** The last checkpoint in the copy. Omitted if the copy has no checkpoint. */
   readonly lastCheckpointId?: string;
-  /** Positions of appends that are intact and were left out, since what comes before them is damaged. */
+  /** The positions of intact appends that were skipped because an earlier append is damaged. */
   readonly unreachable: readonly number[];
-  /** References in the copy to blobs that are missing or damaged: the values in them cannot be read. */
+  /** References in the copy to missing or damaged blobs, whose values cannot be read. */
   readonly lostBlobs: readonly string[];
 }
 
-/** One side of a salvage. */
 export interface SalvageSide {
   readonly backend: FileBackend;
   readonly folder: AgentFolder;
   readonly blobs: BlobStore;
 }
 
-/** An append in the bytes of a segment, wherever in them. */
 interface FoundLine extends FoundEntry {
   readonly bytes: Buffer;
 }
 
-/** Copies what is intact of a log, byte for byte, into another folder. What is damaged is only read. */
+/** Copies the intact part of a log to another directory, byte for byte. The damaged log is only read. */
 export async function salvageAgent(source: SalvageSide, target: SalvageSide): Promise<SalvageReport> {
   const { agentId } = source.folder;
   if ((await listSegments(target.backend, target.folder)).generations.length > 0)
@@ -80,7 +78,7 @@ async function markStatus({ backend, folder }: SalvageSide, appends: readonly Fo
   await backend.index.mark(basename(folder.path), { summary: listed, generation: 0 });
 }
 
-/** Every intact append in the files of an agent, each once. What was there before the agent was deleted is not looked at. */
+/** Returns every intact append in the files of an agent once. Ignores appends from before a deletion. */
 async function findLines({
   backend: { disk, sha256 },
   folder,
@@ -108,7 +106,7 @@ function unknownAgent(agentId: string): InputProblem {
   };
 }
 
-/** A damaged claim is what a salvage is for; a segment of a newer format is not. */
+/** Ignores a damaged claim, but throws for a segment of a newer format. */
 function refuseNewerFormat(parse: () => unknown): void {
   try {
     parse();
@@ -129,7 +127,7 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
   return lost;
 }
 
-/** Records with right checksums may have any fields: of those that nobody can read, no blob is copied. */
+/** Skips blobs of unreadable records, because a record with a valid checksum may have any fields. */
 function addIfSound(record: LogRecord, needed: Map<string, number>): void {
   try {
     addNeededBlobs(record, needed);
@@ -138,7 +136,7 @@ function addIfSound(record: LogRecord, needed: Map<string, number>): void {
   }
 }
 
-/** The same content of the same generation has the same reference. */
+/** Equal content of the same generation has the same reference. */
 async function putAs(reference: string, bytes: Uint8Array, { blobs, folder }: SalvageSide): Promise<void> {
   const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
   await blobs.put(folder.agentId, generation, bytes, encoding);
@@ -153,7 +151,7 @@ async function intactBlob({ blobs, folder }: SalvageSide, reference: string): Pr
   }
 }
 
-/** Whole with its first name, and given back at once. */
+/** Writes the complete segment under its final name and releases the log. */
 async function writeSegment(
   { backend, folder }: SalvageSide,
   generation: number,
@@ -171,19 +169,17 @@ async function writeSegment(
   await segment.close();
 }
 
-/** What of a damaged log hangs together from its beginning, and what does not. */
+/** The connected start of a damaged log, and the rest. */
 export interface IntactChain<Found> {
-  /** The position before the first append. */
   readonly from: number;
-  /** Oldest first. */
   readonly appends: readonly Found[];
-  /** Positions after the last of them at which an intact append was found that nothing leads to, in their order. */
+  /** The sorted positions of later intact appends that are not connected to it. */
   readonly unreachable: readonly number[];
 }
 
 /**
- * Links appends that were found anywhere in the files of an agent. Where two follow the same one, that of the later owner
- * counts: it took over from there, so what an earlier one still wrote was never acknowledged.
+ * Connects appends from all files of an agent. If two appends follow the same one, the one of the later owner wins.
+ * That owner took over at this point, so later appends of the earlier owner were never acknowledged.
  */
 export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: readonly Found[]): IntactChain<Found> {
   const gaps = found.flatMap(({ entry }) => prunedGapsOf(entry.records));
@@ -208,7 +204,7 @@ export function intactChain<Found extends Pick<FoundEntry, "entry">>(found: read
   return { from, appends, unreachable: [...after].sort((a, b) => a - b) };
 }
 
-/** An agent that was deleted begins again at a higher position, by a later owner. */
+/** Returns the start position. A deleted agent restarts at a higher position under a later owner. */
 function startOf(found: readonly Pick<FoundEntry, "entry">[], gaps: readonly PrunedGap[]): number {
   const firsts = found.filter(({ entry }) => entry.prev === "").map(({ entry }) => entry);
   const [first] = firsts.sort((a, b) => b.generation - a.generation);

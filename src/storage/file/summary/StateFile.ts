@@ -9,25 +9,22 @@ import { basename, join } from "node:path";
 
 type Backend = Pick<FileBackend, "disk" | "sha256" | "identity" | "index" | "tasks">;
 
-/** What an owner found of the log when it took it. */
 interface FoundLog {
   readonly end: ChainLink;
-  /** The last summary, as far as it was read; absent: it was not, or there is none. */
+  /** The last summary. `undefined` if the log has no summary or it was not read. */
   readonly summary?: AgentSummary;
 }
 
 /**
- * The picture of an agent's status beside its log, and its mark in the index. They cannot change at once with the log, so
- * the file says `changing` on the device before the append that changes the status, and is settled after. A reader that
- * finds `changing` asks the log.
+ * Maintains `state.json` with an agent's status, and the agent's mark in the index. Neither can change atomically with
+ * the log. Therefore the file durably says `changing` before an append that changes the status, and is settled
+ * afterwards. Readers of a `changing` file read the log instead.
  */
 export class StateFile {
   readonly #folder: AgentFolder;
   readonly #backend: Backend;
   readonly #name: string;
-  /** What the index has of the agent; `undefined`: not known. */
   #marked: Marked | undefined;
-  /** Where the log ended, as the file that was written last says. */
   #end: ChainLink | undefined;
 
   constructor(backend: Backend, folder: AgentFolder) {
@@ -36,13 +33,13 @@ export class StateFile {
     this.#name = basename(folder.path);
   }
 
-  /** Durable when it resolves. */
+  /** The file is durable when the promise resolves. */
   async markChanging(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
     await this.#write({ summary, generation, changing: true, end }, true);
     await this.#backend.index.mark(this.#name, { summary, generation }, this.#marked?.summary);
   }
 
-  /** Not synced: if it is lost, the one that says `changing` is still there, or a damaged one. */
+  /** Not synced. After power loss, the file says `changing` or is damaged, and readers use the log. */
   async settle(summary: AgentSummary, generation: number, end: ChainLink): Promise<void> {
     const before = this.#marked;
     this.#marked = { summary, generation };
@@ -50,27 +47,26 @@ export class StateFile {
     if (before) await this.#backend.index.unmark(this.#name, before, summary);
   }
 
-  /** Says how far the log reaches, if more was appended since the status changed. Not synced. */
+  /** Records the end of the log if the log grew since the status changed. Not synced. */
   async noteEnd(end: ChainLink): Promise<void> {
     if (!this.#marked || this.#end?.position === end.position) return;
     await this.#write({ ...this.#marked, changing: false, end }, false);
   }
 
-  /** Removed on the device when it resolves. */
+  /** The file is durably removed when the promise resolves. */
   async remove(): Promise<void> {
     await this.#backend.disk.unlink(this.#folder.state);
     await this.#backend.disk.fsyncDir(this.#folder.path);
   }
 
-  /** Takes the agent, which was deleted, out of the index. */
   async unmark(): Promise<void> {
     await this.#backend.index.markDropped(this.#name);
     if (this.#marked) await this.#backend.index.unmark(this.#name, this.#marked);
   }
 
   /**
-   * Writes the file anew from the log when it is missing or was left while it changed, and when it is damaged, out of date
-   * or another agent's: then it resolves to what was rebuilt.
+   * Rewrites a missing or unsettled file from the log. Also rewrites a file that is damaged, outdated or belongs to
+   * another agent. In this case, resolves to the rebuilt summary.
    */
   async repair(generation: number, taken: FoundLog): Promise<RebuiltSummary | undefined> {
     const state = await readState(this.#backend, this.#name);
@@ -88,7 +84,7 @@ export class StateFile {
     return isDamaged ? { file } : undefined;
   }
 
-  /** Whether the file shows what the log shows. The log is read for it only where it reaches further than the file says. */
+  /** Whether the file matches the log. Reads the log only if it is longer than the file records. */
   async #isCurrent({ summary, end }: StoredState, { end: found, summary: last }: FoundLog): Promise<boolean> {
     if (!last && end?.position === found.position) return true;
     const recorded = last ?? (await openReader(this.#backend, this.#folder).lastSummary()).summary;
@@ -107,7 +103,6 @@ export class StateFile {
   }
 }
 
-/** What `state.json` says; `undefined` when it is missing or damaged, or belongs to another agent. */
 export async function readState(
   { disk, tasks, sha256 }: Pick<FileBackend, "disk" | "sha256" | "tasks">,
   name: string,

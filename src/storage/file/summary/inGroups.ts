@@ -1,7 +1,8 @@
 /**
- * Sorted items in groups that double in size: who takes only a few reads only a few. Items with the same key stay together.
+ * Groups sorted items into groups of doubling size, so that a consumer of a few items reads only a few. Items with the
+ * same key stay together.
  *
- * @param first how many items the first group has; `Infinity`: all.
+ * @param first - the size of the first group. `Infinity` yields a single group.
  */
 export async function* inGroups<Item extends { readonly key: string }>(
   items: AsyncIterable<Item>,

@@ -1,7 +1,6 @@
-/** How many agents are read at a time, which bounds the files open at once. */
+/** The number of agents to read concurrently, which limits the open files. */
 const atOnce = 16;
 
-/** What an action makes of each item, a few at a time, in their order. */
 export async function inTurn<Item, Result>(
   items: readonly Item[],
   action: (item: Item) => Promise<Result>,

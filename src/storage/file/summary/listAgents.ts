@@ -10,17 +10,16 @@ import { markAgents } from "./markAgents.ts";
 import { type PlacedMark, readMarked } from "./readMarked.ts";
 import { readAll } from "./readAll.ts";
 
-/** What a list selects by before it looks at owners. */
 type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 
-/** How many agents are read at once, at first and at most. */
+/** The initial and maximum number of agents to read at once. */
 const [firstGroup, largestGroup] = [1, 16];
 
 /**
- * The summaries of agents in their order: of those alone that the index has in the statuses asked for, read as they are
- * needed. All agents are read where all are asked for, and where the index cannot be used.
+ * Yields the summaries of agents in order. With a usable index, lazily reads only agents with a requested status. Reads
+ * all agents if all are requested or the index cannot be used.
  *
- * @param isPage whether a part of the agents that fit is enough.
+ * @param isPage - whether a part of the matching agents is enough.
  */
 export async function* listAgents(
   backend: FileBackend,
@@ -38,7 +37,7 @@ function makeIndex(backend: FileBackend): Promise<boolean> {
   return backend.index.ready(() => markAgents(backend));
 }
 
-/** All agents, for which no index is made: it spares nothing but the reading of deleted agents. */
+/** Reads all agents. Does not build an index, which would only avoid reading deleted agents. */
 async function listAll(backend: FileBackend): Promise<readonly AgentSummary[]> {
   const isReady = await backend.index.isComplete();
   const { summaries, dropped } = await readAll(backend, isReady);
@@ -51,7 +50,7 @@ async function* listMarked(
   selection: Selection,
   asked: readonly string[] | undefined,
 ): AsyncGenerator<AgentSummary> {
-  // What falls due is marked in another order, and what cannot be read shows only when it is read.
+  // Marks of due times have another order, and unreadable agents are detected only when they are read.
   const isSorted = selection.dueBefore === undefined && asked?.some(isUnreadable) !== true;
   const groupSize = isSorted ? firstGroup : Infinity;
   const seen = new Set<string>();
@@ -59,7 +58,6 @@ async function* listMarked(
     yield* selectSummaries(await readMarked(backend, group, seen), selection);
 }
 
-/** The marks of agents that may fit, by their keys. */
 async function marksOf(
   { index }: FileBackend,
   { dueBefore, after = "" }: Selection,
@@ -77,7 +75,7 @@ async function* placed(
   of: string,
   from: string,
 ): AsyncGenerator<PlacedMark> {
-  // A key that was cut is the beginning of all that it may stand for.
+  // A truncated key is a prefix of every key that it represents.
   for await (const mark of marks) if (mark.key >= from || from.startsWith(mark.key)) yield { ...mark, of };
 }
 

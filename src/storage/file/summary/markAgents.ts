@@ -6,8 +6,8 @@ import { inTurn } from "./inTurn.ts";
 import { readListed } from "./readListed.ts";
 
 /**
- * Marks every stored agent in an index whose folder is there already: owners mark what they change from now on. In the
- * order of a list, so that each folder of marks is filled before the next one begins.
+ * Marks every stored agent in an index whose directory already exists, so owners mark later changes themselves. Marks
+ * agents in list order, so that each directory is filled before the next one is created.
  */
 export async function markAgents(backend: FileBackend): Promise<void> {
   const { index } = backend;
@@ -22,7 +22,10 @@ interface NamedMark {
   readonly marked: Marked;
 }
 
-/** Of an agent whose status is about to change, both statuses: its owner may have looked for the index before it was there. */
+/**
+ * Returns both statuses of an agent whose status is changing, because its owner may have checked for the index before
+ * it existed.
+ */
 async function marksOf(backend: FileBackend, name: string): Promise<readonly NamedMark[]> {
   const { summary, pending, dropped } = await readListed(backend, name);
   if (dropped && !pending) await backend.index.markDropped(name);

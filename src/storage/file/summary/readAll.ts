@@ -4,17 +4,16 @@ import type { FileBackend } from "../owner/FileBackend.ts";
 import { inTurn } from "./inTurn.ts";
 import { type ListedAgent, readListed } from "./readListed.ts";
 
-/** What was found of all agents. */
 interface FoundAgents {
   readonly summaries: readonly AgentSummary[];
-  /** How many deleted agents were read. */
   readonly dropped: number;
 }
 
 /**
- * Reads all agents, whether or not the index has them.
+ * Reads all agents, regardless of the index.
  *
- * @param isReady whether there is an index. Agents that it says were deleted are not read, and those that it lacks are put.
+ * @param isReady - whether an index exists. If so, skips agents that it lists as deleted, and adds missing agents to
+ * it.
  */
 export async function readAll(backend: FileBackend, isReady: boolean): Promise<FoundAgents> {
   const marked = isReady ? await markedPositions(backend) : new Map<string, number>();
@@ -33,7 +32,6 @@ export async function readAll(backend: FileBackend, isReady: boolean): Promise<F
   };
 }
 
-/** The highest position that the index has of each agent. */
 async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<string, number>> {
   const positions = new Map<string, number>();
   for (const of of await index.statusFolders())
@@ -42,7 +40,9 @@ async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<stri
   return positions;
 }
 
-/** Somebody put the folder of an agent there, or a crash came before its deletion was marked. */
+/**
+ * Repairs the index for an agent directory that was copied here, or whose deletion was not marked because of a crash.
+ */
 async function mend({ index }: FileBackend, name: string, { summary, dropped }: ListedAgent): Promise<void> {
   if (summary) await index.mark(name, { summary, generation: 0 });
   if (dropped) await index.markDropped(name);

@@ -10,24 +10,21 @@ import { openReader } from "../read/LogReader.ts";
 import { readState } from "./StateFile.ts";
 import { join } from "node:path";
 
-/** An agent as its own files show it. */
 export interface ListedAgent {
-  /** `undefined` when it is not listed: it has no status, was deleted, or is not there. */
+  /** `undefined` if the agent is not listed because it has no status, was deleted or does not exist. */
   readonly summary: AgentSummary | undefined;
-  /** The newest owner; absent: there was none, or it cannot be read. */
   readonly newest?: number | undefined;
-  /** True when the last that happened to the agent is that it was deleted. */
   readonly dropped?: boolean;
-  /** What an owner has said that it is about to append; absent: nothing. */
+  /** The announced state of the next append. `undefined` if no change is announced. */
   readonly pending?: StoredState | undefined;
 }
 
 /**
- * The summary of an agent: from `state.json` where it is settled and by the newest owner, else from the log. One agent that
- * cannot be read is listed as unreadable and does not affect the others.
+ * Returns the summary of an agent. Uses `state.json` if the newest owner settled it, and the log otherwise. An
+ * unreadable agent is listed as unreadable and does not affect other agents.
  *
- * @param name of its folder.
- * @param atLeast a position that the index knows of: an older `state.json` is not the one that belongs there.
+ * @param name - the name of the agent's directory.
+ * @param atLeast - an indexed position. An older `state.json` is outdated.
  */
 export async function readListed(backend: FileBackend, name: string, atLeast = 0): Promise<ListedAgent> {
   try {
@@ -60,7 +57,6 @@ async function nameless(backend: FileBackend, name: string, newest: number | und
   throw new CorruptLogError(name, { file: path }, "no file of it says whose it is");
 }
 
-/** The id that a folder's name was made of, as `state.json` or the claim of an owner has it. */
 async function agentIdOf(backend: FileBackend, name: string): Promise<string | undefined> {
   const { disk, sha256, tasks } = backend;
   const stated = (await readState(backend, name))?.summary.agentId;
@@ -68,7 +64,7 @@ async function agentIdOf(backend: FileBackend, name: string): Promise<string | u
   const checkpoints = join(tasks, name, "checkpoints");
   for (const generation of segmentGenerations((await disk.readdir(checkpoints)) ?? [])) {
     const bytes = await disk.readFile(join(checkpoints, `${generation}.jsonl`));
-    // Its owner may have put a newer one in its place.
+    // The owner may have replaced the segment since.
     if (bytes === undefined) return agentIdOf(backend, name);
     const claim = decodeControl("claim", bytes.subarray(0, Math.max(0, bytes.indexOf(lineBreak))), sha256);
     if (claim && agentFolderName(claim.agentId, sha256) === name) return claim.agentId;
@@ -76,7 +72,7 @@ async function agentIdOf(backend: FileBackend, name: string): Promise<string | u
   return undefined;
 }
 
-/** Whether there was an agent: a first open that a crash interrupted may leave its folder alone. */
+/** Whether the directory contains an agent. An interrupted first open may leave an empty directory. */
 async function holdsFiles({ disk }: FileBackend, path: string): Promise<boolean> {
   if ((await disk.stat(join(path, "state.json"))) !== undefined) return true;
   const names = await Promise.all(["owners", "blobs"].map((folder) => disk.readdir(join(path, folder))));

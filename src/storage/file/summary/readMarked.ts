@@ -6,15 +6,14 @@ import type { FileBackend } from "../owner/FileBackend.ts";
 import { inTurn } from "./inTurn.ts";
 import { type ListedAgent, readListed } from "./readListed.ts";
 
-/** A mark, and the folder of the index that has it. */
 export interface PlacedMark extends FoundMark {
   readonly of: string;
 }
 
 /**
- * The summaries of marked agents, as their own files have them, each once. Marks that nobody can mean any more are removed.
+ * Returns the summary of each marked agent once, according to its files. Removes outdated marks.
  *
- * @param seen the agents whose summaries a list has already.
+ * @param seen - the agents that the list already contains.
  */
 export async function readMarked(
   backend: FileBackend,
@@ -26,7 +25,7 @@ export async function readMarked(
     const agent = await readListed(backend, mark.folder, mark.position);
     await mend(backend, mark, agent).catch(() => {});
     const { summary } = agent;
-    // An agent with another order has a mark in its place.
+    // An agent with another order is found at its other mark.
     if (!summary || seen.has(mark.folder) || !hasKey(mark, summary)) return [];
     seen.add(mark.folder);
     return summary.status === unreadable ? unreadableAt(mark, summary) : summary;
@@ -37,7 +36,7 @@ export async function readMarked(
 async function mend({ index }: FileBackend, mark: PlacedMark, agent: ListedAgent): Promise<void> {
   const { summary } = agent;
   if (summary && (summary.status === unreadable || isMarkOf(mark, summary))) return;
-  // When the index was built the agent could not be read.
+  // The agent was unreadable when the index was built.
   if (summary && mark.of === unreadable) await index.mark(mark.folder, { summary, generation: 0 });
   if (isDecided(mark, agent)) await index.forget(mark);
 }
@@ -51,13 +50,13 @@ function hasKey({ of, key }: PlacedMark, { order, dueAt, status }: AgentSummary)
   return of === dueFolder ? dueAt !== undefined && key === dueKey(dueAt) : key === sortKey(order);
 }
 
-/** Whether the append that a mark was made for is stored by now, or never will be. */
+/** Whether the append of a mark is stored or can no longer be stored. */
 function isDecided({ position, generation }: Mark, { newest, summary, dropped }: ListedAgent): boolean {
   if (generation === 0 || dropped || newest === undefined || newest > generation) return true;
   return summary !== undefined && summary.position >= position;
 }
 
-/** What cannot be read keeps the place in the list that its mark has. */
+/** Keeps the list position of the mark for an unreadable agent. */
 function unreadableAt({ of, key }: PlacedMark, summary: AgentSummary): AgentSummary {
   return of === dueFolder || of === unreadable ? summary : { ...summary, order: textOfKey(key, summary.agentId) };
 }

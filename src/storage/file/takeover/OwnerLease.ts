@@ -6,8 +6,8 @@ import type { OwnedSegment } from "../owner/OwnedSegment.ts";
 import { type AgentFolder, replaceAtomically } from "../layout/AgentFolder.ts";
 
 /**
- * Shows others that an owner lives, and tells the owner what others want: with each renewal it writes its `.alive` file,
- * looks for its `.stop` file and for a higher generation.
+ * Renews an owner's lease by writing its `.alive` file. Each renewal also checks for a `.stop` file and for a higher
+ * generation.
  */
 export class OwnerLease {
   readonly #backend: FileBackend;
@@ -39,12 +39,12 @@ export class OwnerLease {
     return this.#renewal.stop();
   }
 
-  /** For an owner about to begin something: see {@link LeaseRenewal.refresh}. */
+  /** Refreshes the lease before a critical step, as described in {@link LeaseRenewal.refresh}. */
   refresh(): Promise<void> {
     return this.#renewal.refresh();
   }
 
-  /** The owner continues under another generation, which only this owner could have linked. */
+  /** Continues the lease under another generation of the same owner. */
   async moved(from: number): Promise<void> {
     await this.removeFiles(from).catch(() => {});
     await this.#renewal.now();
@@ -55,7 +55,6 @@ export class OwnerLease {
     await this.#backend.disk.unlink(this.#folder.stop(generation));
   }
 
-  /** Looks for the `.stop` file. */
   async checkStop(): Promise<void> {
     const stop = await this.#backend.disk.readFile(this.#folder.stop(this.#segment().generation));
     if (stop !== undefined) this.lose(new StopRequestedError(this.#folder.agentId, stop.toString().trimEnd()));

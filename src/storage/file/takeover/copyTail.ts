@@ -2,24 +2,24 @@ import type { FoundEntry } from "../layout/SegmentScan.ts";
 import type { Open } from "../layout/controlLine.ts";
 import type { LoadedLog, LogPart } from "../read/LogLoader.ts";
 
-/** What a new owner takes over: older segments by name and length, and lines to copy into its own. */
+/** The input of a new segment, which are references to older segments and lines to copy. */
 export interface CopiedTail {
   readonly from: number;
   readonly base: Open["base"];
-  /** Whole lines with their line breaks, oldest first. */
+  /** Complete lines with line breaks, oldest first. */
   readonly carry: readonly Buffer[];
 }
 
-/** Segments up to this size in bytes are always carried whole. */
+/** Segments up to this number of bytes are always copied. */
 const smallSegment = 64 * 1024;
-/** No more than this is carried whole, or this part of the log where that is more. */
+/** The maximum number of bytes to copy. Raised to `carriedPart` of a long log. */
 const mostCarried = 1024 * 1024;
 const carriedPart = 1 / 64;
 
 /**
- * The last line of the newest segment is copied, since its owner may have died before it was synced: were it only
- * referred to, a power cut could take a line that others had already built upon. An `open` without a line after it may
- * not be synced either, so its lines are copied and its base is used unchanged.
+ * Copies the last line of the newest segment, because its owner may have crashed before the sync. With only a
+ * reference, power loss could remove a line that later lines depend on. An `open` without a following line is possibly
+ * not synced either. In this case, its copied lines are copied again and its base is reused.
  */
 export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined): CopiedTail {
   const { newest, from } = image;
@@ -32,10 +32,10 @@ export function copyTail(image: LoadedLog, lastAppended: FoundEntry | undefined)
 }
 
 /**
- * The segments to carry whole instead of listing them, oldest first: from the oldest one on that is no larger than all
- * newer ones together. So sizes at least double from one listed segment to the next older, and each line is copied at most
- * once for every doubling of what came after it. What is carried is read by every open, so there is a limit to it, and a
- * long log has some hundreds of segments instead.
+ * Returns the segments to copy instead of listing them, oldest first. Starts at the oldest segment that is no larger
+ * than all newer ones together. Therefore sizes at least double from one listed segment to the next older one, and each
+ * line is copied at most once per doubling of the later log. Every open reads the copied lines, so their size is
+ * limited. A very long log has a few hundred segments instead.
  */
 export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
   const tail = carry.reduce((total, lines) => total + lines.length, 0);
@@ -49,7 +49,6 @@ export function segmentsToCarry({ base, carry }: CopiedTail): Open["base"] {
   return base.slice(first);
 }
 
-/** The same with one more segment carried whole. */
 export function carryWhole({ from, base, carry }: CopiedTail, parts: readonly LogPart[]): CopiedTail {
   const lines = parts.map(({ segment, start, end }) => segment.bytes.subarray(start, end));
   return { from, base: base.slice(0, -1), carry: [...lines, ...carry] };

@@ -8,11 +8,11 @@ import { releaseGeneration } from "../owner/OwnerLiveness.ts";
 import type { Taken } from "./takeOwnership.ts";
 
 /**
- * The owner of an empty log continues under a higher number than the next. Another may link the next number meanwhile, so
- * the segment counts only once it has its name and the folder shows nobody between: of two that come at once, the other
- * finds this name when it checks, and has lost too or alone. Nothing is in the log yet that could be lost with either.
+ * Lets the owner of an empty log continue under a skipped, higher number. Another owner may concurrently publish the
+ * next number. Therefore the segment is valid only after it has its name and the directory shows no segment in between.
+ * Of two concurrent owners, at least one finds the other and gives up. The log is still empty, so no data can be lost.
  *
- * @throws OwnershipLostError
+ * @throws OwnershipLostError if another owner was faster.
  */
 export async function leaveOutNumbers(
   backend: FileBackend,

@@ -21,25 +21,27 @@ import {
 import { lastWithSummary, summaryIn } from "../read/LogReader.ts";
 import { carryWhole, copyTail, type CopiedTail, segmentsToCarry } from "./copyTail.ts";
 
-/** How often the highest segment is judged again because another owner came first. */
 const maxAttempts = 8;
 
-/** A log just taken: the segment to write, its claim, and where the log ends. */
 export interface Taken {
   readonly segment: OwnedSegment;
   readonly claim: Claim;
   readonly end: ChainLink;
-  /** The last summary in the segment that came before; absent: it has none, and an earlier one may. */
+  /** The last summary in the previous segment. `undefined` if it contains none. Older segments may contain one. */
   readonly summary?: AgentSummary;
-  /** What a crash left of the owner before; absent: nothing. */
+  /** The remains of an incomplete append of the previous owner. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail;
 }
 
-/** Links the segment after the highest one, and only then reads what it follows. Rejects with `AgentBusyError`. */
+/**
+ * Publishes the segment after the highest one, and only then reads the previous segments.
+ *
+ * @throws AgentBusyError if another owner is alive.
+ */
 export async function takeOwnership(backend: FileBackend, folder: AgentFolder, owner: LogOwner): Promise<Taken> {
   let listed = await listSegments(backend, folder);
   const missing = await assertNoLinks(backend.disk, [folder.temporary, folder.owners, folder.blobs]);
-  // Copies of a folder often leave empty ones out, and cleaners remove them.
+  // Copy tools and cleanup tools often drop empty directories.
   if (listed.generations.length === 0 || missing.length > 0) await ensureAgentFolder(backend.disk, folder);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     await assertFree(backend, folder, highestOf(listed));
@@ -60,7 +62,7 @@ async function assertFree(backend: FileBackend, folder: AgentFolder, generation:
   const { judge, identity } = backend;
   const judgement = generation === 0 ? undefined : await judge.judge(folder, generation);
   if (judgement?.state !== "alive") return;
-  // Nobody can tell whose it is. If other files know more than the log has, it was cut, and there is nothing to wait for.
+  // The owner is unknown. If other files record a longer log, the log was truncated and waiting does not help.
   if (judgement.claim === undefined) await new LogLoader(folder, backend).load();
   const { host, processId, nonce } = judgement.claim ?? { ...identity, nonce: "" };
   throw new AgentBusyError(folder.agentId, { host, processId, nonce, generation }, judgement.retryAfterMs);
@@ -138,7 +140,7 @@ async function carrySegments(loader: LogLoader, listed: CopiedTail): Promise<Cop
   return taken;
 }
 
-/** After a failed write or sync nothing more is written. */
+/** Releases the segment. After a failed write or sync, writes no more bytes to it. */
 async function giveBack({ sha256 }: FileBackend, segment: OwnedSegment, error: unknown): Promise<void> {
   if (!(error instanceof StorageError))
     await segment.writeUnsynced(Buffer.from(encodeControl("closed", {}, sha256))).catch(() => {});
