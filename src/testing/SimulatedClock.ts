@@ -3,13 +3,21 @@ import type { Clock } from "../internal/Clock.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { numberFrom } from "../internal/options/optionSchemas.ts";
 
-/** A clock that moves only when you move it. */
+/**
+ * A clock that moves only on request.
+ *
+ * @example
+ * ```ts
+ * const clock = new SimulatedClock();
+ * clock.advance(15_000);
+ * ```
+ */
 export class SimulatedClock implements Clock {
   #now: number;
   #monotonic = 0;
   #timers: { readonly at: number; readonly callback: () => void }[] = [];
 
-  /** @param start milliseconds since 1970. */
+  /** @param start - the initial time, in milliseconds since 1970. Defaults to 2026-01-01. */
   constructor(start = Date.UTC(2026, 0, 1)) {
     checkSchema(z.number(), start, "start of a simulated clock");
     this.#now = start;
@@ -29,7 +37,7 @@ export class SimulatedClock implements Clock {
     return () => void (this.#timers = this.#timers.filter((other) => other !== timer));
   }
 
-  /** Lets time pass: timers that fall due are called in their order. */
+  /** Advances the time and calls all due timers in order. */
   advance(ms: number): void {
     checkSchema(numberFrom(0), ms, "time to advance");
     const end = this.#monotonic + ms;
@@ -41,7 +49,7 @@ export class SimulatedClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** Sets the wall clock, as a correction of the machine's time does: forward or back, without time passing. */
+  /** Changes the wall clock without elapsed time, like a correction of the system time. May go forward or back. */
   jump(ms: number): void {
     checkSchema(z.number(), ms, "jump of a simulated clock");
     this.#now += ms;

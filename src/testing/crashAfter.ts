@@ -7,11 +7,20 @@ import { type PersistenceStorageProvider, providerSchema } from "../storage/Pers
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
 
 /**
- * A storage that stops after a number of saves, as if the process had ended there: what was saved stays, every later
- * save rejects, and the agent is free for the next process. A save is one durable write: an append to a log, or a call of
- * `saveCheckpoint` where a provider has three methods. Give the provider itself to the agent that resumes.
+ * Wraps a storage so that it stops after a number of saves, as if the process crashed. Earlier saves are kept, every
+ * later save rejects, and the next process can take the agent. A save is one durable write, which is an append to a log
+ * or a `saveCheckpoint` call of a three-method provider. Pass the original provider to the agent that resumes.
  *
- * @param saves how many saves go through; 0 or more, counted over all agents.
+ * @param saves - the number of successful saves over all agents, at least 0.
+ *
+ * @example
+ * ```ts
+ * const storage = new InMemoryPersistenceStorageProvider();
+ * const agentOn = (storage: PersistenceStorageProvider) =>
+ *   new AIAgent({ promptExecutor, llmModel: "m" }).install(Persistence, { storage });
+ * await agentOn(crashAfter(storage, 3)).run("hello").catch(() => undefined);
+ * await agentOn(storage).resume();
+ * ```
  */
 export function crashAfter(storage: PersistenceStorageProvider, saves: number): PersistenceStorageProvider {
   checkSchema(providerSchema, storage, "storage of crashAfter");
@@ -55,7 +64,7 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
   };
 }
 
-/** What is received is saved at once. */
+/** Counts a received log as one save. */
 function receiving(receive: NonNullable<RecordLog["receive"]>, save: Save): NonNullable<RecordLog["receive"]> {
   return async (...received) => crashingOwner(await save(() => receive(...received)), save);
 }

@@ -3,12 +3,14 @@ import { isolationTests, valueTests } from "./provider/valueTests.ts";
 import type { ProviderTest } from "./provider/providerTest.ts";
 
 /**
- * What every `PersistenceStorageProvider` must do. In any test runner, with a provider that holds nothing for each test:
+ * The conformance suite for every `PersistenceStorageProvider`, for any test runner. Pass a function that returns an
+ * empty provider. For a durable storage, return `{ provider, reopen }` so that the suite also tests a restart.
+ * `NoPersistenceStorageProvider` does not conform, because it stores no data.
  *
- *     for (const test of persistenceStorageProviderConformance) it(test.name, () => test.run(() => new MyProvider()));
- *
- * A storage that outlives its process gives `{ provider, reopen }` instead, so that what it forgets is seen. A storage
- * that keeps nothing, `NoPersistenceStorageProvider`, does not conform.
+ * @example
+ * ```ts
+ * for (const test of persistenceStorageProviderConformance) it(test.name, () => test.run(() => new MyProvider()));
+ * ```
  */
 export const persistenceStorageProviderConformance: readonly ProviderTest[] = [
   ...orderTests,

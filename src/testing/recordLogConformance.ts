@@ -10,13 +10,15 @@ import { tableTests } from "./log/tableTests.ts";
 import { takeOverTests } from "./log/takeOverTests.ts";
 
 /**
- * What every `RecordLog` must do. In any test runner, with a log that holds nothing for each test:
+ * The conformance suite for every `RecordLog`, for any test runner. Pass a function that returns a harness with an
+ * empty log. A control that the storage cannot support is left out with a reason, for example `alter: { leftOut: "no
+ * access to the stored bytes" }`. A process warning, or `onLeftOut` of each test, then reports the reason.
  *
- *     const make = () => ({ log, reopen, advance, silence, alter, alterBlob, loseAnswer });
- *     for (const test of recordLogConformance) it(test.name, () => test.run(make));
- *
- * What a storage cannot do is left out by name, with the reason: `alter: { leftOut: "nobody reaches its bytes" }`. A
- * process warning then says so, or `onLeftOut` of each test: `it(name, ({ skip }) => test.run(make, skip))`.
+ * @example
+ * ```ts
+ * const make = () => ({ log, reopen, advance, silence, alter, alterBlob, loseAnswer });
+ * for (const test of recordLogConformance) it(test.name, ({ skip }) => test.run(make, skip));
+ * ```
  */
 export const recordLogConformance: readonly RecordLogTest[] = [
   ...ownershipTests,

@@ -7,22 +7,21 @@ import { customSchema } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { randomId } from "../internal/randomId.ts";
 
-/** One answer of a scripted model. */
+/** One response of a scripted model. */
 export type ScriptedTurn =
   | string
   | { readonly text?: string | undefined; readonly toolCalls: readonly ScriptedToolCall[] };
 
-/** A tool call of a scripted answer; its id is made by the model. */
+/** A tool call in a scripted response. The model generates its id. */
 export interface ScriptedToolCall {
   readonly toolName: string;
   readonly input: unknown;
 }
 
-/** How a scripted model answers. */
 export interface ScriptedModelOptions {
   /**
-   * `repeating`, the default: the provider's ids begin anew in each answer, as those of some real providers do.
-   * `unique`: they are new at each request, also when the same is asked again.
+   * With `repeating`, tool call ids restart in each response, like those of some providers. With `unique`, every
+   * request returns new ids, even if it is repeated. Defaults to `repeating`.
    */
   readonly toolCallIds?: "repeating" | "unique" | undefined;
 }
@@ -38,10 +37,19 @@ const turnsSchema = z.array(
 const optionsSchema = strictOptions({ toolCallIds: z.enum(["repeating", "unique"]).optional() });
 
 /**
- * A model that answers from a script. It keeps no state: the number of the model's answers in the history decides which
- * answer comes next, so a run continues with the right one after a crash or a rollback.
+ * Creates a prompt executor that responds from a script. It is stateless and counts the responses in the message
+ * history. Thus a run continues with the correct response after a crash or a rollback.
  *
- * @param turns an answer each, or what makes it from the history. A request beyond the last rejects with ScriptEndedError.
+ * @param turns - the responses, or functions that create a response from the history.
+ * @throws ScriptEndedError from a request after the last turn.
+ *
+ * @example
+ * ```ts
+ * const promptExecutor = scriptedModel([
+ *   { toolCalls: [{ toolName: "add", input: { a: 1, b: 2 } }] },
+ *   "The sum is 3.",
+ * ]);
+ * ```
  */
 export function scriptedModel(
   turns: readonly (ScriptedTurn | ((messages: readonly Message[]) => ScriptedTurn))[],

@@ -6,40 +6,43 @@ import { functionOrLeftOut, type LeftOut } from "../support/LeftOut.ts";
 import type { z } from "zod";
 
 /**
- * A log to be tested, with what else the suite does to it. Each member is a function, or `{ leftOut }` with the reason
- * why this storage has no such thing: the tests that need it tell `onLeftOut` the member and the reason.
+ * A log to test, with the controls that the suite needs. Each control is a function, or `{ leftOut }` with the reason
+ * why this storage does not support it. Tests that need a missing control report the member and the reason to
+ * `onLeftOut`.
  */
 export interface RecordLogHarness {
-  /** Holds nothing yet. */
+  /** An empty log. */
   readonly log: RecordLog;
   /**
-   * Another instance on the same data, as a new process would have. Where `processes` is `"one"` it may close the first;
-   * else the first stays in use. May not be left out where `durable` is true or `processes` is `"many"`.
+   * Returns another instance on the same data, like in a new process. With `processes: "one"` it may close the first
+   * instance, otherwise the first instance stays in use. Required if `durable` is `true` or `processes` is `"many"`.
    */
   readonly reopen: (() => RecordLog | PromiseLike<RecordLog>) | LeftOut;
   /**
-   * Lets that many milliseconds pass for all instances, but not for an owner that was made silent. Resolves when they have
-   * done what fell due, such as renewing a lease: until then no more time passes. Left out: no instance looks at a clock.
+   * Advances the time in milliseconds for all instances, except for a silent owner. Resolves after the instances finish
+   * all due work, such as lease renewals. Leave it out if no instance uses a clock.
    */
   readonly advance: ((ms: number) => void | PromiseLike<void>) | LeftOut;
   /**
-   * From now on this owner does not renew, as if its process had been stopped. Its lease runs out for other instances, at
-   * once or as they see time pass. Its methods can still be called: the process may wake up. May not be left out where
+   * Stops the renewals of an owner, as if its process were suspended. Its lease expires for other instances, either
+   * immediately or with their time. Its methods must remain callable, because the process may continue. Required if
    * `processes` is `"many"`.
    */
   readonly silence: ((owned: OwnedLog) => void | PromiseLike<void>) | LeftOut;
-  /** Changes one stored byte of the append at this position, past the log. Which byte is up to the harness. */
+  /** Changes any stored byte of the append at this position, bypassing the log. */
   readonly alter: ((agentId: string, position: number) => void | PromiseLike<void>) | LeftOut;
-  /** Changes one stored byte of a blob, past the log. Absent: the tests of altered blobs are left out, and say so. */
+  /**
+   * Changes any stored byte of a blob, bypassing the log. If omitted, the tests of altered blobs are skipped and
+   * reported.
+   */
   readonly alterBlob?: ((agentId: string, reference: string) => void | PromiseLike<void>) | LeftOut | undefined;
-  /** The next write is carried out, but the log gets an error of the driver for an answer. Only that one. */
+  /** Executes the next write but returns a driver error to the log. Affects only one write. */
   readonly loseAnswer: (() => void | PromiseLike<void>) | LeftOut;
 }
 
-/** What the suite needs to know of {@link RecordLogHarness} that is no function. */
 export const noAlterBlob: LeftOut = { leftOut: "the harness has none" };
 
-/** @throws InvalidInputError names what is missing, and why it may not be left out. */
+/** @throws InvalidInputError for a missing member, with the reason why it is required. */
 export function checkLogHarness(made: unknown): asserts made is RecordLogHarness {
   const { log } = Object(made) as Partial<RecordLogHarness>;
   const { durable, processes } = (Object(log) as Partial<RecordLog>).capabilities ?? ({} as Partial<LogCapabilities>);

@@ -3,10 +3,9 @@ import { changeDeeply } from "../support/changeDeeply.ts";
 import { jsonValues } from "../support/jsonValues.ts";
 import { appendText, exampleRecord, logTest, type RecordLogTest } from "./logTest.ts";
 
-/** How many appends must each leave a turn of the event loop: in one of them a timer fires that is due. */
+/** The number of appends that must each yield to the event loop. A due timer must fire during one of them. */
 const savesInTurns = 200;
 
-/** That appends are numbered, chained, stored once, and whole. */
 export const appendTests: readonly RecordLogTest[] = [
   logTest("numbers appends from 1 without gaps", async (storage, expect) => {
     await storage.own("a", async (owned) => {

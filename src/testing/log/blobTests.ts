@@ -14,7 +14,6 @@ const hostileReferences = [
 ];
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** That large values come back unchanged, and only to their agent. */
 export const blobTests: readonly RecordLogTest[] = [
   logTest("keeps bytes of any length and value", async (storage, expect) => {
     const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -34,7 +33,6 @@ export const blobTests: readonly RecordLogTest[] = [
     const owned = await storage.open("a");
     const given = bytesOf("not looked into");
     const reference = await storage.log.blobs.put("a", owned.generation, given, "gzip");
-    // An agent without a log has no blobs.
     await appendText(owned, "refers to it");
     await owned.release();
     await storage.reopen();
@@ -118,7 +116,7 @@ export const blobTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/** Puts a blob and appends a record that refers to it: what nothing refers to, a storage may remove. */
+/** Puts a blob and appends a record that refers to it, because a storage may remove unreferenced blobs. */
 export function putBlob(storage: RecordLogUnderTest, agentId: string, bytes: Uint8Array): Promise<string> {
   return storage.own(agentId, async (owned) => {
     const reference = await storage.log.blobs.put(agentId, owned.generation, bytes);
@@ -128,7 +126,6 @@ export function putBlob(storage: RecordLogUnderTest, agentId: string, bytes: Uin
   });
 }
 
-/** That agents never see each other. */
 export const logSeparationTests: readonly RecordLogTest[] = [
   ...Object.entries(agentIdGroups).map(([kind, agentIds]) =>
     logTest(`keeps agents apart with ids ${kind}`, async (storage, expect) => {

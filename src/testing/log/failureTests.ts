@@ -5,7 +5,6 @@ import { putBlob } from "./blobTests.ts";
 import { appendText, exampleRecord, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 import { filled } from "./removalTests.ts";
 
-/** That what was altered past the log is never given for what was stored. */
 export const damageTests: readonly RecordLogTest[] = [
   ...[1, 4, 8].map((position) =>
     logTest(
@@ -34,7 +33,7 @@ export const damageTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/** Reads until the log tells of the damage: what comes before it is as it was. */
+/** Reads until the log reports the damage, and expects unchanged entries before it. */
 async function expectDamage(
   storage: RecordLogUnderTest,
   expect: Expectations,
@@ -54,7 +53,7 @@ async function expectDamage(
 
 const refusal = "storage_failed";
 
-/** That a failure of what is under the log is told as such, and that nothing is stored twice or lost for it. */
+/** Tests that failures below the log are reported, and that they neither lose nor repeat appends. */
 export const lostAnswerTests: readonly RecordLogTest[] = [
   logTest(
     "stores an append once whose answer was lost, and takes no more from an owner it failed",
@@ -64,7 +63,7 @@ export const lostAnswerTests: readonly RecordLogTest[] = [
       await storage.loseAnswer();
       const outcome = await storage.settle("a", () => owned.append(lost, 1));
       if (outcome.status === "fulfilled") {
-        // The log has looked for itself whether the append is stored.
+        // The log already checked whether the append is stored.
         expect.equal("the position of the append", [outcome.value, owned.position], [2, 2]);
       } else {
         await expect.rejects("the append", () => Promise.reject(outcome.reason as Error), refusal);

@@ -16,10 +16,8 @@ import { type ConformanceTest, defineConformanceTest, type Expectations } from "
 import type { LeftOut, LeftOutParts } from "../support/LeftOut.ts";
 import { checkLogHarness, noAlterBlob, type RecordLogHarness } from "./RecordLogHarness.ts";
 
-/** A test of a log. */
 export type RecordLogTest = ConformanceTest<RecordLogHarness>;
 
-/** One test of a log; a fresh one is made for it. */
 export function logTest(
   name: string,
   body: (storage: RecordLogUnderTest, expect: Expectations) => Promise<void>,
@@ -27,15 +25,15 @@ export function logTest(
   return defineConformanceTest(name, (made: RecordLogHarness, leftOut) => new RecordLogUnderTest(made, leftOut), body);
 }
 
-/** How often the suite looks whether something has happened, a second of the storage's time apart. */
+/** The maximum number of polls. The storage's time advances by one second between polls. */
 const looks = 500;
-/** How many of them go by before time passes, for what the storage does at once. */
+/** The number of polls before the time advances, for immediate actions of the storage. */
 const looksAtOnce = 20;
 
 type ReceiveArguments =
   Parameters<NonNullable<RecordLog["receive"]>> extends readonly [string, LogOwner, ...infer Rest] ? Rest : never;
 
-/** A log as the tests use it. */
+/** The log under test, with helpers. A helper ends the test if the storage lacks the required ability. */
 export class RecordLogUnderTest {
   readonly #harness: RecordLogHarness;
   readonly #leftOut: LeftOutParts;
@@ -57,7 +55,6 @@ export class RecordLogUnderTest {
     return this.log.open(agentId, this.nextOwner());
   }
 
-  /** Opens, does something and releases. */
   async own<Result>(agentId: string, action: (owned: OwnedLog) => Promise<Result>): Promise<Result> {
     const owned = await this.open(agentId);
     const result = await action(owned);
@@ -65,26 +62,28 @@ export class RecordLogUnderTest {
     return result;
   }
 
-  /** Continues with another instance on the same data, if there can be one; every owner has been released before. */
+  /** Continues with another instance on the same data, if the harness supports it. All owners must be released. */
   async reopen(): Promise<void> {
     const { reopen } = this.#harness;
     if (typeof reopen === "function") this.log = await reopen();
     else this.#leftOut.add("reopen", reopen);
   }
 
-  /** A second instance beside the first, where the storage takes two processes. Ends the test where it does not. */
+  /** Returns a second instance, if the storage supports several processes. */
   async beside(): Promise<RecordLog> {
     if (this.log.capabilities.processes === "many") return this.#can("reopen")();
     return this.#leftOut.end("a second process", { leftOut: 'capabilities.processes is "one"' });
   }
 
-  /** The table under the log. Ends the test where there is none. */
   get table(): LogTable {
     const { table } = this.log as Partial<Pick<TableRecordLog, "table">>;
     return table ?? this.#leftOut.end("a table", { leftOut: "the log is not over a LogTable" });
   }
 
-  /** Makes an owner silent, and gives an instance that sees it so: a second one, where the storage takes two processes. */
+  /**
+   * Silences an owner and returns an instance that observes it. This is a second instance if the storage supports
+   * several processes.
+   */
   async silence(agentId: string, owned: OwnedLog, expect: Expectations): Promise<RecordLog> {
     const silence = this.#can("silence");
     await silence(owned);
@@ -98,55 +97,48 @@ export class RecordLogUnderTest {
     return seeing;
   }
 
-  /** Ends the test where the log leaves the selecting to the library. */
+  /** Ends the test if the library filters the lists of this log. */
   assertNarrows(): void {
     const { narrows } = this.log.capabilities;
     if (narrows !== true) this.#leftOut.end("narrows", { leftOut: "capabilities.narrows is not true" });
   }
 
-  /** Changes a stored byte of an append. */
   async alter(agentId: string, position: number): Promise<void> {
     await this.#can("alter")(agentId, position);
   }
 
-  /** Changes a stored byte of a blob. */
   async alterBlob(agentId: string, reference: string): Promise<void> {
     const { alterBlob = noAlterBlob } = this.#harness;
     if (typeof alterBlob !== "function") this.#leftOut.end("alterBlob", alterBlob);
     await alterBlob(agentId, reference);
   }
 
-  /** Lets the answer to the next write be an error. */
   async loseAnswer(): Promise<void> {
     await this.#can("loseAnswer")();
   }
 
-  /** How many bytes are there of appends that were taken out. Ends the test where the log cannot tell. */
   async unremovedBytes(agentId: string): Promise<number> {
     if (this.log.unremovedBytes) return this.log.unremovedBytes(agentId);
     return this.#leftOut.end("unremovedBytes", { leftOut: "the log has no such method" });
   }
 
-  /** The lines of an agent. Ends the test where the log gives none. */
   async lines(agentId: string, options?: { readonly upTo?: number }): Promise<Uint8Array[]> {
     if (this.log.lines) return collect(this.log.lines(agentId, options));
     return this.#leftOut.end("lines", { leftOut: "the log has no such method" });
   }
 
-  /** Makes an agent of lines. Ends the test where the log takes none. */
   async receive(agentId: string, ...[received, last]: ReceiveArguments): Promise<OwnedLog> {
     if (this.log.receive) return this.log.receive(agentId, this.nextOwner(), received, last);
     return this.#leftOut.end("receive", { leftOut: "the log has no such method" });
   }
 
-  /** Gives a blob to another agent. Ends the test where the log cannot. */
   async copyBlob(from: string, reference: string, to: string): Promise<boolean> {
     const { blobs } = this.log;
     if (blobs.copy) return blobs.copy(from, reference, to);
     return this.#leftOut.end("blobs.copy", { leftOut: "the log has no such method" });
   }
 
-  /** Lets seconds pass one after another. Ends the test where no clock can be moved. */
+  /** Advances the time by one second at a time. */
   async wait(agentId: string, seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       await this.#can("advance")(1_000);
@@ -154,7 +146,7 @@ export class RecordLogUnderTest {
     }
   }
 
-  /** Opens as soon as no other owner is in the way, within the bounds of {@link settle}. */
+  /** Opens the log when it is free, with the limits of {@link settle}. */
   async openWhenFree(agentId: string): Promise<OwnedLog> {
     for (let look = 0; look < looks; look++) {
       try {
@@ -168,7 +160,7 @@ export class RecordLogUnderTest {
     return this.open(agentId);
   }
 
-  /** How a call ends, while the storage's time passes: it may wait before it tries again. */
+  /** Returns the outcome of a call while the storage's time advances, because the call may wait between retries. */
   async settle<Result>(agentId: string, call: () => Promise<Result>): Promise<PromiseSettledResult<Result>> {
     let ended = false;
     const outcome = Promise.allSettled([call()]).finally(() => (ended = true));
@@ -188,7 +180,6 @@ export class RecordLogUnderTest {
     return this.fields(agentId, "position", options);
   }
 
-  /** One field of each entry. */
   async fields<Key extends keyof Entry>(agentId: string, key: Key, options?: ReadOptions): Promise<Entry[Key][]> {
     return (await this.entries(agentId, options)).map((entry) => entry[key]);
   }
@@ -205,25 +196,23 @@ export class RecordLogUnderTest {
     return (await this.list(options)).map(({ agentId }) => agentId);
   }
 
-  /** Expects an agent to have appends of one record with these texts, and no others. */
   async expectTexts(agentId: string, texts: readonly string[], expect: Expectations): Promise<void> {
     const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
     const expected = texts.map((text) => [exampleRecord(text)]);
     expect.equal(`the records of agent ${name}`, await this.fields(agentId, "records"), expected);
   }
 
-  /** Waits until the signal is aborted, as {@link happened}. */
+  /** Waits until the signal is aborted, with the limits of {@link happened}. */
   aborted(agentId: string, signal: AbortSignal): Promise<boolean> {
     return this.happened(agentId, () => signal.aborted);
   }
 
-  /** Watches the log. Ends the test where the log tells nothing. */
   async watch(onChange: () => void): Promise<LogWatch> {
     if (this.log.watch) return this.log.watch(onChange);
     return this.#leftOut.end("watch", { leftOut: "the log has no such method" });
   }
 
-  /** Waits until something has happened, for a bounded number of turns and of the storage's seconds. */
+  /** Polls a condition for a limited number of turns and seconds of the storage. */
   async happened(agentId: string, has: () => boolean): Promise<boolean> {
     for (let look = 0; look < looks && !has(); look++) {
       await this.#advance(1_000);
@@ -232,7 +221,7 @@ export class RecordLogUnderTest {
     return has();
   }
 
-  /** What the storage does in the meantime takes real time, and so does this. */
+  /** Calls the storage, because its background work takes real time. */
   async #turn(agentId: string): Promise<void> {
     await this.log.owner(agentId);
     await nextTurn();
@@ -243,7 +232,7 @@ export class RecordLogUnderTest {
     if (typeof advance === "function") await advance(ms);
   }
 
-  /** What the harness can do. Ends the test where it cannot. */
+  /** Returns a control of the harness, or ends the test if it is left out. */
   #can<Member extends "reopen" | "advance" | "silence" | "alter" | "loseAnswer">(
     member: Member,
   ): Exclude<RecordLogHarness[Member], LeftOut> {
@@ -253,20 +242,19 @@ export class RecordLogUnderTest {
   }
 }
 
-/** Everything that is iterated over. */
 export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
 }
 
-/** A record that carries a value. A storage sees plain JSON and knows no kinds but `pruned`. */
+/** Returns a record with a value. Storages treat all kinds except `pruned` as opaque JSON. */
 export function exampleRecord(value: unknown): LogRecord {
   const record = { kind: "example", value };
   return record;
 }
 
-/** A summary with every field that a storage must keep; what `more` says goes in its place. */
+/** Returns a summary with all fields that a storage must preserve. `more` overrides fields. */
 export function exampleSummary(agentId: string, status: string, more: Partial<AgentSummary> = {}): AgentSummary {
   return {
     agentId,
@@ -286,7 +274,6 @@ export function exampleSummary(agentId: string, status: string, more: Partial<Ag
   };
 }
 
-/** Appends one record at the end, under an id of the form that the library generates. */
 export function appendText(owned: OwnedLog, text: string, more: Partial<LogAppend> = {}): Promise<number> {
   const append = { id: `${owned.generation}-${owned.position + 1}`, records: [exampleRecord(text)], ...more };
   return owned.append(append, owned.position);

@@ -1,7 +1,6 @@
 import type { LogOwner } from "../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
-/** That a log has one owner at a time, and that the log distinguishes owners. */
 export const ownershipTests: readonly RecordLogTest[] = [
   logTest("knows nothing of an agent never seen", async (storage, expect) => {
     expect.equal("what read gives", await storage.entries("unseen"), []);
@@ -18,7 +17,7 @@ export const ownershipTests: readonly RecordLogTest[] = [
     const isValid = Number.isSafeInteger(owned.generation) && owned.generation > 0;
     expect.isTrue("the generation", isValid, "above 0", owned.generation);
     expect.equal("whether the owner has lost it", owned.lost.aborted, false);
-    // A storage may know the host and the process better than its caller.
+    // A storage may override the host and the process id of its caller.
     const { nonce, generation, state } = (await storage.log.owner("a")) ?? {};
     expect.equal("the owner", [nonce, generation, state], [owner.nonce, owned.generation, "alive"]);
     await owned.release();
@@ -106,7 +105,6 @@ function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | undefined)?.code;
 }
 
-/** That an owner learns what others want, and what a closed storage does. */
 export const stopTests: readonly RecordLogTest[] = [
   logTest("tells the owner to stop, which may still append", async (storage, expect) => {
     const owned = await storage.open("a");

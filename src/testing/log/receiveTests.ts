@@ -12,10 +12,9 @@ import {
 import { putBlob } from "./blobTests.ts";
 import { prunedRecord } from "./removalTests.ts";
 
-/** How often it is tried to receive while another owner is there. */
+/** The number of attempts to receive while another owner exists. */
 const attempts = 20;
 
-/** That a log is copied line by line, and that a copy is whole or not there. */
 export const receiveTests: readonly RecordLogTest[] = [
   logTest(
     "gives the lines of a log up to a position, and another log takes them as they are",
@@ -165,7 +164,7 @@ export const receiveTests: readonly RecordLogTest[] = [
     });
     const [end] = await Promise.allSettled([copied]);
     await closed;
-    // A log may give nothing back before the copy has ended.
+    // A log may keep the agent until the copy finishes.
     if (second === undefined) return;
     expect.equal("how the copy ends that was cut short", end.status, "rejected");
     const expected = [...lines.keys(), lines.length].map((index) => index + 1);
@@ -208,7 +207,7 @@ export const receiveTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/** Agent `a`: three appends of one owner, a snapshot among them, and one of the next. */
+/** Fills agent `a` with three appends of one owner, including a snapshot, and one append of the next owner. */
 async function source(storage: RecordLogUnderTest): Promise<void> {
   await storage.own("a", async (owned) => {
     await appendText(owned, "one", { summary: exampleSummary("a", "running") });
@@ -218,7 +217,7 @@ async function source(storage: RecordLogUnderTest): Promise<void> {
   await storage.own("a", (owned) => appendText(owned, "four", { id: "an id of the user's" }));
 }
 
-/** Receives as soon as the owner before is gone; `undefined` when it stays. */
+/** Receives when the previous owner is gone. Returns `undefined` if it stays. */
 async function receiveWhenFree(
   log: RecordLog,
   storage: RecordLogUnderTest,

@@ -2,7 +2,6 @@ import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { OwnedLog } from "../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
-/** That what is removed is gone, and nothing else. */
 export const removalTests: readonly RecordLogTest[] = [
   logTest("prunes the positions that a stored record names, and no others", async (storage, expect) => {
     const owned = await filled(storage, 8);
@@ -113,14 +112,13 @@ export const removalTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/** An agent that is owned and has this many appends, each with its number from 0. */
 export async function filled(storage: RecordLogUnderTest, count: number, agentId = "a"): Promise<OwnedLog> {
   const owned = await storage.open(agentId);
   for (let n = 0; n < count; n++) await appendText(owned, String(n));
   return owned;
 }
 
-/** The record that takes positions out of a log: the checksums on both sides keep the chain whole. */
+/** Returns a record that removes positions from a log. Its checksums link the entries before and after the gap. */
 export function prunedRecord(entries: readonly Entry[], first: number, last: number): LogRecord {
   const checksumAt = (position: number) => entries.find((entry) => entry.position === position)?.checksum ?? "";
   const record = { kind: "pruned", gaps: [{ first, last, before: checksumAt(first - 1), after: checksumAt(last) }] };

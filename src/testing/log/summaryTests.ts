@@ -3,7 +3,6 @@ import type { ReadOptions } from "../../storage/RecordLog.ts";
 import { changeDeeply } from "../support/changeDeeply.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
-/** That a list shows each agent with its newest summary. */
 export const summaryTests: readonly RecordLogTest[] = [
   logTest("lists the summary as given, with the position of its append", async (storage, expect) => {
     await storage.own("a", async (owned) => {
@@ -113,7 +112,7 @@ export const summaryTests: readonly RecordLogTest[] = [
     for (const agentId of agentIds) await rewrite(agentId, 1);
     let rewriting = true;
     const all = Promise.all(agentIds.map((agentId) => rewrite(agentId, 10))).finally(() => (rewriting = false));
-    // If the list fails first, nobody waits for it.
+    // Prevents an unhandled rejection if the list fails first.
     all.catch(() => {});
     for (; rewriting; await nextTurn())
       expect.equal("the agents queued", await storage.listIds({ status: "queued" }), agentIds);
@@ -135,10 +134,10 @@ export const summaryTests: readonly RecordLogTest[] = [
 ];
 
 const long = "é".repeat(200);
-/** Orders as a list has them: texts sort otherwise by their code units, ignoring case, or cut. */
+/** Orders in list order. They sort differently by code units, without case, or truncated. */
 const orders = ["1", "10", "2 B", "2 a", "2 a ", "z", "é", `${long}-1`, `${long}-2`, "\ue000", "\uffff", "😀", "😀!"];
 
-/** Ids sort the other way round. */
+/** Creates agents whose ids sort in the opposite order. */
 async function fillOrders(storage: RecordLogUnderTest): Promise<void> {
   for (const [n, order] of orders.entries()) {
     const agentId = `agent ${99 - n}`;
@@ -150,7 +149,7 @@ async function fillOrders(storage: RecordLogUnderTest): Promise<void> {
 const count = 20;
 const snapshots = [6, 7, 15];
 
-/** What reading gives, and that it disturbs no owner. */
+/** Tests the results of reading, and that reading does not disturb owners. */
 export const readTests: readonly RecordLogTest[] = [
   logTest("reads what comes after a position, and up to one", async (storage, expect) => {
     await fill(storage);

@@ -5,8 +5,8 @@ import { logTest, type RecordLogTest } from "./logTest.ts";
 const claim = { owner: "{}", beat: "0" };
 
 /**
- * That a table refuses writes of an owner or a position that are not the current ones. A log over the table cannot show
- * this: another process would have to come between two of its calls.
+ * Tests that a table rejects writes with an outdated owner or position. Tests of the log cannot cover this, because
+ * another process would need to run between two calls of the log.
  */
 export const tableTests: readonly RecordLogTest[] = [
   logTest("a table stores an append only behind the last one, and for its owner", async (storage, expect) => {
@@ -70,7 +70,6 @@ async function sightingOf(table: LogTable) {
   return { generation, beat };
 }
 
-/** Expects these appends, and the summary of the last of them. */
 async function expectRows(table: LogTable, texts: readonly string[], expect: Expectations): Promise<void> {
   const { rows } = await table.rows("a", { after: 0 });
   const found = rows.map(({ position, line }) => [position, new TextDecoder().decode(line)]);

@@ -10,10 +10,9 @@ import {
 } from "./logTest.ts";
 import { filled, prunedRecord } from "./removalTests.ts";
 
-/** Seconds for which an owner renews: many leases, where a lease is as long as that of the file storage or shorter. */
+/** The number of seconds during which an owner renews. It covers many leases with the lease of the file storage. */
 const manySeconds = 60;
 
-/** That an owner which shows no sign of life is replaced, and changes nothing when it wakes up. */
 export const takeOverTests: readonly RecordLogTest[] = [
   logTest("lets another own when the owner is silent, under a higher generation", async (storage, expect) => {
     const first = await filled(storage, 2);
@@ -70,7 +69,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
     const first = await filled(storage, 1);
     const { log, next } = await takeOver(storage, "a", first, expect);
     await appendText(next, "1", { summary: exampleSummary("a", "in_progress") });
-    // Whether it rejects is not of interest: what it changes is.
+    // The release may reject or resolve.
     await first.release().catch(() => {});
     expect.equal("the owner after the release", (await log.owner("a"))?.generation, next.generation);
     await expect.rejects("an open after the release", () => log.open("a", storage.nextOwner()), "agent_busy");
@@ -96,7 +95,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
   }),
 ];
 
-/** Another owner in place of one that was made silent, on the instance that took it. */
+/** Replaces a silent owner on the instance that observed it. */
 async function takeOver(
   storage: RecordLogUnderTest,
   agentId: string,

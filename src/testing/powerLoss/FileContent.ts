@@ -1,22 +1,20 @@
 const staleByte = 0x78;
 
-/** The bytes of a file, which grow. */
 export class FileContent {
   #bytes = new Uint8Array(0);
   #size = 0;
-  /** A copy has the same bytes, until one of them is written. */
+  /** Whether a copy shares the bytes. The next write copies them. */
   #isShared = false;
 
   get size(): number {
     return this.#size;
   }
 
-  /** A copy. */
   read(start = 0, length = this.#size): Uint8Array {
     return this.#bytes.slice(start, Math.min(this.#size, start + length));
   }
 
-  /** Writes what a crash left of a write; a gap before it holds zeros. */
+  /** Applies the part of a write that survived a crash. Fills gaps before it with zeros. */
   write(offset: number, bytes: Uint8Array, fate: WriteOutcome): void {
     if (fate === "lost") return;
     if (fate !== "kept") return this.#writeTorn(offset, bytes, fate);
@@ -55,25 +53,24 @@ export class FileContent {
   }
 }
 
-/** The unit in which a device writes. */
+/** The unit of a device write, in bytes. */
 export const sectorSize = 512;
 
 /**
- * What the sectors of a write hold that did not reach the device: zeros, whatever was on the device there before, or
- * nothing, where the file ends with the last one that did.
+ * The content of sectors that did not reach the device. Either zeros or older data of the device, or the file ends
+ * after the last stored sector.
  */
 export type Fill = "zeros" | "stale" | "nothing";
 
-/** Of a write, the sectors that reached the device. */
+/** The sectors of a write that reached the device. */
 export interface Tear {
   readonly kept: readonly boolean[];
   readonly fill: Fill;
 }
 
-/** What a crash does to a mutation that was not durable. */
+/** The effect of a crash on a mutation that was not durable. */
 export type WriteOutcome = "kept" | "lost" | Tear;
 
-/** How many sectors of a device a write touches. */
 export function sectorsOf(offset: number, length: number): number {
   return length === 0 ? 0 : Math.floor((offset + length - 1) / sectorSize) - Math.floor(offset / sectorSize) + 1;
 }

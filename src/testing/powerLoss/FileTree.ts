@@ -4,24 +4,21 @@ import { SimulatedSystemError } from "./Fault.ts";
 
 type Folder = Map<string, number>;
 
-/** The number of the folder that holds everything. */
 const root = 0;
 
-/** Files and folders in memory, at one moment. */
 export class FileTree {
   readonly #nodes = new Map<number, FileContent | Folder>([[root, new Map()]]);
 
-  /** The number of the next file or folder: none is ever forgotten, so that open files without a name still work. */
+  /** The number of the next node. Nodes are never removed, so open files without a name still work. */
   get nextNode(): number {
     return this.#nodes.size;
   }
 
-  /** `undefined` when nothing has this name. */
   find(path: string): number | undefined {
     return this.#walk(partsOf(path));
   }
 
-  /** What is said of a name that is not there: a file cannot be a part of the way to it. */
+  /** Returns the error for a missing name. A path through a file has a different error. */
   missing(path: string, call: string): SimulatedSystemError {
     const parts = partsOf(path).slice(0, -1);
     const isFile = (_: string, index: number) =>
@@ -29,7 +26,7 @@ export class FileTree {
     return new SimulatedSystemError(parts.some(isFile) ? "ENOTDIR" : "ENOENT", call, path);
   }
 
-  /** Where a name is or may be put. */
+  /** Returns the location of a name that exists or may be created. */
   entryOf(path: string, call: string): FolderEntry {
     const parts = partsOf(path);
     const folder = this.#walk(parts.slice(0, -1));
@@ -39,7 +36,6 @@ export class FileTree {
     return { folder, name };
   }
 
-  /** `undefined` for a folder. */
   content(node: number): FileContent | undefined {
     const found = this.#nodes.get(node);
     return found instanceof FileContent ? found : undefined;
@@ -49,7 +45,7 @@ export class FileTree {
     return [...this.#folder(folder).keys()].sort();
   }
 
-  /** @param fate of a mutation that was not durable when a crash came. */
+  /** @param fate - the crash outcome of a mutation that was not durable. */
   apply(mutation: Mutation, fate: WriteOutcome): void {
     if (mutation.kind === "name" && mutation.makes !== undefined)
       this.#nodes.set(mutation.node, mutation.makes === "file" ? new FileContent() : new Map());
@@ -64,7 +60,6 @@ export class FileTree {
     return tree;
   }
 
-  /** Every file that has a name, by its path. */
   *files(folder = root, path = ""): Generator<readonly [path: string, content: FileContent]> {
     for (const name of this.names(folder)) {
       const node = this.#folder(folder).get(name) ?? root;
@@ -98,7 +93,7 @@ export class FileTree {
 
 const known = new Map<string, readonly string[]>();
 
-/** The same few paths are asked for again and again; new ones come with each temporary file, so not all are kept. */
+/** Caches the parts of recent paths. The number is limited, because temporary files have new paths. */
 function partsOf(path: string): readonly string[] {
   const found = known.get(path);
   if (found !== undefined) return found;

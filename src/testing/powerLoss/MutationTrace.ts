@@ -1,9 +1,9 @@
-/** What was done to a file system, in order, and what of it had become durable when. */
+/** The mutations of a file system in order, and when they became durable. */
 export class MutationTrace {
   readonly #mutations: Mutation[] = [];
-  /** For each mutation, the number of the sync that made it durable. */
+  /** The number of the sync that made each mutation durable. */
   readonly #syncedBy: (number | undefined)[] = [];
-  /** Of each file or folder, the mutations that no sync has covered. */
+  /** The mutations of each file or directory that are not synced. */
   readonly #unsynced = new Map<number, number[]>();
 
   get length(): number {
@@ -17,12 +17,11 @@ export class MutationTrace {
     else this.#wait(mutation.kind === "write" ? mutation.node : mutation.folder, at);
   }
 
-  /** The first mutations, as many as asked for. */
   first(count: number): readonly Mutation[] {
     return this.#mutations.slice(0, count);
   }
 
-  /** Of the first mutations, those that a loss of power after them may undo, in order. */
+  /** Returns those of the first `count` mutations that a power loss after them may undo, in order. */
   undurable(count: number): readonly number[] {
     const found: number[] = [];
     for (let at = 0; at < count; at++) {
@@ -44,20 +43,22 @@ export class MutationTrace {
   }
 }
 
-/** A place in a folder. Files and folders have numbers of their own, since one may have several names or none. */
+/**
+ * A name in a directory. Files and directories are identified by number, because one may have several names or no name.
+ */
 export interface FolderEntry {
   readonly folder: number;
   readonly name: string;
 }
 
-/** Something that changed a simulated file system, or that made changes durable. Nothing is changed in part but a write. */
+/** A change or a sync of a simulated file system. All changes except writes are atomic. */
 export type Mutation = { readonly path: string } & (
   | (FolderEntry & { readonly kind: "name"; readonly node: number; readonly makes?: "file" | "folder" })
   | (FolderEntry & { readonly kind: "unname" })
   | (FolderEntry & { readonly kind: "rename"; readonly node: number; readonly from: FolderEntry })
   | { readonly kind: "write"; readonly node: number; readonly offset: number; readonly bytes: Uint8Array }
-  /** What was written to the file, or named in the folder, is on the device. */
+  /** Makes the writes of a file, or the names in a directory, durable. */
   | { readonly kind: "sync"; readonly node: number }
-  /** A sync that failed: what was written to the file before it never gets onto the device, whatever later ones say. */
+  /** A failed sync. The earlier writes of the file never become durable, even if later syncs succeed. */
   | { readonly kind: "lose"; readonly node: number }
 );

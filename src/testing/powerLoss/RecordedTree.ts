@@ -7,20 +7,18 @@ import { type Mutation, MutationTrace } from "./MutationTrace.ts";
 import { z } from "zod";
 import { seededNumbers } from "./seededNumbers.ts";
 
-/** A tree that a crash may leave. */
 export interface CrashedTree {
   readonly model: CrashModel;
   readonly description: string;
   restart(): RecordedTree;
 }
 
-/** Files and folders, with all that was done to them since the device was last at rest. */
+/** Files and directories, with all mutations since the device was last at rest. */
 export class RecordedTree {
   readonly tree: FileTree;
   readonly #atRest: FileTree;
   readonly #trace = new MutationTrace();
 
-  /** @param atRest what is on the device at the beginning. */
   constructor(atRest: FileTree) {
     this.#atRest = atRest;
     this.tree = atRest.copy();
@@ -35,7 +33,6 @@ export class RecordedTree {
     this.tree.apply(mutation, "kept");
   }
 
-  /** What a crash may leave after the first mutations. */
   *crashes(after: number, options: CrashOptions): Generator<CrashedTree> {
     const mutations = this.#trace.first(after);
     if (options.models?.includes("kill") ?? true)
@@ -66,7 +63,7 @@ export class RecordedTree {
   }
 }
 
-/** What a crash undid, for people: of a write also which sectors it kept, and what the others hold. */
+/** Describes the undone mutations for people, including the stored sectors of writes. */
 export function describeLoss(mutations: readonly Mutation[], fates: readonly WriteOutcome[]): string {
   const undone = mutations.flatMap(({ kind, path }, index) => {
     const fate = fates[index] ?? "kept";
@@ -83,7 +80,7 @@ const defaults = {
   seed: 1,
 } as const;
 
-/** What a loss of power may leave of mutations that were not durable: the fate of each, in their order. */
+/** Yields the possible outcomes of mutations that were not durable, in order. */
 export function* powerLossOutcomes(
   mutations: readonly Mutation[],
   options: CrashOptions,
@@ -107,7 +104,7 @@ export function* powerLossOutcomes(
   for (const fates of adversarialOutcomes(mutations, { exhaustiveUpTo, samples, seed })) yield { model: "weak", fates };
 }
 
-/** The file has its length and none of its data. */
+/** The file has its full length but no data. */
 function filledWith(fill: Fill): (write: Mutation) => WriteOutcome {
   return (write) =>
     write.kind === "write"
@@ -116,16 +113,16 @@ function filledWith(fill: Fill): (write: Mutation) => WriteOutcome {
 }
 
 const fills: readonly Fill[] = ["zeros", "stale", "nothing"];
-/** How likely a sample keeps each part: few, half or nearly all. */
+/** The probabilities with which a sample keeps each part. */
 const likelihoods = [0.1, 0.5, 0.9];
 
-/** Every other sample looks at the last of them alone: what is old is mostly on the device. */
+/** The number of newest mutations that every other sample varies alone, because older ones are usually durable. */
 const recent = 8;
 
-/** Says of part after part whether it reached the device. */
+/** Decides whether the next part reached the device. */
 type Choose = () => boolean;
 
-/** Fates in which any part of some mutations reached the device: all there are when few, else samples. */
+/** Yields outcomes with any combination of stored parts. Yields all combinations if there are few, or else samples. */
 export function* adversarialOutcomes(
   mutations: readonly Mutation[],
   { exhaustiveUpTo, samples, seed }: { exhaustiveUpTo: number; samples: number; seed: number },
@@ -165,25 +162,24 @@ function bitsOf(mask: number): Choose {
 }
 
 /**
- * What a crash leaves.
+ * A model of a crash.
  *
- * - `kill`: the process ended. Everything done is there, and what was not synced can still be lost later.
- * - `amnesia`: power was lost; only what was synced is there.
- * - `metadata first`: all names are there; data that was not synced is missing, zeros, or what the device held before.
- * - `data first`: all data is there; names that were not synced are not.
- * - `weak`: any part of what was not synced, in the order it was done; writes in sectors of 512 bytes.
+ * - `kill`: the process exits. All data is kept, but unsynced data can still be lost later.
+ * - `amnesia`: power loss that keeps only synced data.
+ * - `metadata first`: power loss that keeps all names. Unsynced data is missing, zeros or older data of the device.
+ * - `data first`: power loss that keeps all data but loses unsynced names.
+ * - `weak`: power loss that keeps any part of the unsynced changes. Writes are split into sectors of 512 bytes.
  */
 export type CrashModel = "kill" | "amnesia" | "metadata first" | "data first" | "weak";
 
-/** Which crash states to make. */
+/** Selects the crash states. */
 export interface CrashOptions {
-  /** Default: all. */
   readonly models?: readonly CrashModel[] | undefined;
-  /** `weak` makes all combinations when they are no more than this many. Default 80. */
+  /** The maximum number of combinations for which `weak` yields all. Defaults to 80. */
   readonly exhaustiveUpTo?: number | undefined;
-  /** How many of them it makes otherwise, chosen at random. Default 40. */
+  /** The number of random combinations otherwise. Defaults to 40. */
   readonly samples?: number | undefined;
-  /** What random choices follow from, together with the moment of the crash. Default 1. */
+  /** The seed of random choices, combined with the position of the crash. Defaults to 1. */
   readonly seed?: number | undefined;
 }
 

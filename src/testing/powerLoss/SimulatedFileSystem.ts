@@ -6,42 +6,48 @@ import { type Fault, faultSchema, FaultyCalls, type FileSystemCall, SimulatedSys
 import { FileTree } from "./FileTree.ts";
 
 /**
- * A file system in memory that knows what it would lose. Run a storage on it, note what the storage acknowledged at which
- * `position`, and look at every state that a crash may leave:
+ * A file system in memory that simulates crashes. Run a storage on it, record its acknowledged writes with their
+ * `position`, and check the storage in every state that a crash may leave.
  *
- *     for (let after = 0; after <= fileSystem.position; after++)
- *       for (const state of fileSystem.crashStates(after)) await check(new MyStorage(state.restart()));
+ * A sync of a file makes its data durable, but neither its names nor its directory. A sync of a directory makes its
+ * names durable. Changes of names are atomic. Unsynced changes may be lost, and unsynced writes are split into sectors
+ * of 512 bytes. Each call takes effect immediately.
  *
- * The model: a sync of a file makes what was written to it durable, and neither its names nor its folder; a sync of a
- * folder makes the names in it durable. A name is put, removed or replaced at once or not at all. Of what was not synced
- * anything may be lost, written data in sectors of 512 bytes. Every call takes effect when it is made.
+ * @example
+ * ```ts
+ * for (let after = 0; after <= fileSystem.position; after++)
+ *   for (const state of fileSystem.crashStates(after)) await check(new MyStorage(state.restart()));
+ * ```
  */
 export class SimulatedFileSystem implements FileSystem {
   readonly #calls = new FaultyCalls();
   #traced = new RecordedTree(new FileTree());
 
-  /** How many changes and syncs there were: the moment to compare with that of a crash. */
+  /** The number of changes and syncs so far, which identifies the time of a crash. */
   get position(): number {
     return this.#traced.length;
   }
 
-  /** All calls so far, those that only read included. */
+  /** All calls so far, including reads. */
   get calls(): readonly FileSystemCall[] {
     return this.#calls.made;
   }
 
-  /** The contents of all files by their paths, as a process sees them. */
+  /** Returns the contents of all files by path, as a process sees them. */
   files(): Map<string, Uint8Array> {
     return new Map([...this.#traced.tree.files()].map(([path, content]) => [path, content.read()]));
   }
 
-  /** Lets calls fail; `undefined` heals. Calls are counted from the first on, as in `calls`. */
+  /**
+   * Injects a fault into later calls. Calls are counted from the first one, as in `calls`. `undefined` removes the
+   * fault.
+   */
   inject(fault: Fault | undefined): void {
     checkSchema(faultSchema.optional(), fault, "fault of a simulated file system");
     this.#calls.fault = fault;
   }
 
-  /** What a crash may leave that comes after so many changes and syncs. Some of the states may be equal. */
+  /** Yields the possible states after a crash at this position. Some states may be equal. */
   crashStates(after: number, options: CrashOptions = {}): Generator<CrashState> {
     checkSchema(integerFrom(0), after, "position of a crash");
     checkSchema(crashOptionsSchema, options, "options of crashStates");
@@ -166,16 +172,16 @@ export class SimulatedFileSystem implements FileSystem {
   }
 }
 
-/** A state that a crash may leave. */
+/** A possible state after a crash. */
 export interface CrashState {
   readonly model: CrashModel;
-  /** How many changes and syncs came before the crash. */
+  /** The number of changes and syncs before the crash. */
   readonly after: number;
-  /** What the crash undid, for people. */
+  /** The undone changes, for people. */
   readonly description: string;
   /**
-   * What the next process finds; another one each time. After a loss of power all of it is durable and `position` is 0.
-   * After a kill `position` keeps counting, and what was not synced before still is not.
+   * Returns a new file system with the state that the next process finds. After a power loss, its content is durable
+   * and `position` is 0. After a kill, `position` continues, and unsynced changes stay unsynced.
    */
   restart(): SimulatedFileSystem;
 }

@@ -1,4 +1,4 @@
-/** Numbers from 0 to below 1, always the same for one seed (mulberry32). */
+/** Returns a generator of reproducible numbers from 0 to below 1 (mulberry32). */
 export function seededNumbers(seed: number): () => number {
   let state = seed | 0;
   return () => {

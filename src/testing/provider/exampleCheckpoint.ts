@@ -8,7 +8,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 
 const start = Date.UTC(2026, 0, 1);
 
-/** A checkpoint of a run with a step for each version; what `more` says goes in its place. Plain JSON. */
+/** Returns a checkpoint of a run with one step per version, as plain JSON. `more` overrides fields. */
 export function exampleCheckpoint(
   agentId: string,
   version: number,
@@ -40,12 +40,11 @@ export function exampleCheckpoint(
   };
 }
 
-/** The first checkpoints of an agent, oldest first. */
 export function exampleCheckpoints(agentId: string, count: number): AgentCheckpointData[] {
   return Array.from({ length: count }, (_, index) => exampleCheckpoint(agentId, index + 1));
 }
 
-/** A run of four checkpoints that together use the fields of a checkpoint: two steps, a rollback of the second, the end. */
+/** Returns four checkpoints that use all fields, with two steps, a rollback of the second step and the end. */
 export function fullCheckpoints(agentId: string): AgentCheckpointData[] {
   const first = exampleCheckpoint(agentId, 1, {
     runInput: { question: "who is it?" },

@@ -2,7 +2,6 @@ import { agentIdGroups } from "../support/agentIdGroups.ts";
 import { exampleCheckpoint, exampleCheckpoints, fullCheckpoints } from "./exampleCheckpoint.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 
-/** Which checkpoints come back, and in which order. */
 export const orderTests: readonly ProviderTest[] = [
   providerTest("has nothing for an agent never seen", async (storage, expect) => {
     await storage.expectStored("unseen", [], expect);
@@ -79,7 +78,7 @@ export const orderTests: readonly ProviderTest[] = [
   }),
 ];
 
-/** That the next process finds everything; told only where the harness can reopen a storage. */
+/** Tests that the next process finds all data, if the harness can reopen the storage. */
 export const reopenTests: readonly ProviderTest[] = [
   providerTest("has everything after it was reopened", async (storage, expect) => {
     await storage.saveAll(fullCheckpoints("a"));
@@ -102,7 +101,6 @@ export const reopenTests: readonly ProviderTest[] = [
   }),
 ];
 
-/** That agents never see each other. */
 export const providerSeparationTests: readonly ProviderTest[] = [
   ...Object.entries(agentIdGroups).map(([kind, agentIds]) =>
     providerTest(`keeps agents apart with ids ${kind}`, async (storage, expect) => {

@@ -5,10 +5,8 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../support/LeftOut.ts";
 
-/** A test of a three-method provider, which is given by itself or in a harness. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
 
-/** One test of a provider; a fresh one is made for it. */
 export function providerTest(
   name: string,
   body: (storage: ProviderUnderTest, expect: Expectations) => Promise<void>,
@@ -18,7 +16,6 @@ export function providerTest(
   return defineConformanceTest(name, prepare, body);
 }
 
-/** A provider as the tests use it. */
 export class ProviderUnderTest {
   readonly #reopen: NonNullable<ProviderHarness["reopen"]>;
   readonly #leftOut: LeftOutParts | undefined;
@@ -31,12 +28,11 @@ export class ProviderUnderTest {
     this.#leftOut = leftOut;
   }
 
-  /** Hands over a copy, so that the provider cannot change the test's own data. */
+  /** Saves a copy, so that the provider cannot change the data of the test. */
   save(data: AgentCheckpointData): Promise<void> {
     return this.hand(structuredClone(data));
   }
 
-  /** Hands over the object itself. */
   async hand(data: AgentCheckpointData): Promise<void> {
     await this.#provider.saveCheckpoint(data.agentId, data);
   }
@@ -58,7 +54,7 @@ export class ProviderUnderTest {
     else this.#leftOut?.add("reopen", this.#reopen);
   }
 
-  /** Expects an agent to have these checkpoints, oldest first, and the last of them as its latest. */
+  /** Expects exactly these checkpoints, oldest first, and the last of them as the latest. */
   async expectStored(agentId: string, expected: readonly AgentCheckpointData[], expect: Expectations): Promise<void> {
     const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
     const found = await this.all(agentId);
@@ -72,7 +68,7 @@ export class ProviderUnderTest {
   }
 }
 
-/** Without the checksum, which is the storage's own. */
+/** Removes the checksum, which each storage may compute differently. */
 function comparable(data: AgentCheckpointData | undefined): object | undefined {
   if (typeof data !== "object" || data === null) return data;
   const { checksum: _checksum, ...rest } = data;
@@ -90,12 +86,13 @@ function harnessOf(made: PersistenceStorageProvider | ProviderHarness | undefine
   return harness as ProviderHarness;
 }
 
-/** A provider to be tested, with what else the suite may do to it. */
+/** A provider to test, with an optional control. */
 export interface ProviderHarness {
   readonly provider: PersistenceStorageProvider;
   /**
-   * Another provider on the same data, as a new process would have; it may close the first. `{ leftOut }` says why there
-   * is none. Absent or left out: the suite keeps the first, cannot see what a storage forgets, and says so in its results.
+   * Returns another provider on the same data, like in a new process. It may close the first provider. Use `{ leftOut
+   * }` to give a reason why this is impossible. If missing, the suite continues with the first provider and reports
+   * that it cannot test a restart.
    */
   readonly reopen?: (() => PersistenceStorageProvider | PromiseLike<PersistenceStorageProvider>) | LeftOut | undefined;
 }

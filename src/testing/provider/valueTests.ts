@@ -4,7 +4,6 @@ import { jsonValues } from "../support/jsonValues.ts";
 import { exampleCheckpoint, fullCheckpoints } from "./exampleCheckpoint.ts";
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 
-/** That everything comes back unchanged. */
 export const valueTests: readonly ProviderTest[] = [
   providerTest("keeps every field of a checkpoint", async (storage, expect) => {
     await storage.saveAll(fullCheckpoints("a"));
@@ -39,7 +38,7 @@ export const valueTests: readonly ProviderTest[] = [
   }),
 ];
 
-/** A checkpoint with the value in every place that holds values of users. */
+/** Returns a checkpoint with the value in every field for user values. */
 function holding(value: unknown): AgentCheckpointData {
   return exampleCheckpoint("a", 1, {
     lastInput: value,
@@ -55,18 +54,18 @@ function holding(value: unknown): AgentCheckpointData {
   });
 }
 
-/** Unlike assignment, makes `__proto__` a key like any other. */
+/** Sets a property even if its name is `__proto__`, unlike an assignment. */
 function withOwn(target: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
   return Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** That no caller holds an object that is stored. */
+/** Tests that callers cannot change stored objects. */
 export const isolationTests: readonly ProviderTest[] = [
   providerTest("keeps what was saved when the caller changes its object later", async (storage, expect) => {
     for (const data of fullCheckpoints("a")) {
       const handed = structuredClone(data);
       const saving = storage.hand(handed);
-      // While it is being saved: what counts is what was given.
+      // The original value counts, even if the caller changes the object during the save.
       changeDeeply(handed);
       await saving;
     }

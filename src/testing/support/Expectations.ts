@@ -5,7 +5,7 @@ import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { withArticle } from "../../internal/options/withArticle.ts";
 import { LeftOutParts, TestLeftOut, warnOfLeftOut } from "./LeftOut.ts";
 
-/** What a conformance test expects. Knows no test runner, so that any can run it. */
+/** The assertions of conformance tests, independent of a test runner. */
 export class Expectations {
   readonly #requirement: string;
 
@@ -13,7 +13,7 @@ export class Expectations {
     this.#requirement = requirement;
   }
 
-  /** Equal as JSON, bytes included; a member that is `undefined` is an absent one. */
+  /** Compares values as JSON, including bytes. A member with the value `undefined` equals a missing one. */
   equal(subject: string, found: unknown, expected: unknown): void {
     const difference = firstDifference(expected, found);
     if (difference === undefined) return;
@@ -21,7 +21,7 @@ export class Expectations {
     this.fail(place, describeValue(difference.expected), describeValue(difference.found));
   }
 
-  /** @returns the error, when it has the code. */
+  /** @returns the error if it has the code. */
   async rejects(subject: string, call: () => Promise<unknown>, code: string): Promise<unknown> {
     const error = await this.rejectsAnyhow(subject, call);
     const found = (error as { readonly code?: unknown } | undefined)?.code;
@@ -29,13 +29,12 @@ export class Expectations {
     return error;
   }
 
-  /** @returns the error, whatever it is. */
   async rejectsAnyhow(subject: string, call: () => Promise<unknown>): Promise<unknown> {
     let result: unknown;
     try {
       result = await call();
     } catch (error) {
-      // The storage has not rejected: the test cannot look at it.
+      // The test was ended by a missing control, so the storage did not reject.
       if (error instanceof TestLeftOut) throw error;
       return error;
     }
@@ -53,7 +52,7 @@ export class Expectations {
 
 const longest = 160;
 
-/** A value as an error shows it: short, whatever its size, and whatever it is. */
+/** Returns a short description of any value for an error. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return "absent";
   if (value instanceof Uint8Array) return `${value.length} bytes`;
@@ -79,15 +78,16 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** Where two values first differ. */
 export interface Difference {
-  /** Such as `.storage["a b"][3]`; empty for the values themselves. */
+  /** For example `.storage["a b"][3]`. Empty for the values themselves. */
   readonly path: string;
   readonly expected: unknown;
   readonly found: unknown;
 }
 
-/** Compares as JSON does, and bytes by content. Members that are `undefined` count as absent; order does not count. */
+/**
+ * Compares values like JSON, and bytes by content. Ignores members with the value `undefined` and the order of keys.
+ */
 export function firstDifference(expected: unknown, found: unknown, path = ""): Difference | undefined {
   if (expected === found) return undefined;
   if (!isContainer(expected) || !isContainer(found) || kindOf(expected) !== kindOf(found))
@@ -105,7 +105,10 @@ function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** Arrays, bytes and plain objects each equal their own kind; an instance of a class, such as a Date, equals nothing. */
+/**
+ * Arrays, bytes and plain objects each equal values of the same kind. Instances of classes, such as a Date, never
+ * match.
+ */
 function kindOf(value: object): unknown {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (value instanceof Uint8Array) return "bytes";
@@ -129,7 +132,7 @@ function sameBytes(expected: Uint8Array, found: object): boolean {
   );
 }
 
-/** A test whose every failure is a `ConformanceError`, also one that the storage throws by itself. */
+/** Defines a test that converts all failures to `ConformanceError`, including errors of the storage. */
 export function defineConformanceTest<Made, Subject>(
   name: string,
   prepare: (made: Made, leftOut: LeftOutParts) => Subject,
@@ -153,21 +156,24 @@ export function defineConformanceTest<Made, Subject>(
 }
 
 /**
- * One test of a conformance suite, for any test runner:
+ * One test of a conformance suite, for any test runner.
  *
- *     for (const test of suite) it(test.name, () => test.run(make));
+ * @example
+ * ```ts
+ * for (const test of suite) it(test.name, () => test.run(make));
+ * ```
  */
 export interface ConformanceTest<Made> {
-  /** What the storage must do; unique in its suite. */
+  /** The requirement for the storage, unique in its suite. */
   readonly name: string;
   /**
-   * Resolves when the storage does it.
+   * Resolves if the storage meets the requirement.
    *
-   * @param make called once: gives a storage that holds nothing yet. What it rejects with is passed on.
-   * @param onLeftOut called at the end, once for each part that the test did not look at, as the harness or the
-   *   capabilities of the storage leave it out: with the member and the reason, such as `reopen: the harness has none`.
-   *   What it throws is passed on. Default: a process warning with the code `conformance_left_out`, once for each reason.
-   * @throws ConformanceError says what was expected and what was found.
+   * @param make - called once, returns an empty storage. Its errors are passed on.
+   * @param onLeftOut - called at the end for each part that the test skipped, because the harness or the capabilities
+   * leave it out. Receives the member and the reason, such as `reopen: the harness has none`. Its errors are passed on.
+   * Defaults to one process warning per reason with the code `conformance_left_out`.
+   * @throws ConformanceError with the expected and the actual value.
    */
   run(make: () => Made | PromiseLike<Made>, onLeftOut?: (part: string) => void): Promise<void>;
 }

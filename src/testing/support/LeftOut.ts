@@ -3,24 +3,22 @@ import { customSchema, nonEmptyString } from "../../internal/options/optionSchem
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { warn } from "../../internal/warn.ts";
 
-/** In place of a member of a harness: this storage has no such thing. */
+/** Replaces a control that the storage does not support. */
 export interface LeftOut {
-  /** Why, in words for people. Not empty. */
+  /** The reason, for people. Not empty. */
   readonly leftOut: string;
 }
 
 const leftOutSchema = strictOptions({ leftOut: nonEmptyString });
 
-/** What a member of a harness is that may be left out. */
 export const functionOrLeftOut: z.ZodType = customSchema(
   "a function, or { leftOut: the reason }",
   (member) => typeof member === "function" || leftOutSchema.safeParse(member).success,
 );
 
-/** Ends a test that cannot do without what was left out. */
+/** Ends a test that requires a missing control. */
 export class TestLeftOut extends Error {}
 
-/** What one test did not look at. */
 export class LeftOutParts {
   readonly #parts = new Set<string>();
 
@@ -32,7 +30,6 @@ export class LeftOutParts {
     this.#parts.add(`${member}: ${leftOut}`);
   }
 
-  /** Names it and ends the test. */
   end(member: string, reason: LeftOut): never {
     this.add(member, reason);
     throw new TestLeftOut(member);
@@ -41,7 +38,7 @@ export class LeftOutParts {
 
 const warnedOf = new Set<string>();
 
-/** For runners that are not told of it otherwise. */
+/** Reports a skipped part as a process warning, once per reason. */
 export function warnOfLeftOut(part: string): void {
   if (warnedOf.has(part)) return;
   warnedOf.add(part);

@@ -1,6 +1,6 @@
 /**
- * Agent ids that a storage may confuse with each other, or take for something else. Each is a valid agent id: whatever
- * is empty, ill-formed or over 1,024 bytes never reaches a storage.
+ * Agent ids that a storage may confuse or misinterpret. All are valid, because a storage never receives empty,
+ * ill-formed or longer ids.
  */
 export const agentIdGroups: Readonly<Record<string, readonly string[]>> = {
   "that begin with each other": ["a", "aa", "a1", "a-1", "a-1-1", "a-10", "agent", "agent-1", "agent-10", "agent-1x"],

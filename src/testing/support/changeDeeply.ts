@@ -1,4 +1,4 @@
-/** Changes everything that can be changed in a value, as a careless caller might. Frozen parts stay as they are. */
+/** Changes every mutable part of a value, like a careless caller. */
 export function changeDeeply(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (value instanceof Uint8Array) return void value.fill(0x21);

@@ -1,4 +1,4 @@
-/** Values of JSON that storages lose or change, by what is special about them. Each call makes a new one. */
+/** JSON values that storages often lose or change, by their special property. Each call returns a new value. */
 export const jsonValues: Readonly<Record<string, () => unknown>> = {
   "empty values": () => ({ text: "", list: [], object: {}, nothing: null, lists: [[], [[]], [{}]], "": { "": "" } }),
   "numbers as they are": () => [0, -1, 0.1, 1e21, 1e-7, 5e-324, 1.7976931348623157e308, 2 ** 53, -(2 ** 53), 0.1 + 0.2],
