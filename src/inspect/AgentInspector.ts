@@ -42,49 +42,49 @@ import type { CheckpointsPage } from "./view/CheckpointView.ts";
 import type { EntryView } from "./view/EntryView.ts";
 import type { StepsPage } from "./view/StepView.ts";
 
-/** How an inspector shows what it reads. */
+/** Options of {@link inspect}. */
 export interface InspectOptions {
   /**
-   * How many characters and items of one value are shown, about; the rest is cut, and the value says so. Default 100,000.
-   * `Infinity`: all of them.
+   * The approximate maximum number of characters and items per value. Longer values are truncated and marked as cut.
+   * `Infinity` shows everything. Defaults to 100,000.
    */
   readonly maxValueLength?: number | undefined;
-  /** Times the polls of `follow`. Default: the clock of the machine. */
+  /** The clock for the polls of `follow`. Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** Which agents to list. */
+/** Selects agents. */
 export interface AgentsFilter {
-  /** Only agents in this status, or in one of these. Default: all. */
+  /** Selects agents with this status, or with one of these statuses. Defaults to all. */
   readonly status?: AgentStatus | readonly AgentStatus[] | undefined;
-  /** Only agents behind this `cursor`. Default: from the first. */
+  /** Selects agents after this `cursor`. Defaults to the start of the list. */
   readonly after?: string | undefined;
-  /** The most agents to list. Default: all. */
+  /** The maximum number of agents. Defaults to all. */
   readonly limit?: number | undefined;
   /**
-   * Whether to say why agents in progress make no progress. Looks up the owner of each, and reads the log of those that no
-   * process runs. Default: false.
+   * Whether to explain why agents in progress are stuck. Looks up the owner of each agent, and reads the log of each
+   * agent without a running process. Defaults to `false`.
    */
   readonly explain?: boolean | undefined;
 }
 
-/** Which appends to read. */
+/** Selects appends. */
 export interface RecordsOptions {
-  /** Only those at a higher position. Default 0. */
+  /** Selects appends at a higher position. Defaults to 0. */
   readonly after?: number | undefined;
-  /** Only those up to this position, inclusive. Default: to the end. */
+  /** Selects appends up to this position, inclusive. Defaults to the end. */
   readonly upTo?: number | undefined;
-  /** The most to read. Default: all. */
+  /** The maximum number of appends. Defaults to all. */
   readonly limit?: number | undefined;
 }
 
-/** How to follow a log. */
+/** Options for following a log. */
 export interface FollowOptions {
-  /** Only appends at a higher position. Default 0: all that are there come first. */
+  /** Selects appends at a higher position. Defaults to 0, which starts with all existing appends. */
   readonly after?: number | undefined;
-  /** Ends the following. Default: it goes on until the caller stops to iterate. */
+  /** Stops following when aborted. Without a signal, the caller stops the iteration. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait between two looks, in milliseconds. Default 500. */
+  /** The poll interval in milliseconds. Defaults to 500. */
   readonly everyMs?: number | undefined;
 }
 
@@ -124,11 +124,11 @@ const followSchema = strictOptions({
 });
 
 /**
- * Shows what a storage holds, without the code of its agents. It owns and writes nothing, and works while agents run. All that
- * it gives is plain JSON; what comes from a log is not to be trusted.
+ * Shows the content of a storage without the code of its agents. It neither owns agents nor writes, and works while
+ * agents run. All results are plain JSON. Content from a log is untrusted.
  *
- * An unknown agent has nothing to show: no pages, and `undefined` as its view. Damage hides only what comes after it: the views
- * say what is damaged, and show what comes before.
+ * An unknown agent has empty pages, and its view is `undefined`. In a damaged log, the views report the damage and show
+ * the content before it.
  */
 export class AgentInspector {
   readonly #log: RecordLog;
@@ -136,7 +136,7 @@ export class AgentInspector {
   readonly #maxValueLength: number;
   readonly #clock: Clock;
 
-  /** @throws InvalidInputError */
+  /** @throws InvalidInputError if an argument is invalid. */
   constructor(storage: PersistenceStorageProvider, options: InspectOptions = {}) {
     checkSchema(providerSchema, storage, "storage of inspect()");
     checkSchema(optionsSchema, options, "options of inspect()");
@@ -147,10 +147,11 @@ export class AgentInspector {
   }
 
   /**
-   * The agents of the storage, those with a higher priority first, then the older ones. Agents that cannot be read are listed as
-   * `unreadable`. Logs of other shapes come last, with their shape.
+   * Lists the agents of the storage by descending priority, then by age, oldest first. Unreadable agents are listed as
+   * `unreadable`. Logs of other kinds follow at the end, with their kind.
    *
-   * @throws InvalidInputError; StorageNotListableError for a storage that cannot tell which agents it has.
+   * @throws InvalidInputError if the filter is invalid.
+   * @throws StorageNotListableError if the storage cannot list agents.
    */
   async *agents(filter: AgentsFilter = {}): AsyncGenerator<ListedAgent> {
     checkSchema(filterSchema, filter, "filter of agents()");
@@ -169,7 +170,11 @@ export class AgentInspector {
     return agent?.status === "in_progress" ? withStuck(listed, agent) : listed;
   }
 
-  /** All about one agent that is not a matter of one step; `undefined` for an unknown one. @throws InvalidAgentIdError */
+  /**
+   * Returns the information about one agent that is independent of its steps. `undefined` for an unknown agent.
+   *
+   * @throws InvalidAgentIdError if the id is invalid.
+   */
   async agent(agentId: string): Promise<AgentView | undefined> {
     const source = await this.#open(agentId);
     const { end, damage, shape } = source.index;
@@ -178,10 +183,11 @@ export class AgentInspector {
   }
 
   /**
-   * The checkpoints of an agent, oldest first; each names its parent, so that they are a tree.
+   * Returns a page of an agent's checkpoints, oldest first. Each checkpoint names its parent, so they form a tree.
    *
-   * @param page by default the last 100. `before` and `after` are versions.
-   * @throws InvalidAgentIdError, InvalidInputError
+   * @param page - `before` and `after` are versions. Defaults to the last 100 checkpoints.
+   * @throws InvalidAgentIdError if the id is invalid.
+   * @throws InvalidInputError if the page is invalid.
    */
   async checkpoints(agentId: string, page: PageOptions = {}): Promise<CheckpointsPage> {
     checkSchema(pageSchema, page, "page of checkpoints()");
@@ -190,11 +196,12 @@ export class AgentInspector {
   }
 
   /**
-   * What happened to an agent, oldest first, as a timeline shows it. What is not over yet comes last, and comes again when it
-   * is over.
+   * Returns a page of an agent's steps for a timeline, oldest first. Unfinished steps are last, and appear again at
+   * another position when they finish.
    *
-   * @param page by default the last 100. `before` and `after` are `order`s of steps.
-   * @throws InvalidAgentIdError, InvalidInputError
+   * @param page - `before` and `after` are `order`s of steps. Defaults to the last 100 steps.
+   * @throws InvalidAgentIdError if the id is invalid.
+   * @throws InvalidInputError if the page is invalid.
    */
   async steps(agentId: string, page: PageOptions = {}): Promise<StepsPage> {
     checkSchema(pageSchema, page, "page of steps()");
@@ -202,11 +209,13 @@ export class AgentInspector {
   }
 
   /**
-   * What a checkpoint holds.
+   * Returns the content of a checkpoint.
    *
-   * @param checkpointId its id or its name.
-   * @param options which part of the history. Default: its last 200 messages.
-   * @throws InvalidAgentIdError, InvalidInputError, CheckpointNotFoundError
+   * @param checkpointId - the id or name of the checkpoint.
+   * @param options - the part of the history. Defaults to the last 200 messages.
+   * @throws InvalidAgentIdError if the agent id is invalid.
+   * @throws InvalidInputError if another argument is invalid.
+   * @throws CheckpointNotFoundError if the agent has no such checkpoint.
    */
   async checkpoint(agentId: string, checkpointId: string, options: ContentOptions = {}): Promise<CheckpointContent> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
@@ -217,10 +226,13 @@ export class AgentInspector {
   }
 
   /**
-   * What differs between two checkpoints of an agent, on whatever lines they are.
+   * Returns the difference between any two checkpoints of an agent.
    *
-   * @param fromId id or name of the one. @param toId id or name of the other.
-   * @throws InvalidAgentIdError, InvalidInputError, CheckpointNotFoundError
+   * @param fromId - the id or name of the first checkpoint.
+   * @param toId - the id or name of the second checkpoint.
+   * @throws InvalidAgentIdError if the agent id is invalid.
+   * @throws InvalidInputError if another argument is invalid.
+   * @throws CheckpointNotFoundError if the agent has no such checkpoint.
    */
   async diff(agentId: string, fromId: string, toId: string): Promise<CheckpointDifference> {
     checkSchema(nonEmptyString, fromId, "checkpoint id");
@@ -232,10 +244,13 @@ export class AgentInspector {
   }
 
   /**
-   * The changes of files that an agent noted, oldest first.
+   * Returns the file changes that an agent recorded, oldest first.
    *
-   * @param checkpointId only those that lead to this checkpoint. Default: all, those on lines that were left included.
-   * @throws InvalidAgentIdError, InvalidInputError, CheckpointNotFoundError
+   * @param checkpointId - selects the changes on the path to this checkpoint. Defaults to all changes, including those
+   * on abandoned lines.
+   * @throws InvalidAgentIdError if the agent id is invalid.
+   * @throws InvalidInputError if the checkpoint id is invalid.
+   * @throws CheckpointNotFoundError if the agent has no such checkpoint.
    */
   async files(agentId: string, checkpointId?: string): Promise<readonly NotedFileChange[]> {
     checkSchema(nonEmptyString.optional(), checkpointId, "checkpoint id");
@@ -245,9 +260,11 @@ export class AgentInspector {
   }
 
   /**
-   * The content of a file by its hash, as changes of files name it; `undefined` when the log does not have it.
+   * Returns the content of a file by the hash in a file change. `undefined` if the log does not contain it.
    *
-   * @throws InvalidAgentIdError, InvalidInputError, CorruptBlobError
+   * @throws InvalidAgentIdError if the agent id is invalid.
+   * @throws InvalidInputError if the hash is invalid.
+   * @throws CorruptBlobError if the stored content is damaged.
    */
   async fileContent(agentId: string, hash: string): Promise<Uint8Array | undefined> {
     checkSchema(nonEmptyString, hash, "hash of a file");
@@ -257,11 +274,13 @@ export class AgentInspector {
   }
 
   /**
-   * What a rollback from outside a run to a checkpoint would do, as far as the log tells. Whether a tool has an inverse was
-   * recorded with each of its calls.
+   * Predicts the effects of a rollback from outside a run, based on the log. Each recorded call states whether its tool
+   * had an inverse.
    *
-   * @throws InvalidAgentIdError, InvalidInputError, CheckpointNotFoundError; NotAnAncestorError for a checkpoint that the agent
-   * cannot be rolled back to.
+   * @throws InvalidAgentIdError if the agent id is invalid.
+   * @throws InvalidInputError if the checkpoint id is invalid.
+   * @throws CheckpointNotFoundError if the agent has no such checkpoint.
+   * @throws NotAnAncestorError if the agent cannot be rolled back to the checkpoint.
    */
   async previewRollback(agentId: string, checkpointId: string): Promise<RollbackPreview> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
@@ -271,9 +290,11 @@ export class AgentInspector {
   }
 
   /**
-   * The appends of a log as they are stored, oldest first. Works on logs of every shape.
+   * Yields the stored appends of a log of any kind, oldest first.
    *
-   * @throws InvalidAgentIdError, InvalidInputError; CorruptLogError in place of an append that is damaged.
+   * @throws InvalidAgentIdError if the id is invalid.
+   * @throws InvalidInputError if the options are invalid.
+   * @throws CorruptLogError in place of a damaged append.
    */
   async *records(agentId: string, { limit = Infinity, ...options }: RecordsOptions = {}): AsyncGenerator<EntryView> {
     assertAgentId(agentId);
@@ -285,11 +306,7 @@ export class AgentInspector {
     }
   }
 
-  /**
-   * The appends of a log, and then those that come, until the signal aborts.
-   *
-   * @throws as for {@link records}.
-   */
+  /** Yields the stored appends of a log, and then new appends until the signal aborts. Throws like {@link records}. */
   async *follow(agentId: string, options: FollowOptions = {}): AsyncGenerator<EntryView> {
     assertAgentId(agentId);
     checkSchema(followSchema, options, "options of follow()");
@@ -306,15 +323,24 @@ export class AgentInspector {
   }
 }
 
-/** @throws CheckpointNotFoundError */
 function pointIn({ index }: Source, checkpointId: string): CheckpointPoint {
   return findCheckpoint({ agentId: index.agentId, index: index.log }, checkpointId);
 }
 
 /**
- * Looks into a storage. Closing the storage stays with the caller.
+ * Creates an inspector for a storage. The caller must close the storage.
  *
- * @throws InvalidInputError
+ * @throws InvalidInputError if an argument is invalid.
+ *
+ * @example
+ * ```ts
+ * const storage = new FilePersistenceStorageProvider({ directory: "./agents" });
+ * const inspector = inspect(storage);
+ * for await (const { agentId, status } of inspector.agents({ status: "failed" })) {
+ *   const steps = await inspector.steps(agentId);
+ *   console.log(agentId, status, steps.steps.length);
+ * }
+ * ```
  */
 export function inspect(storage: PersistenceStorageProvider, options: InspectOptions = {}): AgentInspector {
   return new AgentInspector(storage, options);

@@ -8,7 +8,6 @@ import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Damage, LogShape } from "../view/AgentView.ts";
 import { StoredAt } from "./StoredAt.ts";
 
-/** A record, and where it is. */
 export interface Placed<Content extends AgentRecord = AgentRecord> {
   readonly record: Content;
   readonly position: number;
@@ -16,54 +15,48 @@ export interface Placed<Content extends AgentRecord = AgentRecord> {
   readonly order: number;
 }
 
-/** A record of one of these kinds, and where it is. */
 export type PlacedRecord<Kind extends AgentRecord["kind"] = AgentRecord["kind"]> = Placed<
   Extract<AgentRecord, { kind: Kind }>
 >;
 
-/** A tool call with its records, wherever they are. */
 export interface IndexedCall {
   readonly call: string;
   readonly lane: number;
-  /** Of its first record. */
+  /** The position of the first record. */
   readonly position: number;
   readonly generation: number;
   readonly order: number;
   intent?: IntentRecord;
   outcome?: OutcomeRecord;
-  /** Of its newest outcome. */
+  /** The location of the newest outcome. */
   end?: { readonly position: number; readonly order: number };
 }
 
-/** A request with its reply. */
 export interface IndexedRequest {
-  /** The newest time that it was asked. */
+  /** The newest record of the request. */
   record: RequestRecord;
   readonly position: number;
   readonly order: number;
   reply?: ReplyRecord;
 }
 
-/** What participants did in a rollback, by key. */
+/** The work of participants in a rollback, by participant key. */
 export type StepsDone = Map<string, { applied: number; readonly errors: string[] }>;
 
-/** The appends of one owner. */
 export interface Ownership {
   readonly generation: number;
   readonly position: number;
   lastPosition: number;
   readonly order: number;
-  /** The first time that its records state. */
+  /** The first time in its records. */
   at?: number;
   readonly tookOver: boolean;
-  /** It did more than to answer, to name or to change the status. */
+  /** Whether the owner did more than answer requests, name checkpoints or change the status. */
   worked: boolean;
 }
 
-/** A record that is a step of a timeline. */
 export type EventRecord = PlacedRecord<"checkpoint" | "rollback" | "run" | "status" | "origin" | "custody" | "pruned">;
 
-/** What a step of a timeline is made of. */
 export type LogEvent = EventRecord | { readonly owner: Ownership; readonly before: number; readonly order: number };
 
 const eventKinds: ReadonlySet<string> = new Set([
@@ -76,32 +69,29 @@ const eventKinds: ReadonlySet<string> = new Set([
   "pruned",
 ]);
 
-/** A log without its values, indexed for views. Entries come as `leanEntry` makes them, oldest first and from the start. */
+/** Indexes a log without its values for views. Expects entries from `leanEntry`, oldest first and from the start. */
 export class AgentIndex {
   readonly log = new LogProjection();
   readonly events: LogEvent[] = [];
   readonly owners: Ownership[] = [];
   readonly calls = new Map<string, IndexedCall>();
   readonly requests = new Map<string, IndexedRequest>();
-  /** The first time that each run was begun. */
   readonly runs = new Map<string, PlacedRecord<"run">>();
   readonly rollbacks: PlacedRecord<"rollback">[] = [];
-  /** Which rollback a checkpoint is the end of. */
+  /** The version of the final checkpoint of each rollback. */
   readonly rollbackEnds = new Map<PlacedRecord<"rollback">, number>();
   readonly stepsDone = new Map<PlacedRecord<"rollback">, StepsDone>();
-  /** The calls that have changed files, as they noted. */
+  /** The calls that recorded file changes. */
   readonly fileCalls = new Set<string>();
-  /** Why inverses failed, by call. */
+  /** The errors of inverses, by call. */
   readonly undoErrors = new Map<string, string>();
   damage: Damage[] = [];
-  /** The append that ends what was read. */
   end: { readonly position: number; readonly checksum: string } = { position: 0, checksum: "" };
-  /** Where the last pruning is, and up to which position it restates the log. */
+  /** The position of the last pruning, and the last position of the part that it rewrote. */
   pruning: { readonly position: number; readonly upTo: number } | undefined;
   #order = 0;
   #openRollback: PlacedRecord<"rollback"> | undefined;
 
-  /** @param shape what the log is of. */
   constructor(
     readonly agentId: string,
     readonly shape: LogShape = "agent",
@@ -110,7 +100,7 @@ export class AgentIndex {
   add(entry: Entry): void {
     this.#addOwner(entry);
     const { position, generation } = entry;
-    // A projection numbers records in the same way.
+    // Must number records like a projection.
     let order = this.#order;
     for (const record of entry.records as readonly AgentRecord[]) {
       for (const value of valuesIn(record)) Object.assign(value, { order, lane: "lane" in record ? record.lane : -1 });
@@ -122,7 +112,6 @@ export class AgentIndex {
     this.end = { position, checksum: entry.checksum };
   }
 
-  /** The order that the next record gets. */
   get nextOrder(): number {
     return this.#order;
   }
@@ -188,7 +177,7 @@ export class AgentIndex {
       if (this.runs.has(placed.record.run)) return;
       this.runs.set(placed.record.run, placed as PlacedRecord<"run">);
     } else if (placed.record.kind === "rollback") {
-      // One that begins again after a crash, or that keeps contents, is the same.
+      // A rollback record that repeats after a crash, or that only stores contents, belongs to the same rollback.
       const open = this.#openRollback;
       if (open?.record.target === placed.record.target && open.record.base === placed.record.base) return;
       this.#openRollback = placed as PlacedRecord<"rollback">;
@@ -234,7 +223,7 @@ export class AgentIndex {
 
 const idleKinds: ReadonlySet<AgentRecord["kind"]> = new Set(["reply", "name", "custody"]);
 
-/** Whether a record is of a run: an owner that leaves none behind has only answered, say. */
+/** Whether a record belongs to a run. An owner without such records did not run the agent. */
 function isWork(record: AgentRecord): boolean {
   return record.kind === "status" ? record.attempt !== undefined : !idleKinds.has(record.kind);
 }

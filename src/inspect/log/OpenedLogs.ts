@@ -3,21 +3,20 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentIndex } from "./AgentIndex.ts";
 import { readIndex, readOn } from "./readIndex.ts";
 
-/** How many agents are remembered: whoever looks at one asks again and again. */
+/** The number of cached agents. */
 const most = 2;
 
-/** The indexes of the agents that were looked at last. Of these, only what is new is read. */
+/** Caches the indexes of recently inspected agents, so that only new entries are read. */
 export class OpenedLogs {
   readonly #log: RecordLog;
   readonly #known = new Map<string, AgentIndex>();
-  // An index has one reader at a time.
+  // An index allows one reader at a time.
   readonly #turns = new Mutex();
 
   constructor(log: RecordLog) {
     this.#log = log;
   }
 
-  /** The index of an agent, with all that its log has now. */
   async open(agentId: string): Promise<AgentIndex> {
     return this.#turns.runExclusive(async () => {
       const known = this.#known.get(agentId);

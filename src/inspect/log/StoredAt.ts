@@ -1,20 +1,17 @@
 /**
- * Stands for a value in the records of an index: where the value is in the log. It is read when it is shown, so an index takes
- * as much memory for large values as for small ones.
+ * Replaces a value in the records of an index with its location in the log. The value is read when it is shown, so
+ * large values take no more memory than small ones.
  */
 export class StoredAt {
-  /** Orders the record among all of the index. */
   order = -1;
-  /** Of the record; -1 where it is of no lane. References in the value are those of the lane. */
+  /** The lane of the record, or -1. References in the value belong to this lane. */
   lane = -1;
 
   constructor(
-    /** Of the append. */
     readonly position: number,
-    /** Which record of the append, counted from 0. */
     readonly record: number,
     readonly field: string,
-    /** Which item of a list in the record. Absent: the field is the record's own. */
+    /** The index of the item if the field is a list. `undefined` if the value is the field itself. */
     readonly item?: number,
   ) {}
 }

@@ -10,7 +10,7 @@ interface Following {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The appends of an agent after a position, and then those that come, until the signal aborts. */
+/** Yields the appends after a position, and then new appends until the signal aborts. */
 export async function* followRecords(
   log: RecordLog,
   agentId: string,

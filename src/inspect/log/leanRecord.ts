@@ -2,7 +2,6 @@ import type { AgentRecord, PrunedRecord } from "../../checkpoint/records/AgentRe
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { StoredAt } from "./StoredAt.ts";
 
-/** The fields of a record that contain values. */
 const valueFields: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = {
   message: ["message"],
   answer: ["message"],
@@ -19,7 +18,6 @@ const valueFields: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] 
   reply: ["answer"],
 };
 
-/** Fields that no view needs. */
 const leftOut: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = {
   checkpoint: ["verification", "files"],
   structure: ["structure", "renames"],
@@ -27,8 +25,8 @@ const leftOut: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = 
 };
 
 /**
- * The records of an append without their values: {@link StoredAt} stands in the place of each. Snapshots are left out, since
- * they restate what comes before them.
+ * Returns an append with a {@link StoredAt} in place of each value. Omits snapshots, because they repeat earlier
+ * records.
  */
 export function leanEntry({ position, generation, checksum, records }: Entry): Entry {
   const lean = (records as readonly AgentRecord[]).flatMap((record, at) =>
@@ -47,7 +45,6 @@ function leanRecord(record: AgentRecord, position: number, at: number): AgentRec
   return lean as unknown as AgentRecord;
 }
 
-/** Values that are in lists or in objects of a record. */
 function leanParts(record: AgentRecord, position: number, at: number): object {
   switch (record.kind) {
     case "edit":
@@ -76,7 +73,7 @@ function leanPruned(record: PrunedRecord): PrunedRecord {
   return { ...record, gaps: [], blobs: [], restated };
 }
 
-/** The value that a {@link StoredAt} stands for, in the append that it names. `undefined`: it is not there. */
+/** Returns the value of a {@link StoredAt} from its append. `undefined` if the value is missing. */
 export function valueIn(entry: Pick<Entry, "records">, { record, field, item }: StoredAt): unknown {
   const content = (entry.records[record] as unknown as Readonly<Record<string, unknown>> | undefined)?.[field];
   if (field === "insert")

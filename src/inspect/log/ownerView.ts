@@ -2,7 +2,7 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
 import type { OwnerView } from "../view/AgentView.ts";
 
-/** Who has an agent; `undefined`: nobody, or nobody whose claim can be read. */
+/** Returns the owner of an agent. `undefined` if the agent has no owner or the claim cannot be read. */
 export async function ownerView(log: RecordLog, agentId: string): Promise<OwnerView | undefined> {
   try {
     const owner = await log.owner(agentId);

@@ -16,7 +16,7 @@ import type { Damage } from "../view/AgentView.ts";
 import { AgentIndex } from "./AgentIndex.ts";
 import { leanEntry } from "./leanRecord.ts";
 
-/** Reads a log without its values, as far as it can be read: where it cannot, the index says so and ends. */
+/** Reads a log without its values up to the first damage, which the index reports. */
 export async function readIndex(log: RecordLog, agentId: string): Promise<AgentIndex> {
   const read = await readLean(log, agentId, {});
   const index = new AgentIndex(agentId, read.shape);
@@ -27,7 +27,7 @@ export async function readIndex(log: RecordLog, agentId: string): Promise<AgentI
   return index;
 }
 
-/** Adds what was appended since an index was read. @returns whether it could: if not, read the log as if nothing was known. */
+/** Adds new entries to an index. @returns `false` if the log must be read again. */
 export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean> {
   const { position, checksum } = index.end;
   if (position === 0 || index.shape !== "agent" || index.damage.length > 0) return false;
@@ -42,11 +42,10 @@ export async function readOn(log: RecordLog, index: AgentIndex): Promise<boolean
 
 interface LeanEntries {
   readonly entries: readonly Entry[];
-  /** What the log is of, if it is of no agent: its records mean something else then. */
+  /** The kind of the log, if it does not belong to an agent. Its records then have another meaning. */
   readonly shape?: string;
-  /** The position of the last entry that was read. */
   readonly lastPosition: number;
-  /** Why no more could be read. Absent: all was. */
+  /** The error that ended the read. `undefined` if the whole log was read. */
   readonly error?: unknown;
 }
 
@@ -54,7 +53,7 @@ async function readLean(log: RecordLog, agentId: string, options: ReadOptions): 
   const read = await readSound(log, agentId, options);
   const { lastPosition } = read.error instanceof CorruptLogError ? read.error : {};
   if (lastPosition === undefined || lastPosition <= (read.entries.at(-1)?.position ?? 0)) return read;
-  // A storage may find what is missing at the end before it gives what is there.
+  // A storage may report a missing end before it returns the existing entries.
   const { entries } = await readSound(log, agentId, { ...options, upTo: lastPosition });
   return { ...read, entries };
 }
@@ -85,7 +84,7 @@ function shapeIn({ records }: Entry): string | undefined {
   return record && String(record.shape);
 }
 
-/** Adds an entry to an index, unless it does not fit there: then it is damage. */
+/** Adds an entry to an index. Treats an inconsistent entry as damage. */
 function addSound(index: AgentIndex, entry: Entry): boolean {
   try {
     assertSound(entry, index.log.entries === 0 && entry.position > 1 ? undefined : index.log);
@@ -114,7 +113,10 @@ function assertSound(entry: Entry, next?: NextNumbers): void {
 
 const damages = [CorruptLogError, UnsupportedFormatError, UnsupportedRecordError, UnreadableValueError];
 
-/** Whether an error is about what is stored, and not about the storage. Records that do not fit together give other errors. */
+/**
+ * Whether an error concerns the stored data instead of the storage. Inconsistent records cause a `TypeError` or
+ * `RangeError`.
+ */
 export function isDamage(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return true;
   return AgentPersistenceError.isInstance(error) && damages.some((kind) => error instanceof kind);
@@ -131,7 +133,6 @@ function damageOf({ log, end }: AgentIndex, error: unknown): Damage {
   });
 }
 
-/** What a reader is told of an error. */
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (AgentPersistenceError.isInstance(error)) return { code: error.code, message: error.message };
   return { code: "unreadable_value", message: "the records of the log do not fit together" };

@@ -3,9 +3,9 @@ import type { AgentIndex } from "../log/AgentIndex.ts";
 import { firstAfter } from "./laneRecords.ts";
 
 /**
- * The newest checkpoint of a line before an order.
+ * Returns the newest checkpoint of a line before an order.
  *
- * @param lane of the line. Default: the main line.
+ * @param lane - any lane of the line. Defaults to the main line.
  */
 export function headBefore(
   { log, events }: AgentIndex,

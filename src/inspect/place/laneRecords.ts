@@ -3,7 +3,6 @@ import { originOf } from "../../checkpoint/records/lineRecords.ts";
 
 const none: readonly OrderedRecord[] = [];
 
-/** The records of a lane after one order, up to another. */
 export function recordsBetween(
   { laneRecords }: LogProjection,
   lane: number,
@@ -14,7 +13,7 @@ export function recordsBetween(
   return records.slice(firstAfter(records, after), firstAfter(records, upTo));
 }
 
-/** The index of the first item with a higher order; the items are sorted by it. */
+/** Returns the index of the first item with a higher order in a sorted list. */
 export function firstAfter(items: readonly { readonly order: number }[], order: number): number {
   let from = 0;
   let to = items.length;
@@ -26,15 +25,17 @@ export function firstAfter(items: readonly { readonly order: number }[], order: 
   return from;
 }
 
-/** The records that lead to a place, newest first: those of its lane, then those of the lanes that it begins from. */
+/**
+ * Yields the records on the path to a position, newest first. Starts with its lane and continues with the lanes that
+ * this lane started from.
+ */
 export function* recordsBefore(log: LogProjection, lane: number, order: number): Generator<OrderedRecord> {
   for (const [at, upTo] of lanesBefore(log, lane, order)) yield* newestFirst(log.laneRecords.get(at) ?? none, upTo);
 }
 
-/** Finds the model that a lane has at an order; `undefined` if no settings name one. */
+/** Returns the model of a lane at an order. `undefined` if the settings do not name a model. */
 export type ModelAt = (lane: number, order: number) => string | undefined;
 
-/** Looks at the settings of each lane once. */
 export function modelFinder(log: LogProjection): ModelAt {
   const settings = new Map<number, readonly OrderedRecord[]>();
   const settingsOf = (lane: number): readonly OrderedRecord[] => {
@@ -57,7 +58,7 @@ function* newestFirst(records: readonly OrderedRecord[], upTo: number): Generato
   for (let index = firstAfter(records, upTo) - 1; index >= 0; index--) yield records[index] as OrderedRecord;
 }
 
-/** A lane, and the lanes that it begins from, each with the last order that leads to the place. */
+/** Yields a lane and the lanes that it started from, each with the last order on the path. */
 function* lanesBefore(
   log: LogProjection,
   lane: number,

@@ -2,14 +2,14 @@ import { originOf } from "../../checkpoint/records/lineRecords.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 
-/** By lane, the last order that leads to a head. A lane that is not there leads to none. */
+/** The last order on the path to a head, by lane. Missing lanes are not on a path. */
 export type Living = ReadonlyMap<number, number>;
 
-/** What of a log leads to where the agent goes on: the rest was left by moves, rollbacks and newer runs. */
+/** Returns the part of a log on the paths to the heads. The rest was abandoned by moves, rollbacks and newer runs. */
 export function livingIn(log: LogProjection): Living {
   const living = new Map<number, number>();
   for (const lane of log.lines.openLanes) addWay(log, living, lane);
-  // A line is nested in an earlier lane: what is around it is known before.
+  // A line is nested in an earlier lane, so its parent is already known.
   for (const lane of log.lanes.keys()) {
     const line = log.lines.nestedLine(lane);
     if (line?.lane === lane && line.closed !== undefined && (living.get(line.place.parent) ?? -1) >= line.closed)
@@ -18,7 +18,7 @@ export function livingIn(log: LogProjection): Living {
   return living;
 }
 
-/** Whether a checkpoint leads to a head. */
+/** Whether a checkpoint is on the path to a head. */
 export function isLiving(living: Living, { record, order }: CheckpointPoint): boolean {
   return order <= (living.get(record.lane) ?? -1);
 }

@@ -1,14 +1,13 @@
-/** Which part of a list to show. Default: its end. */
+/** Selects a page of a list. Defaults to the end of the list. */
 export interface PageOptions {
-  /** The items before this cursor. */
+  /** Selects the items before this cursor. */
   readonly before?: number | undefined;
-  /** The items after this cursor. */
+  /** Selects the items after this cursor. */
   readonly after?: number | undefined;
-  /** The most items of a page. Default: 100. */
+  /** The maximum number of items. Defaults to 100. */
   readonly limit?: number | undefined;
 }
 
-/** A part of a list, and the cursors of what is before and after it. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly before?: number;
@@ -17,7 +16,6 @@ export interface Page<Item> {
 
 const defaultLimit = 100;
 
-/** A page of items that are sorted by a cursor. */
 export function pageOf<Item>(
   all: readonly Item[],
   cursorOf: (item: Item) => number,
@@ -27,7 +25,7 @@ export function pageOf<Item>(
   const behind = all.findIndex((item) => cursorOf(item) >= before);
   const first = from === -1 ? all.length : from;
   const end = behind === -1 ? all.length : behind;
-  // Read onwards from a cursor, a page begins there; else it ends at the end.
+  // With `after`, the page starts at the cursor. Otherwise it ends at the end.
   const begins = after > -Infinity ? first : Math.max(first, end - limit);
   const ends = Math.max(begins, Math.min(end, begins + limit));
   const items = all.slice(begins, ends);

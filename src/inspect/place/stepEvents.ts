@@ -3,7 +3,7 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { AgentIndex, LogEvent } from "../log/AgentIndex.ts";
 import type { OwnerView } from "../view/AgentView.ts";
 
-/** What a lane has recorded since its last checkpoint, or what runs there now. */
+/** The records of a lane since its last checkpoint, or a node that runs without records. */
 export interface UnendedVisit {
   readonly unended: number;
   readonly order: number;
@@ -11,10 +11,10 @@ export interface UnendedVisit {
 
 export type StepEvent = LogEvent | UnendedVisit;
 
-/** What a visit records: where it is, a node ran, whether or not there is a checkpoint. */
+/** The records of a node execution. They prove that a node ran, even without a checkpoint. */
 export const workKinds: ReadonlySet<AgentRecord["kind"]> = new Set(["intent", "outcome", "answer", "request", "note"]);
 
-/** Every step of a log, oldest first. What is not over yet comes last. */
+/** Returns all steps of a log, oldest first. Unfinished steps are last. */
 export function stepEvents(index: AgentIndex, owner: OwnerView | undefined): readonly StepEvent[] {
   const unended = [...index.log.laneRecords.keys()].flatMap((lane) => unendedOn(index, lane, owner) ?? []);
   if (unended.length === 0) return index.events;
@@ -31,7 +31,6 @@ function unendedOn(index: AgentIndex, lane: number, owner: OwnerView | undefined
   return { unended: lane, order: isOpen ? index.nextOrder + lane : (last?.order ?? 0) + 0.25 };
 }
 
-/** Whether a node of a lane runs of which nothing is recorded yet. */
 function isRunning(log: LogProjection, lane: number, owner: OwnerView | undefined): boolean {
   const latest = log.latestOf(lane)?.record;
   if (!latest || latest.ended || latest.status || owner?.state !== "alive") return false;

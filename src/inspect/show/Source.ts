@@ -4,29 +4,25 @@ import { ValueLoader } from "../value/ValueLoader.ts";
 import type { OwnerView } from "../view/AgentView.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
 
-/** What views of one agent are made from. */
 export interface Source {
   readonly log: RecordLog;
   readonly index: AgentIndex;
-  /** Who has the agent now. `undefined`: nobody. */
+  /** The current owner. `undefined` if the agent has no owner. */
   readonly owner: OwnerView | undefined;
-  /** How many characters and items of a value are shown. */
   readonly maxValueLength: number;
 }
 
-/** A source whose values can be shown. */
 export interface Shown extends Source {
-  /** Shows a value; where none is stored, as null. */
+  /** Returns a value for a view, or null for a missing value. */
   readonly show: (value: unknown) => ShownValue;
-  /** What has been read. */
   readonly values: ValueLoader;
 }
 
 const placeholder: ShownValue = { value: null };
 
 /**
- * Makes a view twice: the first time to find out which values it shows. Then those are read, all together, and it is made
- * again with them.
+ * Creates a view twice. The first pass determines the required values, which are then loaded together for the second
+ * pass.
  */
 export async function withValues<View>(source: Source, make: (shown: Shown) => View): Promise<View> {
   const values = new ValueLoader(source.log, source.index, source.maxValueLength);

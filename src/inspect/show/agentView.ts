@@ -15,7 +15,7 @@ import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./runView.ts";
 import type { Shown } from "./Source.ts";
 
-/** How many runs and owners are shown: the newest. */
+/** The maximum number of runs and owners to show, counted from the newest. */
 const newest = 20;
 
 export function agentView(shown: Shown): AgentView {
@@ -57,7 +57,6 @@ function statusView(shown: Shown) {
   };
 }
 
-/** Where an agent comes from, and where it went. */
 function originsOf({ log }: AgentIndex) {
   const origin = log.origins.at(-1)?.record;
   return {
@@ -66,7 +65,7 @@ function originsOf({ log }: AgentIndex) {
   };
 }
 
-/** What a log that can be read says; the rest of one that is damaged may say something else. */
+/** Returns `unreadable` for a damaged log, because the unread part may contain another status. */
 function statusOf({ log, damage }: AgentIndex): AgentStatus {
   if (damage.length > 0) return "unreadable";
   const { custody, current } = log.statusState;
@@ -74,7 +73,7 @@ function statusOf({ log, damage }: AgentIndex): AgentStatus {
   return current?.status ?? "unknown";
 }
 
-/** Without the output of a run: the last step has it. */
+/** Omits the output of a run, which the last step shows. */
 function statusData({ index: { log, agentId } }: Shown): unknown {
   if (!log.run || !log.statusState.current) return undefined;
   const {
@@ -94,7 +93,6 @@ function openRequests(shown: Shown): readonly RequestView[] {
   });
 }
 
-/** Calls of this agent that began and may or may not have had their effect. */
 function callsInDoubt(shown: Shown): readonly CallView[] {
   const { index } = shown;
   const calls = [...index.calls.values()].filter((call) => mayBeInDoubt(index, call));

@@ -12,10 +12,9 @@ import type { ShownValue } from "../view/ShownValue.ts";
 import { recordsBefore } from "../place/laneRecords.ts";
 import type { Shown, Source } from "./Source.ts";
 
-/** How many answers of a model before a call are looked at for its input: the one that asks for it is the last, or nearly. */
+/** The maximum number of earlier model responses to search for the input of a call. */
 const mostAnswers = 8;
 
-/** Shows the calls of one step, in the order in which they began. */
 export function callViews(
   shown: Shown,
   calls: readonly IndexedCall[],
@@ -54,10 +53,9 @@ function callView(shown: Shown, call: IndexedCall, group: number, line: LineView
   });
 }
 
-/** The states in which the effect of a call stands. */
+/** The states of calls with a remaining effect. */
 export const standingUndo: ReadonlySet<CallUndo> = new Set(["possible", "irreversible", "reverting", "failed", "left"]);
 
-/** What is known of taking a call back. */
 export function undoOf(source: Source, call: IndexedCall): CallUndo {
   return callUndo(source, call, callState(source, call, callFacts({ ...call, visit: [0, 0] }).effect));
 }
@@ -92,7 +90,7 @@ function callUndo({ index }: Source, call: IndexedCall, state: CallState): CallU
   return isTakenBackWithFiles(index, call.call) ? "with_files" : "irreversible";
 }
 
-/** Whether a call noted the files that it changed, and declares no other effect: that is what file tools do. */
+/** Whether a call recorded its file changes and declares no other effect, as file tools do. */
 export function isTakenBackWithFiles({ calls, fileCalls }: AgentIndex, call: string): boolean {
   const known = fileCalls.has(call) ? calls.get(call) : undefined;
   if (!known) return false;
@@ -100,7 +98,6 @@ export function isTakenBackWithFiles({ calls, fileCalls }: AgentIndex, call: str
   return effect === "idempotent" && !inverse;
 }
 
-/** The calls that began among these records. */
 export function callsBegunIn({ calls }: AgentIndex, records: readonly OrderedRecord[]): readonly IndexedCall[] {
   return records.flatMap(({ record, order }): readonly IndexedCall[] => {
     const call = record.kind === "intent" || record.kind === "outcome" ? calls.get(record.call) : undefined;
@@ -109,9 +106,9 @@ export function callsBegunIn({ calls }: AgentIndex, records: readonly OrderedRec
 }
 
 /**
- * Numbers of groups: calls that one answer asks for are one, and so are calls of which one began before the other ended.
+ * Numbers calls by group. Calls of one response form a group, and so do calls that overlap in time.
  *
- * @param calls in the order in which they began.
+ * @param calls - in start order.
  */
 function groupsOf(calls: readonly IndexedCall[]): readonly number[] {
   const groups: number[] = [];
@@ -150,7 +147,6 @@ function inputOf(shown: Shown, call: IndexedCall): ShownValue {
   }
 }
 
-/** The newest answers before a call, newest first. */
 function answersBefore(
   log: LogProjection,
   { lane, order }: IndexedCall,

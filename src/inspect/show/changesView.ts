@@ -11,7 +11,6 @@ import type { Shown } from "./Source.ts";
 
 type OfKind<Kind extends AgentRecord["kind"]> = Extract<AgentRecord, { kind: Kind }>;
 
-/** What records of a lane change of its state. */
 export function changesView({ show }: Shown, records: readonly OrderedRecord[]): ChangesView {
   const of = <Kind extends AgentRecord["kind"]>(kind: Kind): readonly OfKind<Kind>[] =>
     records.flatMap(({ record }) => (record.kind === kind ? [record as OfKind<Kind>] : []));
@@ -59,21 +58,19 @@ function storageChanges(records: readonly OfKind<"storage">[], show: Shown["show
   };
 }
 
-/** A note about files, and where it is. */
 export interface PlacedNote {
   readonly record: NoteRecord;
   readonly order: number;
   readonly position: number;
 }
 
-/** The notes about files among records. */
 export function fileNotesIn(records: readonly OrderedRecord[]): readonly PlacedNote[] {
   return records.flatMap(({ record, order, position }) =>
     record.kind === "note" && record.key === fileNoteKey ? [{ record, order, position }] : [],
   );
 }
 
-/** The changes of files in notes. A note that cannot be read has none. */
+/** Returns the file changes in notes. Ignores unreadable notes. */
 export function notedChanges(shown: Shown, notes: readonly PlacedNote[]): readonly NotedFileChange[] {
   const { log } = shown.index;
   const reverted = new Set([...log.revertedNotes].map(({ order }) => order));
@@ -90,7 +87,6 @@ export function notedChanges(shown: Shown, notes: readonly PlacedNote[]): readon
   );
 }
 
-/** The changes in a note. */
 export function changesIn(shown: Shown, { value }: NoteRecord): readonly FileChange[] {
   shown.show(value);
   try {

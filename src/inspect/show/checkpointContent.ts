@@ -13,17 +13,15 @@ import { changesIn, fileChangeView, fileNotesIn } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
 
-/** Which part of the history to show. */
 export interface ContentOptions {
-  /** The most messages. Default: 200, the last ones. */
+  /** The maximum number of messages, counted from the last. Defaults to 200. */
   readonly messagesLimit?: number | undefined;
-  /** Only messages before this one, counted from 0. Default: to the end. */
+  /** Selects messages before this index, counted from 0. Defaults to the end. */
   readonly messagesBefore?: number | undefined;
 }
 
 const defaultMessages = 200;
 
-/** What a checkpoint holds. */
 export function checkpointContent(shown: Shown, point: CheckpointPoint, options: ContentOptions): CheckpointContent {
   const { index, show } = shown;
   const { log } = index;
@@ -47,7 +45,10 @@ export function checkpointContent(shown: Shown, point: CheckpointPoint, options:
   }) as CheckpointContent;
 }
 
-/** The state at a checkpoint, with places of values instead of values. @throws UnreadableValueError */
+/**
+ * Returns the state at a checkpoint, with locations in place of values. @throws UnreadableValueError if the log lacks a
+ * part of the state.
+ */
 export function stateAt({ log }: AgentIndex, point: CheckpointPoint): AgentState {
   const state = foldTo(log, point);
   if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);

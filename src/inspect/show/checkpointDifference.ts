@@ -8,7 +8,6 @@ import { checkpointShower } from "./checkpointView.ts";
 import { filesBetween } from "./fileChanges.ts";
 import type { Shown } from "./Source.ts";
 
-/** What differs between two checkpoints, on whatever lines they are. */
 export function checkpointDifference(shown: Shown, from: CheckpointPoint, to: CheckpointPoint): CheckpointDifference {
   const { index } = shown;
   const before = stateAt(index, from);
@@ -25,7 +24,7 @@ export function checkpointDifference(shown: Shown, from: CheckpointPoint, to: Ch
   });
 }
 
-/** The same message has the same number everywhere. */
+/** Compares messages by number, which is the same in all checkpoints. */
 function messagesOf({ show }: Shown, before: AgentState, after: AgentState): CheckpointDifference["messages"] {
   const numbers = (state: AgentState) => new Set(state.history.map(({ number }) => number));
   const without = (state: AgentState, others: ReadonlySet<number>): readonly MessageView[] =>
@@ -57,14 +56,14 @@ function changedFields(
 
 type Present = { readonly value: unknown } | undefined;
 
-/** `undefined`: it is the same. */
+/** Returns `undefined` for equal values. */
 function changedValue(shown: Shown, before: Present, after: Present): ChangedValue | undefined {
   const { show } = shown;
   const change = { ...(before && { before: show(before.value) }), ...(after && { after: show(after.value) }) };
   return before && after && isSame(shown, before.value, after.value) ? undefined : change;
 }
 
-/** Values that cannot be read differ from all others. */
+/** Treats unreadable values as different from all others. */
 function isSame({ values }: Shown, a: unknown, b: unknown): boolean {
   if (a === b) return true;
   try {

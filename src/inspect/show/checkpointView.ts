@@ -7,7 +7,7 @@ import type { CheckpointView } from "../view/CheckpointView.ts";
 import type { LineView } from "../view/LineView.ts";
 import { isLiving, livingIn } from "../place/living.ts";
 
-/** Shows checkpoints of a log. What they have in common is computed once. */
+/** Returns the view of a checkpoint, with cached common data. */
 export type ShowCheckpoint = (point: CheckpointPoint) => CheckpointView;
 
 export function checkpointShower(log: LogProjection): ShowCheckpoint {
@@ -45,7 +45,6 @@ export function checkpointShower(log: LogProjection): ShowCheckpoint {
   };
 }
 
-/** Which line a lane is of; computed once for each. */
 export function lineShower(log: LogProjection): (lane: number) => LineView {
   const lines = new Map<number, LineView>();
   return (lane) => {
@@ -55,7 +54,7 @@ export function lineShower(log: LogProjection): (lane: number) => LineView {
   };
 }
 
-/** Tokens, of which a log may say anything. */
+/** Validates the token usage, because a log may contain any value. */
 export function usageView(usage: object | undefined): CheckpointView["usage"] {
   if (!usage) return undefined;
   const { inputTokens, outputTokens, totalTokens } = usage as Readonly<Record<string, unknown>>;

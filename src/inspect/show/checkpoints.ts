@@ -3,7 +3,6 @@ import type { AgentIndex } from "../log/AgentIndex.ts";
 import { checkpointShower } from "./checkpointView.ts";
 import { type PageOptions, pageOf } from "../place/pageOf.ts";
 
-/** A page of the checkpoints of an agent, by their versions. */
 export function checkpoints({ log }: AgentIndex, options: PageOptions): CheckpointsPage {
   const all = [...log.checkpoints.values()];
   const { items, ...cursors } = pageOf(all, ({ version }) => version, options);

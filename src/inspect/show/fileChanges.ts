@@ -14,7 +14,7 @@ import type { FileChangeView, NotedFileChange } from "../view/FileChangeView.ts"
 import { changesIn, fileChangeView, notedChanges, type PlacedNote } from "./changesView.ts";
 import type { Shown } from "./Source.ts";
 
-/** The notes about files of a log, oldest first. @param isThere which of them. Default: all. */
+/** Returns the notes about files in a log, oldest first. @param isThere - selects notes. Defaults to all. */
 function fileNotes(
   { log }: AgentIndex,
   isThere: (lane: number, order: number) => boolean = () => true,
@@ -26,13 +26,15 @@ function fileNotes(
   });
 }
 
-/** The changes of files that an agent noted, oldest first; up to a checkpoint, those that lead there. */
+/**
+ * Returns the file changes that an agent recorded, oldest first. With a checkpoint, selects those on the path to it.
+ */
 export function notedFiles(shown: Shown, upTo: CheckpointPoint | undefined): readonly NotedFileChange[] {
   const { index } = shown;
   return notedChanges(shown, fileNotes(index, upTo && placesUpTo(index.log, upTo)));
 }
 
-/** How the files at one checkpoint differ from those at another, as far as the agent changed them. */
+/** Returns how the files differ between two checkpoints, based on the changes of the agent. */
 export function filesBetween(shown: Shown, from: CheckpointPoint, to: CheckpointPoint): readonly FileChangeView[] {
   const { index } = shown;
   const upTo = (point: CheckpointPoint) => changesOf(shown, fileNotes(index, placesUpTo(index.log, point)));
@@ -42,7 +44,7 @@ export function filesBetween(shown: Shown, from: CheckpointPoint, to: Checkpoint
   return viewsOf(paths.map((path) => changeOf(path, stateIn(path, before, after), stateIn(path, after, before))));
 }
 
-/** How a rollback changes the files that the agent changed since. A redo also makes changes of the agent again. */
+/** Returns how a rollback changes files. A redo also applies changes of the agent again. */
 export function filesChangedBy(shown: Shown, { target, base }: RollbackGoal): readonly FileChangeView[] {
   const { index } = shown;
   const { log } = index;
@@ -73,7 +75,7 @@ function changesOf(shown: Shown, notes: readonly PlacedNote[]): Changes {
   return mergeFileChanges(notes.flatMap(({ record }) => changesIn(shown, record)));
 }
 
-/** What a file is after some changes. If they are not about it, it is as it was before those that are. */
+/** Returns the state of a file after `changes`. If they do not include the file, returns its state before `others`. */
 function stateIn(path: string, changes: Changes, others: Changes): FileState | undefined {
   const change = changes.get(path);
   return change ? change.after : others.get(path)?.before;

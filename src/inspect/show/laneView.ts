@@ -4,7 +4,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LaneView } from "../view/LineView.ts";
 import { lineShower } from "./checkpointView.ts";
 
-/** Shows lanes, and those that they begin from or are nested in. */
+/** Returns the given lanes, and the lanes that they start from or are nested in. */
 export function laneViews(log: LogProjection, lanes: Iterable<number>): readonly LaneView[] {
   const lineOf = lineShower(log);
   const all = new Set(lanes);

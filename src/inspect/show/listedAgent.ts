@@ -4,7 +4,6 @@ import { unreadable } from "../../storage/unreadableSummary.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
 import type { Problem } from "../view/ShownValue.ts";
 
-/** The statuses that agents are listed in. */
 export const agentStatuses = [
   "queued",
   "in_progress",
@@ -19,10 +18,9 @@ export const agentStatuses = [
   "unreadable",
 ] as const satisfies readonly AgentStatus[];
 
-/** Lists show the shape of a log that is no agent's as its status. */
+/** The kinds of logs that do not belong to agents. Lists show them as status. */
 const shapes: ReadonlySet<string> = new Set(["thread", "session"]);
 
-/** A status as a storage lists it. */
 function agentStatus(status: string): AgentStatus {
   return agentStatuses.find((known) => known === status) ?? "unknown";
 }
@@ -48,7 +46,6 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
   });
 }
 
-/** Says why an agent in progress makes no progress. */
 export function withStuck(listed: ListedAgent, { owner, inDoubt, openRollback }: AgentView): ListedAgent {
   const state = owner === undefined || owner.state === "alive" ? "none" : owner.state;
   const stuck = { owner: state, inDoubt: inDoubt.length, openRollback: openRollback !== undefined } as const;
@@ -59,7 +56,7 @@ export function withStuck(listed: ListedAgent, { owner, inDoubt, openRollback }:
 
 const ownerTexts = { none: "no owner", gone: "owner ended", silent: "owner silent" } as const;
 
-/** What the data of a status says in words. It comes from a log: it may be anything. */
+/** Returns the reason in the data of a status. The data comes from a log and is untrusted. */
 export function reasonIn(data: unknown): string | undefined {
   const { pauseReason, errorType, errorMessage, promptShownToUser, reason } = Object(data) as Readonly<
     Record<string, unknown>

@@ -8,9 +8,8 @@ import type { RequestView } from "../view/RequestView.ts";
 import { isoTime } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
 
-/** The ids of the requests that an agent waits for. */
 export function openRequestIds(log: LogProjection): ReadonlySet<string> {
-  // To know the state of the head takes as long as its history.
+  // Avoids folding the whole history without an unanswered request.
   const state = log.requests.unanswered.size === 0 ? undefined : foldTo(log);
   return new Set(state ? openRequests(log, state).map(({ record }) => record.request) : []);
 }

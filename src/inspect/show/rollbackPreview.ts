@@ -11,7 +11,6 @@ import { checkpointShower, lineShower } from "./checkpointView.ts";
 import { filesChangedBy } from "./fileChanges.ts";
 import type { Shown } from "./Source.ts";
 
-/** What a rollback to a checkpoint would do, as far as the log tells. */
 export function rollbackPreview(shown: Shown, goal: RollbackGoal): RollbackPreview {
   const { target, base } = goal;
   const { index } = shown;
@@ -51,7 +50,7 @@ function viewsOf(shown: Shown, calls: readonly LoggedCall[]): readonly CallView[
   return calls.flatMap(({ call }) => views.get(call) ?? []);
 }
 
-/** The tools whose effects a workspace takes back, as far as the log tells: their calls noted the files that they changed. */
+/** Returns the tools that recorded their file changes, so that a workspace can revert them. */
 function toolsWithFiles(index: AgentIndex, calls: readonly LoggedCall[]): ReadonlySet<string> {
   return new Set(calls.flatMap(({ call, tool }) => (isTakenBackWithFiles(index, call) ? [tool] : [])));
 }

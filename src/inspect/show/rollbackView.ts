@@ -24,7 +24,7 @@ export function rollbackView(source: Source, rollback: PlacedRecord<"rollback">)
   });
 }
 
-/** The calls below the target that the rollback does not plan to revert although they have an effect. */
+/** Returns the calls after the target that have an effect but are not planned to be reverted. */
 function staying(source: Source, planned: readonly string[], closed: readonly string[]): RollbackView["staying"] {
   const { index } = source;
   const unplanned = closed.filter((call) => !planned.includes(call) && !index.log.owners.has(call));

@@ -16,7 +16,6 @@ import { runView } from "./runView.ts";
 import type { Shown } from "./Source.ts";
 import { type StepEvent, type UnendedVisit, workKinds } from "../place/stepEvents.ts";
 
-/** What steps have in common, computed once for a page of them. */
 interface StepContext extends Shown {
   readonly checkpoint: ShowCheckpoint;
   readonly lineOf: (lane: number) => LineView;
@@ -26,7 +25,6 @@ interface StepContext extends Shown {
 
 type BaseStep = Pick<StepView, "order" | "position" | "generation" | "at">;
 
-/** Shows steps. */
 export function stepViews(shown: Shown, events: readonly StepEvent[]): readonly StepView[] {
   const { log } = shown.index;
   const context = {
@@ -88,7 +86,7 @@ function checkpointStep(context: StepContext, placed: PlacedRecord<"checkpoint">
   const { log } = context.index;
   const { record, order } = placed;
   const point = log.checkpoints.get(record.version);
-  // A pruning leaves the records of a checkpoint, or none of it.
+  // A pruning removes either all records of a checkpoint or none.
   if (!point) throw new RangeError(`checkpoint ${record.version} is not in the log`);
   const { lane } = record;
   const parent = log.checkpoints.get(point.parent ?? -1);
@@ -113,7 +111,6 @@ function checkpointStep(context: StepContext, placed: PlacedRecord<"checkpoint">
   return { ...base, ...visitOf(context, records, from), runId: point.runId, state: "ended", output };
 }
 
-/** What a visit recorded, whether it has ended or not. */
 function visitOf(context: StepContext, records: readonly OrderedRecord[], from: CheckpointPoint | undefined) {
   const { index, lineOf } = context;
   const first = new Set(records.map(({ order }) => order));
@@ -133,7 +130,6 @@ function visitOf(context: StepContext, records: readonly OrderedRecord[], from: 
   });
 }
 
-/** The requests that were first made among these records. */
 function requestsOf(
   context: StepContext,
   orders: ReadonlySet<number>,

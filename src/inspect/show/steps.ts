@@ -6,7 +6,6 @@ import { type Source, withValues } from "./Source.ts";
 import { stepEvents } from "../place/stepEvents.ts";
 import { stepViews } from "./stepView.ts";
 
-/** A page of the steps of an agent. */
 export async function steps(source: Source, options: PageOptions): Promise<StepsPage> {
   const { items, ...cursors } = pageOf(stepEvents(source.index, source.owner), ({ order }) => order, options);
   const shown = await withValues(source, (from) => stepViews(from, items));

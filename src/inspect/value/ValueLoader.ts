@@ -17,12 +17,12 @@ import { StoredAt } from "../log/StoredAt.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
 import { shownValue } from "./shownValue.ts";
 
-/** Appends that are this far apart are read one after the other, and what is between them is passed over. */
+/** The maximum distance of appends that are read in one range. */
 const widestGap = 256;
-/** A value may refer to one that refers to another: forged ones may go round. */
+/** The maximum depth of values that refer to other values. Forged references may be cyclic. */
 const mostRounds = 20;
 
-/** Reads the values that views show, and no others. Load first, then show. */
+/** Reads the values that views show. Call `load` before `show`. */
 export class ValueLoader {
   readonly #log: RecordLog;
   readonly #index: AgentIndex;
@@ -31,14 +31,14 @@ export class ValueLoader {
   #reader = new ValueReader(emptyState, this.#blobs);
   readonly #maxLength: number;
 
-  /** @param maxLength how many characters and items of a value are shown. */
+  /** @param maxLength - the maximum number of characters and items per value. */
   constructor(log: RecordLog, index: AgentIndex, maxLength: number) {
     this.#log = log;
     this.#index = index;
     this.#maxLength = maxLength;
   }
 
-  /** Reads values, and those that they refer to. What is no {@link StoredAt} is ignored. */
+  /** Reads values and the values that they refer to. Ignores items that are not a {@link StoredAt}. */
   async load(values: Iterable<unknown>): Promise<void> {
     const wanted = [...values].filter((value) => value instanceof StoredAt);
     let missing = wanted.filter((value) => !this.#slots.has(value));
@@ -50,22 +50,29 @@ export class ValueLoader {
     await this.#fetch(wanted);
   }
 
-  /** Reads slots that {@link slot} gave. */
+  /** Reads the slots that {@link slot} returns. */
   get reader(): ValueReader {
     return this.#reader;
   }
 
-  /** A loaded value in its stored form, without references but to blobs. @throws UnreadableValueError when it is not there */
+  /**
+   * Returns a loaded value in stored form, with references to blobs only. @throws UnreadableValueError if the value is
+   * missing.
+   */
   slot(value: unknown): StoredValue {
     return value instanceof StoredAt ? this.#slotOf(value) : value;
   }
 
-  /** A value as decoded. @throws UnreadableValueError, CorruptBlobError */
+  /**
+   * Returns a decoded value.
+   *
+   * @throws UnreadableValueError if the value is missing.
+   * @throws CorruptBlobError if its blob is damaged.
+   */
   decoded(value: unknown): unknown {
     return value instanceof StoredAt ? this.#reader.read(this.#slotOf(value)) : value;
   }
 
-  /** A value as views show it. */
   show(value: unknown): ShownValue {
     try {
       return shownValue(this.decoded(value), this.#maxLength);
@@ -117,7 +124,7 @@ export class ValueLoader {
     this.#reader = new ValueReader(emptyState, this.#blobs);
   }
 
-  /** A value without references but to blobs. */
+  /** Resolves all references of a value except those to blobs. */
   #slotOf(value: StoredAt, isMissing = false): StoredValue {
     let at: StoredValue = value;
     for (let round = 0; at instanceof StoredAt && round < mostRounds; round++) at = this.#slots.get(at);
@@ -132,7 +139,6 @@ export class ValueLoader {
   }
 }
 
-/** The values that a slot refers to. */
 function storedIn(slot: StoredValue): readonly StoredAt[] {
   if (slot instanceof StoredAt) return [slot];
   if (envelopeKeyOf(slot) !== "$outcomes") return [];
@@ -140,7 +146,7 @@ function storedIn(slot: StoredValue): readonly StoredAt[] {
   return results.flatMap(({ output }) => (output instanceof StoredAt ? [output] : []));
 }
 
-/** Sorted positions as ranges, first and last, with what is between near ones. */
+/** Groups sorted positions into inclusive ranges, which include small gaps. */
 function rangesOf(positions: readonly number[]): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = [];
   for (const position of positions) {

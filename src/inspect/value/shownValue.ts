@@ -1,18 +1,17 @@
 import type { ShownValue } from "../view/ShownValue.ts";
 
-/** Deeper levels are left out: whoever shows a value may do so level by level. */
+/** Omits deeper levels, because callers may process a value recursively. */
 const mostLevels = 100;
 
 interface Budget {
-  /** How many characters and items may still be shown. */
   left: number;
   cut: boolean;
 }
 
 /**
- * A decoded value as JSON that is safe to write and to show: without cycles, and no larger than allowed.
+ * Converts a decoded value to JSON without cycles and with a limited size.
  *
- * @param most how many characters and items it may have.
+ * @param most - the maximum number of characters and items.
  */
 export function shownValue(value: unknown, most: number): ShownValue {
   const budget: Budget = { left: most, cut: false };
@@ -32,7 +31,6 @@ function plain(value: unknown, budget: Budget, level: number): unknown {
   return known(value, budget, level) ?? fields(Object.entries(value), budget, level);
 }
 
-/** Objects that are not shown by their fields. */
 function known(value: object, budget: Budget, level: number): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
   if (ArrayBuffer.isView(value)) return { $bytes: value.byteLength };
@@ -66,7 +64,7 @@ function fields(entries: readonly (readonly [string, unknown])[], budget: Budget
     budget.left -= key.length;
     shown.push([key, plain(item, budget, level + 1)]);
   }
-  // A field may be called `__proto__`, which is then one like any other.
+  // Keeps a field named `__proto__` as an ordinary field.
   return Object.fromEntries(shown);
 }
 

@@ -4,7 +4,10 @@ import type { RequestView } from "./RequestView.ts";
 import type { RollbackView } from "./RollbackView.ts";
 import type { Problem, ShownValue } from "./ShownValue.ts";
 
-/** `moving`, `moved` and `copied`: it may not run here. `unreadable`: its status cannot be read. `unknown`: it has none. */
+/**
+ * The status of an agent. An agent with the status `moving`, `moved` or `copied` must not run here. The status is
+ * `unreadable` if it cannot be read, and `unknown` if the log has none.
+ */
 export type AgentStatus =
   | "queued"
   | "in_progress"
@@ -19,7 +22,7 @@ export type AgentStatus =
   | "unreadable"
   | "unknown";
 
-/** What a log is of. If it is no agent, such as a `thread` or a `session`, only its records are shown. */
+/** The kind of a log. For kinds other than `agent`, such as `thread` or `session`, only the records are shown. */
 export type LogShape = "agent" | (string & {});
 
 /** An agent in a list. */
@@ -27,94 +30,103 @@ export interface ListedAgent {
   readonly agentId: string;
   readonly shape: LogShape;
   readonly status: AgentStatus;
-  /** Why it is in that status, for people: the error, the reason of a pause or a cancellation, what it asks. Absent: nothing is known. */
+  /**
+   * The reason for the status in text form. This is an error, the reason of a pause or a cancellation, or the prompt of
+   * a request. Omitted if unknown.
+   */
   readonly reason?: string;
-  /** Why an agent in progress makes no progress. Only with `explain`. `undefined` if a process runs it. */
+  /** Explains why an agent in progress is stuck. Requires `explain`. Omitted if a process runs the agent. */
   readonly stuck?: {
-    /** `gone`: the owner's process has ended. `silent`: it has not renewed for a while. `none`: the agent has no owner. */
+    /**
+     * `gone` if the owner's process exited, `silent` if the owner stopped renewing its lease, `none` without an owner.
+     */
     readonly owner: "gone" | "silent" | "none";
-    /** How many tool calls may or may not have had their effect. */
+    /** The number of tool calls that possibly took effect. */
     readonly inDoubt: number;
-    /** Whether a rollback is not finished. */
+    /** Whether a rollback is unfinished. */
     readonly openRollback: boolean;
   };
-  /** Of an agent that cannot be read. */
+  /** The error of an unreadable agent. */
   readonly problem?: Problem;
-  /** ISO 8601. Absent: unknown, as for an agent that cannot be read. */
+  /** In ISO 8601. Omitted if unknown, for example for an unreadable agent. */
   readonly createdAt?: string;
-  /** ISO 8601: since when it is in that status. Absent: unknown. */
+  /** The time of the last status change, in ISO 8601. Omitted if unknown. */
   readonly updatedAt?: string;
-  /** ISO 8601: when something about it falls due, as the end of a wait. Absent: nothing does. */
+  /**
+   * The time at which the agent is due, such as the end of a wait, in ISO 8601. Omitted if the agent has no due time.
+   */
   readonly dueAt?: string;
   readonly runId?: string;
   readonly taskName?: string;
   readonly priority?: number;
-  /** The requests that it waits for. */
+  /** The ids of the open requests. */
   readonly requestIds: readonly string[];
-  /** How many checkpoints it has, at most. Absent: unknown. */
+  /** The maximum number of checkpoints. Omitted if unknown. */
   readonly checkpoints?: number;
-  /** Give it as `after` to list what follows. */
+  /** Pass this as `after` to list the following agents. */
   readonly cursor: string;
 }
 
-/** Who runs an agent now. */
+/** The current owner of an agent. */
 export interface OwnerView {
   readonly host: string;
   readonly processId: number;
   readonly generation: number;
-  /** `gone`: its process has ended. `silent`: it has not renewed for a while. */
+  /** `gone` if the process exited, `silent` if the owner stopped renewing its lease. */
   readonly state: "alive" | "gone" | "silent";
 }
 
-/** One owner after another: the appends of one generation. */
+/** A past or current owner, which wrote the appends of one generation. */
 export interface OwnershipView {
   readonly generation: number;
-  /** Of its first append. */
+  /** The position of the first append. */
   readonly position: number;
-  /** Of its last append. */
+  /** The position of the last append. */
   readonly lastPosition: number;
-  /** ISO 8601: the first time that its records state. Absent: they state none. */
+  /** The first time in the records, in ISO 8601. Omitted if the records contain no time. */
   readonly at?: string;
-  /** The owner before ended in the middle of a run or a rollback: it was killed, aborted or silent. */
+  /**
+   * Whether the previous owner stopped during a run or a rollback, because it crashed, was aborted or became silent.
+   */
   readonly tookOver: boolean;
 }
 
-/** A run, from its input to its end. */
+/** A run with its input. */
 export interface RunView {
   readonly runId: string;
-  /** ISO 8601: when it was requested. */
+  /** The time of the request, in ISO 8601. */
   readonly startedAt: string;
   readonly input: ShownValue;
   readonly status: "open" | "completed" | "cancelled";
-  /** The checkpoint at its end. Absent: it is open, or the checkpoint was pruned. */
+  /** The final checkpoint. Omitted if the run is unfinished or the checkpoint was pruned. */
   readonly endId?: string;
   readonly position: number;
 }
 
-/** Damage in a log: what cannot be read, and how far the rest goes. */
+/** Damage in a log, and the end of the readable part before it. */
 export interface Damage extends Problem {
-  /** What is damaged: a file or a part of the storage. Absent: the records themselves do not fit together. */
+  /** The damaged file or part of the storage. Omitted if the records are inconsistent with each other. */
   readonly file?: string;
   readonly line?: number;
-  /** The last position that was read before it; 0: none was. */
+  /** The last position before the damage, or 0. */
   readonly lastPosition: number;
-  /** Absent: there is none before it. */
+  /** The last checkpoint before the damage. Omitted if the readable part has no checkpoint. */
   readonly lastCheckpointId?: string;
 }
 
-/** Everything about one agent that is not a matter of one step. */
+/** The information about one agent that is independent of its steps. */
 export interface AgentView {
   readonly agentId: string;
   readonly shape: LogShape;
   readonly status: AgentStatus;
   readonly reason?: string;
-  /** The data of the status: what {@link StateData} says, as JSON. Absent: none is known. */
+  /** The data of the status as JSON, as described in {@link StateData}. Omitted if unknown. */
   readonly statusData?: ShownValue;
   readonly createdAt?: string;
   readonly updatedAt?: string;
-  /** The agent that this one is a fork of. Absent: it is none. */
+  /** The original agent of a fork. Omitted if the agent is not a fork. */
   readonly forkOf?: { readonly agentId: string; readonly position: number };
-  /** Where it was moved to. Absent: it was not. */
+  /** The new location. Omitted if the agent was not moved. */
   readonly movedTo?: { readonly agentId: string; readonly folder?: string };
   readonly task?: {
     readonly name: string;
@@ -122,12 +134,12 @@ export interface AgentView {
     readonly retries: number;
     readonly attempts: number;
   };
-  /** The newest checkpoint of the main line. Absent: there is none. */
+  /** The newest checkpoint of the main line. Omitted if the main line has no checkpoint. */
   readonly head?: CheckpointView;
-  /** The newest checkpoints of all lines that are open, that of the main line first. */
+  /** The newest checkpoints of all open lines, starting with the main line. */
   readonly headIds: readonly string[];
   readonly model?: string;
-  /** Tokens of the last run. Absent: unknown. */
+  /** The token usage of the last run. Omitted if unknown. */
   readonly usage?: {
     readonly inputTokens?: number;
     readonly outputTokens?: number;
@@ -135,15 +147,15 @@ export interface AgentView {
   };
   /** The newest runs, newest last. */
   readonly runs: readonly RunView[];
-  /** What it waits for. */
+  /** The open requests. */
   readonly requests: readonly RequestView[];
-  /** Calls that may or may not have had their effect. */
+  /** The calls that possibly took effect. */
   readonly inDoubt: readonly CallView[];
-  /** A rollback that has begun and not ended. */
+  /** The unfinished rollback. */
   readonly openRollback?: RollbackView;
-  /** Absent: nobody has it. */
+  /** The current owner. Omitted if the agent has no owner. */
   readonly owner?: OwnerView;
-  /** The newest ones, newest last. */
+  /** The newest owners, newest last. */
   readonly ownerships: readonly OwnershipView[];
   readonly counts: {
     readonly entries: number;
@@ -154,7 +166,7 @@ export interface AgentView {
     readonly rollbacks: number;
     readonly owners: number;
   };
-  /** The position up to which the log was read; 0: there is no such agent. */
+  /** The last position that was read, or 0 for an unknown agent. */
   readonly position: number;
   readonly damage: readonly Damage[];
 }

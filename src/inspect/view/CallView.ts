@@ -2,17 +2,17 @@ import type { LineView } from "./LineView.ts";
 import type { ShownValue } from "./ShownValue.ts";
 
 /**
- * What became of a tool call.
+ * The state of a tool call.
  *
- * - `running`: it has begun, and its owner is alive.
- * - `in_doubt`: it has begun, and nobody knows whether it had its effect.
- * - `interrupted`: it has begun and not ended, and declares that it has no effect.
- * - `waiting`: it waits for an answer or an approval.
- * - `succeeded`, `failed`: it has ended.
- * - `lost`: it succeeded, and its output could not be stored.
- * - `moved`: it moved the run itself, as by a rollback.
- * - `unknown`: it was in doubt, and settled as not known.
- * - `to_repeat`: it was settled or stopped so that it is made again.
+ * - `running`: the call started, and its owner is alive.
+ * - `in_doubt`: the call started and possibly took effect.
+ * - `interrupted`: the call started without a recorded outcome, and declares that it has no effect.
+ * - `waiting`: the call waits for an answer or an approval.
+ * - `succeeded`, `failed`: the call finished.
+ * - `lost`: the call succeeded, but its output could not be stored.
+ * - `moved`: the call moved the run, for example with a rollback.
+ * - `unknown`: the call was in doubt and settled as unknown.
+ * - `to_repeat`: the call was settled or stopped so that it is repeated.
  */
 export type CallState =
   | "running"
@@ -27,16 +27,16 @@ export type CallState =
   | "to_repeat";
 
 /**
- * What is known of taking it back.
+ * Whether the effect of a call can be reverted.
  *
- * - `no_effect`: there is nothing to take back.
- * - `possible`: it has an inverse, and a rollback would run it.
- * - `irreversible`: nothing takes its effect back.
- * - `reverted`: its inverse has run.
- * - `reverting`: its inverse has begun and not ended.
- * - `failed`: its inverse failed, and the rollback is not over.
- * - `left`: it was decided to leave its effect.
- * - `with_files`: a workspace takes it back with the files that it changed.
+ * - `no_effect`: the call has no effect to revert.
+ * - `possible`: the call has an inverse that a rollback would run.
+ * - `irreversible`: the effect cannot be reverted.
+ * - `reverted`: the inverse ran.
+ * - `reverting`: the inverse started without a recorded outcome.
+ * - `failed`: the inverse failed in an unfinished rollback.
+ * - `left`: a decision kept the effect.
+ * - `with_files`: a workspace reverts the effect together with the changed files.
  */
 export type CallUndo =
   | "no_effect"
@@ -48,7 +48,7 @@ export type CallUndo =
   | "left"
   | "with_files";
 
-/** A tool call, with its arguments and its result. */
+/** A tool call with its input and its result. */
 export interface CallView {
   readonly toolCallId: string;
   readonly tool: string;
@@ -58,23 +58,23 @@ export interface CallView {
   readonly effect: "none" | "idempotent" | "reversible" | "irreversible";
   readonly state: CallState;
   readonly undo: CallUndo;
-  /** Why its inverse failed, or why its effect was left. */
+  /** The reason why the inverse failed or the effect was kept. */
   readonly undoError?: string;
-  /** Calls of a step with the same number were in progress at the same time. Counted from 0. */
+  /** Calls of a step with the same number ran concurrently. Counted from 0. */
   readonly group: number;
-  /** Of its first record. */
+  /** The position of the first record. */
   readonly position: number;
-  /** Of the record of its end. Absent: it has none. */
+  /** The position of the outcome. Omitted without an outcome. */
   readonly endPosition?: number;
   readonly input: ShownValue;
-  /** Only of a call that succeeded. */
+  /** The output of a successful call. */
   readonly output?: ShownValue;
-  /** Only of a call that failed. */
+  /** The error of a failed call. */
   readonly error?: string;
-  /** Who settled it when it was in doubt. Absent: nobody. */
+  /** How the call in doubt was settled. Omitted if it was not. */
   readonly settledBy?: "probe" | "handler" | "outside";
-  /** The call in which it was made. Absent: the node made it. */
+  /** The id of the outer call. Omitted if the node made the call. */
   readonly within?: string;
-  /** The agent that made it, of which this one is a fork. Absent: this one. */
+  /** For a fork, the original agent that made the call. Omitted if this agent made the call. */
   readonly madeBy?: string;
 }

@@ -3,24 +3,24 @@ import type { CheckpointView } from "./CheckpointView.ts";
 import type { FileChangeView } from "./FileChangeView.ts";
 import type { ShownValue } from "./ShownValue.ts";
 
-/** A message by its number: the same message has the same number in every checkpoint. */
+/** A message with its number, which is the same in all checkpoints. */
 export interface MessageView {
   readonly number: number;
   readonly message: ShownValue;
 }
 
-/** What a checkpoint holds. */
+/** The content of a checkpoint. */
 export interface CheckpointContent {
   readonly checkpoint: CheckpointView;
-  /** What the run was given. Absent: unknown. */
+  /** The input of the run. Omitted if unknown. */
   readonly runInput?: ShownValue;
-  /** What the node that runs next gets; at the end of a run its output. */
+  /** The input of the node that runs next, or the output of a finished run. */
   readonly input: ShownValue;
   readonly inputType?: string;
-  /** A page of the history, oldest first: by default its last 200. */
+  /** A page of the history, oldest first. Defaults to the last 200 messages. */
   readonly messages: readonly MessageView[];
   readonly messageCount: number;
-  /** Give it as `messagesBefore` to get those before. Absent: there are none. */
+  /** Pass this as `messagesBefore` for the previous page. Omitted on the first page. */
   readonly messagesBefore?: number;
   readonly storage: Readonly<Record<string, ShownValue>>;
   readonly model?: string;
@@ -32,36 +32,36 @@ export interface CheckpointContent {
     readonly at: string;
     readonly node: string;
   }[];
-  /** What a recovery checks. */
+  /** The requirements that a recovery checks. */
   readonly requires: { readonly files: readonly string[]; readonly environment: Readonly<Record<string, string>> };
-  /** Since the parent. */
+  /** The calls since the parent. */
   readonly calls: readonly CallView[];
-  /** Since the parent, each path once. */
+  /** The changed files since the parent, once per path. */
   readonly files: readonly FileChangeView[];
 }
 
-/** A value that differs. */
+/** A changed value. */
 export interface ChangedValue {
-  /** Absent: it was not there. */
+  /** The earlier value. Omitted if the value was added. */
   readonly before?: ShownValue;
-  /** Absent: it is not there. */
+  /** The later value. Omitted if the value was removed. */
   readonly after?: ShownValue;
 }
 
-/** What differs between two checkpoints. */
+/** The difference between two checkpoints. */
 export interface CheckpointDifference {
   readonly from: CheckpointView;
   readonly to: CheckpointView;
   readonly messages: {
-    /** In both. */
+    /** The number of common messages. */
     readonly kept: number;
     readonly removed: readonly MessageView[];
     readonly added: readonly MessageView[];
   };
-  /** Absent: it is the same. */
+  /** Omitted if equal. */
   readonly input?: ChangedValue;
   readonly storage: Readonly<Record<string, ChangedValue>>;
-  /** Of `model`, `parameters` and `tools` those that differ. */
+  /** The changed values among `model`, `parameters` and `tools`. */
   readonly settings: Readonly<Record<string, ChangedValue>>;
   readonly files: readonly FileChangeView[];
 }

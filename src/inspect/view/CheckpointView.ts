@@ -7,26 +7,26 @@ export interface CheckpointView {
   readonly version: number;
   readonly position: number;
   readonly generation: number;
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly at: string;
   readonly runId: string;
   readonly lane: number;
   readonly line: LineView;
-  /** The checkpoint that it follows. Absent: it is the first, or that one was pruned. */
+  /** The previous checkpoint. Omitted for the first checkpoint, or if the parent was pruned. */
   readonly parentId?: string;
-  /** The last checkpoints of the branches that were joined here. Absent: none were. */
+  /** The last checkpoints of the joined branches. Omitted if the checkpoint does not join branches. */
   readonly otherParentIds?: readonly string[];
-  /** The node that runs next; `finish` at the end of a run. */
+  /** The node that runs next, or `finish` at the end of a run. */
   readonly node: string;
   readonly iteration: number;
   readonly status: "in_progress" | "completed" | "cancelled";
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
-  /** Why it was made: `asked_for`, or the name of a trigger. Absent: by a step, a move or a run. */
+  /** The trigger of the checkpoint, or `asked_for`. Omitted for checkpoints of steps, moves and runs. */
   readonly trigger?: string;
-  /** Who edited, and why an edit or a cancellation was made, as the caller said. */
+  /** The person or system that made an edit or a cancellation, as given by the caller. */
   readonly by?: string;
   readonly reason?: string;
-  /** 0 to 100. */
+  /** From 0 to 100. */
   readonly progress?: number;
   readonly summary?: string;
   readonly usage?: {
@@ -34,19 +34,19 @@ export interface CheckpointView {
     readonly outputTokens?: number;
     readonly totalTokens?: number;
   };
-  /** The agent goes on from it. */
+  /** Whether the agent continues from this checkpoint. */
   readonly isHead: boolean;
-  /** It does not lead to a head: a rollback or another move went on elsewhere. */
+  /** Whether a rollback or another move abandoned this checkpoint. */
   readonly isLeft: boolean;
 }
 
-/** A page of checkpoints, oldest first. Each names its parent, so that they are a tree. */
+/** A page of checkpoints, oldest first. Each names its parent, so they form a tree. */
 export interface CheckpointsPage {
   readonly checkpoints: readonly CheckpointView[];
-  /** Give it as `before` to get those before. Absent: there are none. */
+  /** Pass this as `before` for the previous page. Omitted on the first page. */
   readonly before?: number;
-  /** Give it as `after` to get those after. Absent: there are none. */
+  /** Pass this as `after` for the next page. Omitted on the last page. */
   readonly after?: number;
-  /** How many there are in all. */
+  /** The total number of checkpoints. */
   readonly total: number;
 }

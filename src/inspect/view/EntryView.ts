@@ -1,4 +1,4 @@
-/** One append as it is stored. Its records are plain JSON that is not to be trusted. */
+/** A stored append. Its records are plain JSON and untrusted. */
 export interface EntryView {
   readonly position: number;
   readonly generation: number;

@@ -1,25 +1,25 @@
-/** What a file is. `hash` refers to its content. */
+/** The state of a file. `hash` refers to its content. */
 export type FileStateView =
   | { readonly kind: "file"; readonly hash: string; readonly bytes: number; readonly mode: number }
   | { readonly kind: "link"; readonly target: string };
 
 /** A change of a file. */
 export interface FileChangeView {
-  /** Relative to the root of the workspace. It comes from a log: it may be any text. */
+  /** Relative to the root of the workspace. Untrusted, because it comes from a log. */
   readonly path: string;
   readonly change: "created" | "modified" | "deleted";
-  /** Absent: there was no file. */
+  /** The earlier state. Omitted if the file was created. */
   readonly before?: FileStateView;
-  /** Absent: there is no file. */
+  /** The later state. Omitted if the file was deleted. */
   readonly after?: FileStateView;
 }
 
-/** A change of a file, and where in the log it was noted. */
+/** A file change with its location in the log. */
 export interface NotedFileChange extends FileChangeView {
-  /** The call that made it. Absent: code of a node did. */
+  /** The call that made the change. Omitted if a node made it. */
   readonly toolCallId?: string;
   readonly position: number;
   readonly lane: number;
-  /** A rollback has taken it back. */
+  /** Whether a rollback reverted the change. */
   readonly isReverted: boolean;
 }

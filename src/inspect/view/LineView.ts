@@ -1,26 +1,32 @@
-/** Which line something is on: the main line, a branch of a parallel node, or a sub-agent. */
+/** A line of execution, which is the main line, a branch of a parallel node or a sub-agent. */
 export interface LineView {
-  /** Such as `both#facts`, or `both#shout/inner#x` of a branch within another. Absent: it is in none. */
+  /**
+   * The path of the branch, such as `both#facts` or `both#shout/inner#x` for a nested branch. Omitted outside of
+   * branches.
+   */
   readonly branch?: string;
-  /** The names of the tools that the sub-agents around it are called as, outermost first. Empty: it is in none. */
+  /** The tool names of the enclosing sub-agents, outermost first. Empty outside of sub-agents. */
   readonly agentPath: readonly string[];
 }
 
-/** A part of a line without a jump in it: each move and each run begins another. */
+/** A consecutive part of a line. Each move and each run starts a new lane. */
 export interface LaneView {
-  /** Its number: what steps and checkpoints name it by. */
+  /** The number by which steps and checkpoints refer to the lane. */
   readonly lane: number;
   readonly line: LineView;
-  /** The lane of the line around this one. Absent: it is of the main line. */
+  /** The lane of the enclosing line. Omitted for the main line. */
   readonly parentLane?: number;
-  /** The call that a sub-agent runs for. Absent: it is of no sub-agent. */
+  /** The call that runs the sub-agent. Omitted outside of sub-agents. */
   readonly toolCallId?: string;
-  /** The checkpoint that it begins from. Absent: it begins with nothing. */
+  /** The checkpoint that the lane starts from. Omitted if the lane starts empty. */
   readonly fromId?: string;
-  /** Its newest checkpoint. Absent: it has none. */
+  /** The newest checkpoint. Omitted if the lane has no checkpoint. */
   readonly lastId?: string;
-  /** What it keeps of what it begins from. */
+  /** The part of the earlier state that the lane keeps. */
   readonly keeps: "all" | "history" | "state" | "nothing";
-  /** `open`: the agent goes on from it. `ended`: a branch or sub-agent was joined. `left`: a move or a newer run went on elsewhere. */
+  /**
+   * `open` if the agent continues from the lane, `ended` if a branch or sub-agent was joined, `left` if a move or a
+   * newer run abandoned the lane.
+   */
   readonly state: "open" | "ended" | "left";
 }

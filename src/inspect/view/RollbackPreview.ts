@@ -2,33 +2,31 @@ import type { CallView } from "./CallView.ts";
 import type { CheckpointView } from "./CheckpointView.ts";
 import type { FileChangeView } from "./FileChangeView.ts";
 
-/** What a rollback would do, as far as the log tells: which tools have an inverse now is a matter of the code. */
+/** The predicted effects of a rollback, based on the log. The code decides which inverses are currently available. */
 export interface RollbackPreview {
   readonly target: CheckpointView;
-  /**
-   * Only for a redo, which goes to a checkpoint on a branch that was left: the common ancestor of that checkpoint and the current one.
-   */
+  /** For a redo to a checkpoint on an abandoned branch, its common ancestor with the current checkpoint. */
   readonly commonAncestorId?: string;
-  /** Calls that had an inverse when they were made, in the order in which they would be reverted: newest first. */
+  /** The calls that were recorded with an inverse. They would be reverted in this order, newest first. */
   readonly revert: readonly CallView[];
-  /** Calls that an interrupted rollback to the same checkpoint has reverted. */
+  /** The calls that an interrupted rollback to the same checkpoint already reverted. */
   readonly reverted: readonly CallView[];
-  /** Calls whose effect remains: they had no inverse. */
+  /** The calls without an inverse, whose effects would remain. */
   readonly irreversible: readonly CallView[];
-  /** Calls that may or may not have had their effect. They have to be settled first. */
+  /** The calls that possibly took effect and must be settled first. */
   readonly inDoubt: readonly CallView[];
-  /** Calls that are passed over: they moved the run, wait for an answer, or are those of the agent that this one is a fork of. */
+  /** The skipped calls. They moved the run, wait for an answer, or belong to the original agent of a fork. */
   readonly skipped: readonly CallView[];
-  /**
-   * Of a redo: calls on the way from the common ancestor to the target that an earlier rollback reverted. They are not made again.
-   */
+  /** For a redo, the calls up to the target that an earlier rollback reverted. They are not repeated. */
   readonly stayedReverted: readonly CallView[];
-  /** How each file would change, if the agent has its workspace and nobody else changed the file. */
+  /**
+   * The file changes of the rollback, assuming that the agent has its workspace and the files have no other changes.
+   */
   readonly files: readonly FileChangeView[];
-  /** The checkpoints that would be left. */
+  /** The checkpoints that would be abandoned. */
   readonly leaves: readonly string[];
-  /** Runs that have ended and would be open again. */
+  /** The finished runs that would be reopened. */
   readonly reopens: readonly string[];
-  /** A rollback to another checkpoint is open and would be finished first. Absent: none is. */
+  /** The target of an unfinished rollback that would be completed first. Omitted without an unfinished rollback. */
   readonly openRollbackTo?: string;
 }

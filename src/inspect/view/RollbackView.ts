@@ -1,30 +1,33 @@
-/** A rollback that was begun: what it takes back, and how far it got. */
+/** A rollback with its progress. */
 export interface RollbackView {
-  /** The checkpoint that it goes back to. Absent: it was pruned. */
+  /** The target checkpoint. Omitted if it was pruned. */
   readonly targetId?: string;
-  /** The checkpoint that it left. Absent: unknown. */
+  /** The checkpoint before the rollback. Omitted if unknown. */
   readonly fromId?: string;
-  /** Only of a redo: the common ancestor of the checkpoint that it left and the one that it goes to. */
+  /** For a redo, the common ancestor of the previous and the target checkpoint. */
   readonly commonAncestorId?: string;
   readonly state: "open" | "done";
-  /** The checkpoint that it ended with. Absent: it has not ended. */
+  /** The resulting checkpoint. Omitted for an unfinished rollback. */
   readonly checkpointId?: string;
-  /** In the order in which they are reverted. */
+  /** In the order of their reversal. */
   readonly calls: readonly {
     readonly toolCallId: string;
     readonly tool: string;
-    /** `pending`: its turn has not come. `in_doubt`: its inverse began and has no recorded end. `left`: it was decided to leave it. */
+    /**
+     * `pending` if the call was not processed yet, `in_doubt` if its inverse started without a recorded outcome, `left`
+     * if a decision kept its effect.
+     */
     readonly state: "pending" | "reverted" | "failed" | "in_doubt" | "left";
     readonly error?: string;
   }[];
-  /** Calls after the target whose effects stay because nothing takes them back. */
+  /** The calls after the target whose effects remain. */
   readonly staying: readonly { readonly toolCallId: string; readonly tool: string }[];
-  /** What participants such as a workspace do. */
+  /** The work of participants such as a workspace. */
   readonly participants: readonly {
     readonly key: string;
-    /** How many steps were applied. */
+    /** The number of applied steps. */
     readonly applied: number;
-    /** What could not be applied. */
+    /** The errors of steps that could not be applied. */
     readonly errors: readonly string[];
   }[];
 }

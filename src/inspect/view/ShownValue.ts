@@ -1,17 +1,20 @@
-/** Why something cannot be read: the code and the message of the error. */
+/** The code and the message of a read error. */
 export interface Problem {
   readonly code: string;
   readonly message: string;
 }
 
 /**
- * A stored value as plain JSON: a date as ISO 8601 text, a big integer as its digits, bytes as `{ $bytes: <length> }`, a map as a
- * list of pairs, a set as a list, `undefined` as null. It comes from a log and is not to be trusted: its text may be anything.
+ * A stored value as plain JSON. Dates become ISO 8601 text, big integers digits, bytes `{ $bytes: <length> }`, maps
+ * lists of pairs, sets lists, and `undefined` null. Untrusted, because it comes from a log.
  */
 export type ShownValue =
   | {
       readonly value: unknown;
-      /** Text, lists and levels over the limits were left out; a text in their place says how much. Absent: it is whole. */
+      /**
+       * Whether parts over the limits were omitted. A text in their place states how much. Omitted if the value is
+       * complete.
+       */
       readonly cut?: true;
     }
   | { readonly unreadable: Problem };

@@ -7,22 +7,22 @@ import type { RollbackView } from "./RollbackView.ts";
 import type { Damage, RunView } from "./AgentView.ts";
 import type { ShownValue } from "./ShownValue.ts";
 
-/** What every step has. */
+/** The common fields of all steps. */
 interface StepBase {
-  /** Orders the steps of an agent; the same at each reading, until the log is pruned. */
+  /** Sorts the steps of an agent. Stable until the log is pruned. */
   readonly order: number;
-  /** Of the append that ends it, or of its first one while it has not ended. */
+  /** The position of the append that ends the step, or of the first append of an unfinished step. */
   readonly position: number;
   readonly generation: number;
-  /** ISO 8601. Absent: the log does not say. */
+  /** In ISO 8601. Omitted if the log does not contain the time. */
   readonly at?: string;
 }
 
-/** What a model answered. */
+/** A response of a model. */
 export interface AnswerView {
   readonly position: number;
   readonly message: ShownValue;
-  /** The model that the settings name at this point. `undefined` if they name none, as in other runtimes. */
+  /** The model in the current settings. `undefined` if the settings name no model, as in other runtimes. */
   readonly model?: string;
   readonly finish?: string;
   readonly usage?: {
@@ -30,50 +30,50 @@ export interface AnswerView {
     readonly outputTokens?: number;
     readonly totalTokens?: number;
   };
-  /** Requests that failed before it, oldest first. */
+  /** The failed requests before the response, oldest first. */
   readonly failures: readonly { readonly name: string; readonly message: string; readonly code?: string }[];
-  /** The call that asked the model. Absent: the node did. */
+  /** The call that requested the response. Omitted if the node requested it. */
   readonly within?: string;
 }
 
-/** What a step changed of the state, beside its parent's. */
+/** The state changes of a step compared with its parent. */
 export interface ChangesView {
   readonly messages: {
     readonly added: readonly {
       readonly number: number;
       readonly message: ShownValue;
-      /** It was put before the message of this number. Absent: at the end. */
+      /** The number of the message after the inserted one. Omitted for a message at the end. */
       readonly before?: number;
     }[];
-    /** First and last number, inclusive. */
+    /** The first and last number, inclusive. */
     readonly removed: readonly (readonly [first: number, last: number])[];
   };
   readonly storage: {
     readonly set: Readonly<Record<string, ShownValue>>;
     readonly deleted: readonly string[];
   };
-  /** Absent: they are as before. */
+  /** Omitted if unchanged. */
   readonly settings?: { readonly model: string; readonly parameters?: ShownValue; readonly tools: readonly string[] };
   readonly decisions: readonly { readonly decision: string; readonly reason?: string; readonly at: string }[];
 }
 
-/** A node ran, up to a checkpoint; or it runs, waits or was cut off. */
+/** A node execution. It ends with a checkpoint, or it is running, waiting or cut off. */
 export interface VisitStep extends StepBase {
   readonly kind: "visit";
   readonly runId: string;
   readonly lane: number;
   readonly line: LineView;
-  /** The node that ran. */
+  /** The path of the node. */
   readonly node: string;
-  /** `cut`: it has no checkpoint, and the agent does not run it now. */
+  /** `cut` if the execution has no checkpoint and the agent does not run it now. */
   readonly state: "ended" | "running" | "waiting" | "cut";
-  /** ISO 8601: when the checkpoint before it was made. */
+  /** The time of the previous checkpoint, in ISO 8601. */
   readonly startedAt?: string;
-  /** The checkpoint before it. */
+  /** The previous checkpoint. */
   readonly fromId?: string;
-  /** The checkpoint that it ended with. Absent: it has not ended. */
+  /** The final checkpoint. Omitted for an unfinished execution. */
   readonly checkpoint?: CheckpointView;
-  /** The input of the node that runs next; at the end its output. Absent: it has not ended. */
+  /** The input of the next node, or the output of the run. Omitted for an unfinished execution. */
   readonly output?: ShownValue;
   readonly answers: readonly AnswerView[];
   readonly calls: readonly CallView[];
@@ -82,45 +82,45 @@ export interface VisitStep extends StepBase {
   readonly changes: ChangesView;
 }
 
-/** A line begins: a run, a branch or a sub-agent. Its first node runs next. */
+/** The start of a line, which is a run, a branch or a sub-agent. */
 export interface BeginStep extends StepBase {
   readonly kind: "begin";
   readonly runId: string;
   readonly lane: number;
   readonly line: LineView;
   readonly checkpoint: CheckpointView;
-  /** What the first node gets. */
+  /** The input of the first node. */
   readonly output: ShownValue;
   readonly changes: ChangesView;
 }
 
-/** The agent was brought to another point: by a rollback, an execution point, a branch, a fork, an edit or a migration. */
+/** A move of the agent by a rollback, an execution point, a branch, a fork, an edit or a migration. */
 export interface MoveStep extends StepBase {
   readonly kind: "move";
   readonly move: NonNullable<CheckpointView["move"]>;
   readonly lane: number;
   readonly line: LineView;
-  /** The head that was left. Absent: unknown, or it had none. */
+  /** The abandoned head. Omitted if unknown or if the agent had no head. */
   readonly leftId?: string;
   readonly checkpoint: CheckpointView;
   readonly changes: ChangesView;
-  /** Calls since, whose effects an execution point left standing. */
+  /** The calls since the target whose effects an execution point kept. */
   readonly standing: readonly string[];
 }
 
-/** A rollback began. What became of its calls is as it is now. */
+/** The start of a rollback, with the current state of its calls. */
 export interface RollbackStep extends StepBase {
   readonly kind: "rollback";
   readonly rollback: RollbackView;
 }
 
-/** A run was requested. */
+/** The request of a run. */
 export interface RunStep extends StepBase {
   readonly kind: "run";
   readonly run: RunView;
 }
 
-/** The status changed without a checkpoint: the run failed, pauses, waits, was queued or goes on. */
+/** A status change without a checkpoint, for example when a run fails, pauses, waits, is queued or continues. */
 export interface StatusStep extends StepBase {
   readonly kind: "status";
   readonly runId: string;
@@ -129,35 +129,37 @@ export interface StatusStep extends StepBase {
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string; readonly stack?: string };
 }
 
-/** Another owner writes from here on. */
+/** A change of the owner. */
 export interface OwnerStep extends StepBase {
   readonly kind: "owner";
-  /** The generation before. */
+  /** The previous generation. */
   readonly before: number;
-  /** The owner before ended in the middle of a run or a rollback: it was killed, aborted or silent. */
+  /**
+   * Whether the previous owner stopped during a run or a rollback, because it crashed, was aborted or became silent.
+   */
   readonly tookOver: boolean;
 }
 
-/** The log itself changed: it is a fork, was moved, or was pruned. */
+/** A change of the log itself by a fork, a move or a pruning. */
 export interface LogStep extends StepBase {
   readonly kind: "log";
   readonly what: "forked" | "here" | "moving" | "moved" | "copied" | "pruned";
   readonly agentId?: string;
 }
 
-/** One thing that happened, as a timeline shows it. */
+/** One event of a timeline. */
 export type StepView = VisitStep | BeginStep | MoveStep | RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
 
 /** A page of steps, oldest first. */
 export interface StepsPage {
   readonly steps: readonly StepView[];
-  /** The lanes that its steps are on, and those that these begin from or are nested in. */
+  /** The lanes of the steps, and the lanes that these start from or are nested in. */
   readonly lanes: readonly LaneView[];
-  /** Give it as `before` to get those before. Absent: there are none. */
+  /** Pass this as `before` for the previous page. Omitted on the first page. */
   readonly before?: number;
-  /** Give it as `after` to get those after. Absent: there are none now. */
+  /** Pass this as `after` for the next page. Omitted on the last page. */
   readonly after?: number;
-  /** The position up to which the log was read. */
+  /** The last position that was read. */
   readonly position: number;
   readonly damage: readonly Damage[];
 }
