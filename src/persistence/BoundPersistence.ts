@@ -34,7 +34,6 @@ interface Place {
   readonly recorder: RunRecorder;
 }
 
-/** {@link RunPersistence} for one context. */
 export class BoundPersistence implements RunPersistence {
   readonly #context: AgentContext;
   readonly #recorders: RunRecorders;
@@ -136,7 +135,7 @@ export class BoundPersistence implements RunPersistence {
     return run.agentId;
   }
 
-  /** @throws ExecutionMovedError when the context is closed. */
+  /** @throws ExecutionMovedError if the context is closed. */
   #at(context: AgentContext): Place {
     void context.signal;
     const run = runOf(context);
@@ -155,7 +154,7 @@ export class BoundPersistence implements RunPersistence {
         { path: "lastInput", expected: "the input of that node, which is not the node that runs now" },
       ]);
     }
-    // The checked value is not kept: a schema that changes it does so once, when the node runs.
+    // Uses the unparsed value. A schema that transforms the input does so once, when the node runs.
     const input = frozenCopy(options.lastInput);
     await checkSchemaAsync(options.lastInputType, input, "lastInput");
     await checkSchemaAsync(run.graph.inputSchemaOf(node), input, `input of node "${node}"`);
@@ -195,7 +194,7 @@ export class BoundPersistence implements RunPersistence {
     });
   }
 
-  /** The line that a lane belongs to: the one of a context, or one that it is nested in. */
+  /** Returns the line of a lane: the line of the context, or a line around it. */
   #lineOf(own: Place, { index }: AgentLog, lane: number): Place {
     let at: Place = own;
     while (at.run.parent && !lanesOfLine(index, at.recorder.lane).has(lane))
@@ -203,7 +202,7 @@ export class BoundPersistence implements RunPersistence {
     return at;
   }
 
-  /** Ends what is in flight on a line and on those nested in it, and continues where `prepare` says. */
+  /** Stops the work in flight on a line and on its nested lines. Then continues at the point that `prepare` returns. */
   async #move<Report>(
     context: AgentContext,
     { run, recorder }: Place,
@@ -218,24 +217,23 @@ export class BoundPersistence implements RunPersistence {
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
       const log = await recorder.journal.readAll();
-      // The next checkpoint does not include what the abandoned lane recorded since its last one.
+      // The next checkpoint must not include records of the abandoned lane since its last checkpoint.
       recorder.journal.writer.forget();
       const prepared = await prepare(log);
       report = prepared.report;
       this.#recorders.add(prepared.recorder);
       return prepared.recorder.start;
     });
-    // The move has resolved, so its preparation has too.
     return report as Report;
   }
 }
 
-/** That of the agent that was run. */
+/** Returns the setup of the outermost agent. */
 function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {
   return parent ? setupOfRun(parent) : setup;
 }
 
-/** The tool calls that agents run for on the way from a line to one that it is nested in. */
+/** Returns the tool calls of the agents between a line and a line nested in it. */
 function callsTo(from: AgentRun, to: AgentRun): readonly string[] {
   const calls: string[] = [];
   for (let at: AgentRun | undefined = from; at && at !== to; at = at.parent)

@@ -42,7 +42,7 @@ import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "
 import { validateCheckpoint } from "./read/validateCheckpoint.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
-/** Twice the lease of the file storage: the owner sees a stop request when it renews its lease. */
+/** Twice the lease of the file storage, because the owner sees a stop request when it renews its lease. */
 const defaultCancelTimeoutMs = 30_000;
 
 const timeoutSchema = strictOptions({ timeoutMs: numberFrom(0).optional() });
@@ -52,21 +52,35 @@ const answerSchema = strictOptions({ ...rejectShape, digest: nonEmptyString.opti
 const forkSchema = strictOptions({ checkpointId: nonEmptyString.optional() });
 const messagesSchema = strictOptions({ original: z.boolean().optional() });
 
-/** How to answer a request. */
+/** Options of {@link DurableAgent.answer}. */
 export interface AnswerOptions {
-  /** Who answers, as you know it. Kept with the answer, and never trusted. Absent: nobody says. */
+  /** The person or system that answers. The value is stored with the answer and is not verified. */
   readonly by?: string | undefined;
-  /** The digest of the tool call that was shown. If another call waits, the answer is refused. Absent: it is not compared. */
+  /**
+   * The digest of the tool call that the person saw. The answer is refused if another call waits. Not compared if
+   * omitted.
+   */
   readonly digest?: string | undefined;
-  /** How long to wait for the owner of the agent, in milliseconds. Default: 5,000. */
+  /** How long to wait for the owner of the agent, in milliseconds. Defaults to 5,000. */
   readonly timeoutMs?: number | undefined;
 }
 
 type OutsideOptions = Omit<RollbackOptions, "agentContext">;
 
 /**
- * One durable agent, from outside a run. Each method that changes something owns the agent until it resolves, and rejects
- * with `AgentBusyError` while the agent runs. After a move the agent is `paused` until you resume it.
+ * A durable agent, as seen from outside its runs. Each method that changes the agent owns it until the method resolves.
+ * Such a method rejects with `AgentBusyError` while the agent runs. After a move the agent is `paused` until you resume
+ * it.
+ *
+ * @example
+ * ```ts
+ * const durable = persistence(agent).agent("team-7");
+ * const checkpoint = await durable.getLatestCheckpoint();
+ * if (checkpoint) await durable.nameCheckpoint(checkpoint.checkpointId, "before-import");
+ * // Later: undo every call since then, and continue from there.
+ * await durable.rollbackToCheckpoint("before-import");
+ * await agent.resume({ agentId: "team-7" });
+ * ```
  */
 export class DurableAgent {
   readonly #setup: PersistenceSetup;
@@ -79,34 +93,35 @@ export class DurableAgent {
   }
 
   /**
-   * Reverts the calls since a checkpoint; the next run or resume continues from it. An interrupted rollback is continued.
+   * Reverts the calls since a checkpoint. The next run or resume continues from that checkpoint. Continues an
+   * interrupted rollback.
    *
-   * The checkpoint may be on a branch that an earlier rollback or another move left: a redo. Then the calls since the common ancestor are
-   * reverted, and messages, state and files are those of the checkpoint again. Calls on the way there that were reverted stay reverted;
-   * the report lists them as `stayedReverted`.
+   * The checkpoint may be on a branch that an earlier move left. The rollback is then a redo. A redo reverts the calls
+   * since the common ancestor and restores the messages, state and files of the checkpoint. Calls on that branch that
+   * were reverted stay reverted. The report lists them as `stayedReverted`.
    *
-   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError; nothing
-   * has changed then.
-   * @throws RollbackIncompleteError when a call cannot be reverted; the rollback stays open.
+   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError. The
+   * agent is unchanged.
+   * @throws RollbackIncompleteError if a call cannot be reverted. The rollback stays open.
    */
   async rollbackToCheckpoint(checkpointId: string, options?: OutsideOptions): Promise<RollbackReport> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
     return this.#rollBack(checkpointId, options);
   }
 
-  /** Like {@link rollbackToCheckpoint}, to the latest checkpoint. */
+  /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
   async rollbackToLatestCheckpoint(options?: OutsideOptions): Promise<RollbackReport> {
     return this.#rollBack(undefined, options);
   }
 
   /**
-   * Restarts a failed task: rolls it back to the first checkpoint of its run, with files and effects, and queues it in the
-   * same append. If a crash interrupts the restart, call it again to continue.
+   * Restarts a failed task. Rolls the task back to the first checkpoint of its run, with files and effects, and queues
+   * it in the same append. If a crash interrupts the restart, call it again to continue.
    *
-   * @returns `undefined` if the task failed before its first checkpoint: there was nothing to revert.
-   * @throws TaskNotFoundError, TransitionNotAllowedError when it is not failed, or not recoverable; ToolCallInDoubtError,
-   * AgentBusyError; nothing has changed then.
-   * @throws RollbackIncompleteError when a call cannot be reverted; the task stays failed, and the rollback open.
+   * @returns `undefined` if the task failed before its first checkpoint, because no call needs a revert.
+   * @throws TaskNotFoundError, ToolCallInDoubtError, AgentBusyError. The task is unchanged.
+   * @throws TransitionNotAllowedError if the task did not fail or is not recoverable. The task is unchanged.
+   * @throws RollbackIncompleteError if a call cannot be reverted. The task stays failed, and the rollback stays open.
    */
   async restart(options: RestartOptions = {}): Promise<RollbackReport | undefined> {
     checkSchema(restartSchema, options, "options of a restart");
@@ -114,10 +129,10 @@ export class DurableAgent {
   }
 
   /**
-   * Sets the node that runs next. No inverse runs, except that an interrupted rollback is finished first.
+   * Sets the node that runs next. Runs no inverses. Finishes an interrupted rollback first.
    *
-   * @throws UnknownNodeError, InvalidInputError, CheckpointNotFoundError, AgentBusyError; nothing has changed then.
-   * @throws RollbackIncompleteError when that rollback could not revert every call.
+   * @throws UnknownNodeError, InvalidInputError, CheckpointNotFoundError, AgentBusyError. The agent is unchanged.
+   * @throws RollbackIncompleteError if the interrupted rollback could not revert every call.
    */
   async setExecutionPoint(options: {
     readonly nodeId: string | Node;
@@ -137,21 +152,23 @@ export class DurableAgent {
   }
 
   /**
-   * Makes an independent agent of this one, under another id: it has the history up to there and goes on by itself. This agent
-   * is neither owned nor changed, and may run meanwhile. Nothing refers to it: it may be deleted at once.
+   * Creates an independent copy of this agent under another id. The fork has the history up to the given point. This
+   * agent is neither owned nor changed. It may run meanwhile, and you may delete it afterwards.
    *
-   * The fork has every line and what they wait for, under request ids of its own. Without a checkpoint it also has what the
-   * nodes did since their last checkpoints, and its status, except that it is `paused` if this agent is running. Tool calls
-   * that are over are replayed, and never reverted by the fork. Calls that are not over are made by the fork anew, under ids
-   * of its own. An open rollback counts as done.
+   * The fork has every line and all open requests, under new request ids. Without a checkpoint the fork also has the
+   * work of nodes since their last checkpoints. It has the status of this agent, but is `paused` if this agent runs.
+   * The fork replays finished tool calls and never reverts them. It makes unfinished calls again under new ids. An open
+   * rollback counts as finished.
    *
    * @param agentId of the new agent.
-   * @param options `checkpointId`: the moment to fork at; the fork is `paused` then. Default: now, from what is durable.
-   * @returns the new agent, durable. Resume it with `resume({ agentId })`.
-   * @throws AlreadyExistsError (`agent_exists`), CheckpointNotFoundError when there is no such checkpoint, or nothing at all;
-   * NotSupportedError for a storage without `lines` and `receive`, such as one of three methods; AgentBusyError while another
-   * process makes an agent of that id; CorruptLogError, UnreadableValueError when the log of this agent is damaged. Nothing
-   * has changed then.
+   * @param options `checkpointId`: the checkpoint to fork at. The fork is then `paused`. Defaults to the current
+   * durable state.
+   * @returns the new agent, already durable. Resume it with `resume({ agentId })`.
+   * @throws AlreadyExistsError (`agent_exists`) if the id is in use.
+   * @throws CheckpointNotFoundError if the checkpoint or the agent does not exist.
+   * @throws NotSupportedError for a storage without `lines` and `receive`, such as a three-method storage.
+   * @throws AgentBusyError while another process creates an agent with that id.
+   * @throws CorruptLogError, UnreadableValueError if the log of this agent is damaged.
    */
   async fork(agentId: string, options: { readonly checkpointId?: string | undefined } = {}): Promise<DurableAgent> {
     assertAgentId(agentId);
@@ -161,14 +178,15 @@ export class DurableAgent {
   }
 
   /**
-   * Begins a branch at the moment that a checkpoint names, with changes. Every line that was open then goes on from where it
-   * stood; the line of the checkpoint gets the changes, and its node begins a new visit. Nothing is reverted and nothing runs:
-   * the agent is `paused` until you resume it. An interrupted rollback is finished first.
+   * Starts a branch at a checkpoint, with changes. Every line that was open at the checkpoint continues from its state
+   * at that time. The line of the checkpoint gets the changes, and its node starts a new visit. The edit reverts no
+   * calls and runs no nodes. The agent is `paused` until you resume it. Finishes an interrupted rollback first.
    *
-   * @param checkpointId its id or its name; on any line.
-   * @throws CheckpointNotFoundError, UnknownNodeError, InvalidInputError, NotSerializableError, AgentBusyError, and what the
-   * functions of the options throw; nothing has changed then. CheckpointTooLargeError, RollbackIncompleteError: no edit was
-   * made, and an interrupted rollback may have gone on.
+   * @param checkpointId the id or the name of a checkpoint on any line.
+   * @throws CheckpointNotFoundError, UnknownNodeError, InvalidInputError, NotSerializableError, AgentBusyError, and any
+   * error that the functions in `options` throw. The agent is unchanged.
+   * @throws CheckpointTooLargeError, RollbackIncompleteError. No edit is made, but an interrupted rollback may be
+   * further along.
    */
   async editCheckpoint(checkpointId: string, options: EditOptions): Promise<EditedCheckpoint> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
@@ -177,10 +195,10 @@ export class DurableAgent {
   }
 
   /**
-   * Lets an agent run that was imported as a copy, though the original may run, too: their calls are made twice then. Any
-   * other agent stays as it is.
+   * Allows an imported copy to run although the original may run as well. Both agents may then make the same calls. Any
+   * other agent is unchanged.
    *
-   * @throws CheckpointNotFoundError when there is no such agent, AgentMovedError, AgentBusyError. Nothing has changed then.
+   * @throws CheckpointNotFoundError if the agent does not exist. AgentMovedError, AgentBusyError.
    */
   async takeOver(): Promise<void> {
     using head = await readHead(this.#setup.log, this.agentId);
@@ -188,17 +206,18 @@ export class DurableAgent {
     await using _journal = await this.#setup.openJournal(this.agentId, "take_over");
   }
 
-  /** Oldest first. */
+  /** Returns the checkpoints, oldest first. */
   async getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]> {
     return this.#setup.storage.getCheckpoints(this.agentId, filter);
   }
 
   /**
-   * All checkpoints as a tree: each with those that follow it, on its line and on the branches, sub-agents and moves that begin
-   * there. The checkpoints that the agent goes on from are marked. Reads only, also while the agent runs; no values are read.
+   * Returns all checkpoints as a tree. The children of a checkpoint are the checkpoints that follow it on its line, and
+   * those of branches, sub-agents and moves that start there. Marks the checkpoints that the agent continues from.
+   * Reads no values, and works while the agent runs.
    *
-   * @returns the first checkpoint of the agent. Several, oldest first, where pruning has removed what was between them; none
-   * for an unknown agent.
+   * @returns the first checkpoint of the agent. Returns several roots, oldest first, if pruning removed the checkpoints
+   * between them. Returns an empty array for an unknown agent.
    */
   async checkpointTree(): Promise<readonly CheckpointTreeNode[]> {
     const { index } = await AgentLog.read(this.#setup.log, this.agentId, {}, () => false);
@@ -206,9 +225,9 @@ export class DurableAgent {
   }
 
   /**
-   * The messages at the latest checkpoint, oldest first; none for an unknown agent.
+   * Returns the messages at the latest checkpoint, oldest first. Returns an empty array for an unknown agent.
    *
-   * @param options.original the messages before trimming, as far as the log still has them. Default false.
+   * @param options.original returns the messages before trimming, as far as the log still has them. Defaults to false.
    */
   async getMessages(options: { readonly original?: boolean | undefined } = {}): Promise<readonly Message[]> {
     checkSchema(messagesSchema, options, "options of getMessages()");
@@ -220,19 +239,21 @@ export class DurableAgent {
     return state ? messagesOf(log, state) : [];
   }
 
-  /** `undefined` when there is none. */
+  /** Returns the latest checkpoint, or `undefined` if the agent has no checkpoint. */
   async getLatestCheckpoint(): Promise<AgentCheckpointData | undefined> {
     return this.#setup.storage.getLatestCheckpoint(this.agentId);
   }
 
   /**
-   * Names a checkpoint. The name stands for its id wherever one is taken, as in `rollbackToCheckpoint(name)`; retention keeps
-   * the checkpoint. A name belongs to one checkpoint of the agent, and a checkpoint has one name: giving either again moves it.
+   * Names a checkpoint. Methods that take a checkpoint id accept the name, as in `rollbackToCheckpoint(name)`.
+   * Retention keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name. If the name or
+   * the checkpoint is already used, the name moves.
    *
-   * @param checkpointId its id or its name.
-   * @param name 1 to 256 characters; not of the form `<number>-<number>`.
-   * @throws InvalidInputError, CheckpointNotFoundError, AgentBusyError; AlreadyExistsError when a checkpoint was made with this
-   * id; NotSupportedError on a storage of three methods. Nothing has changed then.
+   * @param checkpointId the id or the current name of the checkpoint.
+   * @param name 1 to 256 characters, not of the form `<number>-<number>`.
+   * @throws InvalidInputError, CheckpointNotFoundError, AgentBusyError.
+   * @throws AlreadyExistsError if a checkpoint has the name as its id.
+   * @throws NotSupportedError for a three-method storage.
    */
   async nameCheckpoint(checkpointId: string, name: string): Promise<void> {
     checkSchema(nonEmptyString, checkpointId, "checkpoint id");
@@ -243,7 +264,8 @@ export class DurableAgent {
   /**
    * Removes a name that {@link nameCheckpoint} gave. The checkpoint stays until retention deletes it.
    *
-   * @throws CheckpointNotFoundError when no checkpoint has the name: it lists those that are given. AgentBusyError.
+   * @throws CheckpointNotFoundError if no checkpoint has the name. The error lists the existing names.
+   * @throws AgentBusyError
    */
   async removeCheckpointName(name: string): Promise<void> {
     checkSchema(nonEmptyString, name, "name of a checkpoint");
@@ -251,10 +273,11 @@ export class DurableAgent {
   }
 
   /**
-   * Stores a value in the agent's log, in its last run: for features that keep their own records. Nothing else changes, and
-   * a rollback to an earlier checkpoint drops it. Durable when it resolves. A storage of three methods keeps no notes.
+   * Stores a value in the agent's log, in its last run, for features that keep records. A rollback to an earlier
+   * checkpoint drops the value. Durable when it resolves. A three-method storage keeps no notes.
    *
-   * @throws NotSerializableError, AgentBusyError, CheckpointNotFoundError when the agent has never run.
+   * @throws NotSerializableError, AgentBusyError.
+   * @throws CheckpointNotFoundError if the agent has never run.
    */
   async note(note: Omit<NewNote, "contents">): Promise<void> {
     checkSchema(newNoteSchema, note, "note");
@@ -264,23 +287,26 @@ export class DurableAgent {
     await journal.store([noteRecord(note, { lane: head.state.lane, call: undefined, writer })]);
   }
 
-  /** The values noted under a key in the last run and not rolled back, oldest first. Reads only, also while the agent runs. */
+  /**
+   * Returns the values noted under a key in the last run, oldest first. Omits values that were rolled back. Works while
+   * the agent runs.
+   */
   async getNotes(key: string): Promise<readonly unknown[]> {
     checkSchema(nonEmptyString, key, "key of notes");
     return notedValues(this.#setup.log, this.agentId, key);
   }
 
-  /** The name of its task; `undefined` if the agent is not a task. */
+  /** Returns the name of the agent's task, or `undefined` if the agent is not a task. */
   async getTaskName(): Promise<string | undefined> {
     using head = await readHead(this.#setup.log, this.agentId);
     return head.log.index.statusState.task?.name;
   }
 
   /**
-   * Checks whether an agent could continue from a stored checkpoint. Damage is reported; an error of the storage itself is
-   * thrown. If the latest checkpoint cannot be read, no older one is checked in its place.
+   * Checks whether the agent could continue from a stored checkpoint. Reports damage and throws errors of the storage
+   * itself. Does not fall back to an older checkpoint if the latest is unreadable.
    *
-   * @param checkpointId default: the latest.
+   * @param checkpointId defaults to the latest checkpoint.
    */
   async validateCheckpoint(checkpointId?: string): Promise<CheckpointValidation> {
     checkSchema(nonEmptyString.optional(), checkpointId, "checkpoint id");
@@ -288,8 +314,8 @@ export class DurableAgent {
   }
 
   /**
-   * The calls on any lane that began and have no known end, in the order in which they began; then the inverses, in the
-   * order of their calls. While the agent runs, its calls in flight are included.
+   * Returns the calls on all lanes that started and have no recorded outcome, in the order of their start. Then returns
+   * such inverses, in the order of their calls. While the agent runs, the list includes calls in flight.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
@@ -304,13 +330,13 @@ export class DurableAgent {
   }
 
   /**
-   * Settles a call in doubt; the next run or resume continues with the result. A call that was settled with `"retry"` or
-   * `"unknown"` may be settled again.
+   * Settles a call in doubt. The next run or resume continues with the result. You may settle a call again if it was
+   * settled with `"retry"` or `"unknown"`.
    *
-   * An inverse is settled by its own id, also if it failed and blocks a rollback: `{ output }` means that its call is
-   * reverted, `{ error }` and `"unknown"` that the call is left unreverted, `"retry"` that the inverse runs again.
+   * An inverse is settled by the inverse's id, even if it failed and blocks a rollback. `{ output }` marks the call as
+   * reverted. `{ error }` and `"unknown"` leave the call unreverted. `"retry"` runs the inverse again.
    *
-   * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError; nothing has changed then.
+   * @throws ToolCallNotInDoubtError, InvalidInputError, NotSerializableError, AgentBusyError. The agent is unchanged.
    */
   async settleToolCall(toolCallId: string, settlement: ToolCallSettlement): Promise<void> {
     checkSchema(z.string(), toolCallId, "tool call id");
@@ -320,8 +346,8 @@ export class DurableAgent {
   }
 
   /**
-   * The open requests of the agent: those that it waits for, and those that some of its lines wait for while others run, or
-   * while it is paused. Reads only, also while the agent runs.
+   * Returns the open requests of the agent. Includes requests of single lines while other lines run, and requests of a
+   * paused agent. Works while the agent runs.
    */
   async getRequests(): Promise<readonly PendingRequest[]> {
     using head = await readHead(this.#setup.log, this.agentId);
@@ -329,13 +355,11 @@ export class DurableAgent {
   }
 
   /**
-   * Answers a request; durable when it resolves. Nothing runs until the agent is resumed. The answer is validated by the
-   * schema of the request; the first accepted answer counts. An approval is answered by `{ approved: true }`.
+   * Answers a request. Durable when it resolves. No node runs until the agent is resumed. The schema of the request
+   * validates the answer, and the first accepted answer counts. Answer an approval with `{ approved: true }`.
    *
-   * @param options `by`: who answers, as you know it; kept with the answer. `digest`: of the call that was shown; refuses the
-   * answer if another call waits. `timeoutMs`: how long to wait for the owner of the agent, in milliseconds; default 5,000.
-   * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError,
-   * AgentBusyError; nothing has changed then.
+   * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError,
+   * CheckpointTooLargeError, AgentBusyError. The agent is unchanged.
    */
   async answer(requestId: string, answer: unknown, options: AnswerOptions = {}): Promise<void> {
     checkSchema(answerSchema, options, "options of answer()");
@@ -344,11 +368,11 @@ export class DurableAgent {
   }
 
   /**
-   * Rejects a request; durable when it resolves. A tool call that waits for approval is not made: the model gets the reason as
-   * an error result, node code ToolRejectedError. A request for input throws RequestRejectedError in its node.
+   * Rejects a request. Durable when it resolves. A rejected tool call is not made: the model gets the reason as an
+   * error result, and node code gets ToolRejectedError. A rejected request for input throws RequestRejectedError in its
+   * node.
    *
-   * @param options `by` and `timeoutMs` as for {@link answer}.
-   * @throws RequestNotOpenError, InvalidInputError, AgentBusyError; nothing has changed then.
+   * @throws RequestNotOpenError, InvalidInputError, AgentBusyError. The agent is unchanged.
    */
   async reject(requestId: string, reason: string, options: Omit<AnswerOptions, "digest"> = {}): Promise<void> {
     checkSchema(rejectSchema, options, "options of reject()");
@@ -364,7 +388,7 @@ export class DurableAgent {
   }
 
   async #give(requestId: string, given: GivenReply, timeoutMs: number): Promise<void> {
-    // The process that runs the agent, which may be this one, takes a reply to a line that waits.
+    // If a process runs the agent, even this one, that process passes the reply to the waiting line.
     const isTaken = async () =>
       (await LiveRequests.at(this.#setup.log, this.agentId)?.answer(requestId, given)) ?? false;
     if (await isTaken()) return;
@@ -382,13 +406,13 @@ export class DurableAgent {
   }
 
   /**
-   * Cancels an unfinished run; its effects remain and can still be reverted. An interrupted rollback is finished first: what
-   * cannot be reverted remains. If a process runs it, that process is asked to
-   * stop first: its run rejects with StopRequestedError.
+   * Cancels an unfinished run. Its effects remain and can still be reverted. Finishes an interrupted rollback first,
+   * and leaves calls that it cannot revert. If a process runs the agent, requests a stop from that process. Its run
+   * then rejects with StopRequestedError.
    *
-   * @param options `timeoutMs`: how long to wait for that process, in milliseconds; default 30,000.
-   * @throws RunNotOpenError when the last run has ended, or there is none.
-   * @throws AgentBusyError when that process has not stopped in time. The run is not cancelled; it may still stop.
+   * @param options `timeoutMs`: how long to wait for that process, in milliseconds. Defaults to 30,000.
+   * @throws RunNotOpenError if the last run has finished or the agent has no run.
+   * @throws AgentBusyError if that process does not stop in time. The run is not cancelled, but may still stop.
    */
   async cancel(reason?: string, options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
     checkSchema(z.string().optional(), reason, "reason of cancel()");

@@ -25,7 +25,17 @@ import type { RunRecorder } from "./record/RunRecorder.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 
-/** Makes an agent durable: `agent.install(Persistence, { storage })`. */
+/**
+ * The feature that makes an agent durable.
+ *
+ * @example
+ * ```ts
+ * const agent = new AIAgent({ promptExecutor, llmModel: "gpt-5-mini", tools })
+ *   .install(Persistence, { storage: new FilePersistenceStorageProvider() });
+ * // After a crash, the same call resumes the run.
+ * await agent.run("Create the users.", { agentId: "team-7", runId: "monday" });
+ * ```
+ */
 export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = {
   key: "Persistence",
   install(pipeline, config) {
@@ -70,7 +80,17 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
   },
 };
 
-/** Persistence of a run, bound to its context, or of an agent, from outside. @throws FeatureNotInstalledError, InvalidInputError */
+/**
+ * Returns the persistence of a run for its context, or the persistence of an agent definition.
+ *
+ * @throws FeatureNotInstalledError, InvalidInputError
+ *
+ * @example
+ * ```ts
+ * const durable = persistence(agent).agent("team-7");
+ * for (const { requestId } of await durable.getRequests()) await durable.answer(requestId, { approved: true });
+ * ```
+ */
 export function persistence(context: AgentContext): RunPersistence;
 export function persistence(agent: AIAgent<never, unknown>): PersistenceFeature;
 export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPersistence | PersistenceFeature {
@@ -81,7 +101,11 @@ export function persistence(of: AgentContext | AIAgent<never, unknown>): RunPers
   ]);
 }
 
-/** Calls `action` with the persistence of a context and returns its result. @throws FeatureNotInstalledError */
+/**
+ * Calls `action` with the persistence of a context and returns the result.
+ *
+ * @throws FeatureNotInstalledError
+ */
 export function withPersistence<Result>(
   context: AgentContext,
   action: (persistence: RunPersistence, context: AgentContext) => Result,
@@ -97,7 +121,7 @@ type Show<Event, Result> = (
   perform: Perform<Event, Result>,
 ) => Promise<Result>;
 
-/** An interceptor of what a recorded run does. @param show absent: telemetry does not show it */
+/** Wraps an interceptor for recorded runs. @param show shows the event in telemetry. Hidden if omitted. */
 function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
   recorders: RunRecorders,
   hook: (recorder: RunRecorder, event: Event, next: Next<Event, Result>) => Promise<Result>,
@@ -144,7 +168,7 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
     const recorder = recorders.find(run);
-    // Where it led further before, a resume finds what is recorded there only if it repeats the node.
+    // If the node continued elsewhere before, a resume finds the later records only by repeating the node.
     if (unresolved && !recorder?.recording?.reaches(run))
       await recorder?.leaveUnresolved(run, nodeId, unresolved.output);
   });

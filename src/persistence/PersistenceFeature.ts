@@ -30,36 +30,37 @@ import {
 } from "./waiting/listRequests.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
-/** An unfinished run that no process is running, or an agent that cannot be read and may have one. */
+/** An unfinished run that no process executes, or an unreadable agent that may have such a run. */
 export type UnfinishedRun =
   | {
       readonly agentId: string;
       readonly runId: string;
       /**
-       * `interrupted`: its process ended, or its signal was aborted. `paused`: it was moved from outside. `failed`: it
-       * rejected. `waiting`: for an answer; once every request has one, it is `interrupted`.
+       * `interrupted`: its process ended, or its signal was aborted. `paused`: a move from outside paused it. `failed`:
+       * it rejected. `waiting`: it needs an answer, and becomes `interrupted` once every request has an answer.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }
   | {
       readonly agentId: string;
       readonly status: "unreadable";
-      /** The code of the error that reading it causes, such as `corrupt_log`. */
+      /** The code of the error when reading the agent, such as `corrupt_log`. */
       readonly code: string;
-      /** The message of that error. */
       readonly reason: string;
     };
 
-/** Selects agents by id or by task name, for example those of one definition. */
+/** Selects agents by id or by task name, for example the agents of one definition. */
 export type AgentFilter = (agent: { readonly agentId: string; readonly taskName?: string }) => boolean;
 
-/** Which unfinished runs to list. */
+/** Options of {@link PersistenceFeature.unfinished}. */
 export interface UnfinishedOptions {
-  /** Includes runs that rejected. Default false. */
+  /** Includes runs that rejected. Defaults to false. */
   readonly includeFailed?: boolean | undefined;
-  /** Only agents for which it returns true. Default: all, even those of other definitions in the same storage. */
+  /**
+   * Lists only agents for which this returns true. Defaults to all agents in the storage, even of other definitions.
+   */
   readonly only?: AgentFilter | undefined;
-  /** Aborting it ends the listing with the signal's reason. */
+  /** Ends the listing with the signal's reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -67,7 +68,16 @@ const selectionShape = { only: functionSchema().optional(), signal: abortSignalS
 const checkSchemaOptions = strictOptions(selectionShape);
 const unfinishedSchema = strictOptions({ includeFailed: z.boolean().optional(), ...selectionShape });
 
-/** What `install(Persistence)` adds to an agent definition. */
+/**
+ * The methods that `install(Persistence)` adds to an agent definition. Get it with `persistence(agent)`.
+ *
+ * @example
+ * ```ts
+ * for await (const { agentId, status } of persistence(agent).unfinished()) {
+ *   if (status === "interrupted") await agent.resume({ agentId });
+ * }
+ * ```
+ */
 export class PersistenceFeature {
   readonly #setup: PersistenceSetup;
   readonly #recorders: RunRecorders;
@@ -77,43 +87,48 @@ export class PersistenceFeature {
     this.#recorders = recorders;
   }
 
-  /** The agent id of runs that are not given another. */
+  /** The default agent id of runs. */
   get agentId(): string {
     return this.#setup.agentId;
   }
 
-  /** The storage that Persistence was installed with. Without one, a storage that keeps nothing. */
+  /** The configured storage. Defaults to a storage that stores no data. */
   get storage(): PersistenceStorageProvider {
     return this.#setup.storageKey;
   }
 
-  /** What takes part in recoveries by default: that of the configured participants. */
+  /** The recovery participants of the configured participants. */
   get recoveryParticipants(): readonly RecoveryParticipant[] {
     return this.#setup.participants.flatMap(({ recovery }) => recovery ?? []);
   }
 
-  /** Durability inside a run, bound to a context. */
+  /** Returns the persistence of a run, bound to its context. */
   of(context: AgentContext): RunPersistence {
     return new BoundPersistence(context, this.#recorders);
   }
 
-  /** One durable agent, from outside a run. @param agentId default: the agent's own id. @throws DefaultIdSharedError */
+  /**
+   * Returns a durable agent for use outside its runs.
+   *
+   * @param agentId defaults to the definition's agent id.
+   * @throws DefaultIdSharedError
+   */
   agent(agentId: string = this.#setup.agentId): DurableAgent {
     this.#setup.takeId(agentId);
     this.#setup.lastAgentId = agentId;
     return new DurableAgent(agentId, this.#setup);
   }
 
-  /** Passes an event to `onEvent`; for features that build on this one. */
+  /** Passes an event to `onEvent`, for features that extend this one. */
   tell(event: EventBody): void {
     this.#setup.tell(event);
   }
 
   /**
-   * Deletes what the retention policy does not keep: surplus checkpoints, and finished agents after their time. Agents with
-   * an owner are skipped and reported.
+   * Deletes surplus checkpoints and expired finished agents according to the retention policy. Skips agents with an
+   * owner and reports them.
    *
-   * @throws PruningNotSupportedError for a three-method provider.
+   * @throws PruningNotSupportedError for a three-method storage.
    */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
     assertPrunable(this.#setup.log, "prune()");
@@ -121,11 +136,11 @@ export class PersistenceFeature {
   }
 
   /**
-   * Deletes an agent and all its data. Its id is free again; an earlier owner cannot bring the agent back.
+   * Deletes an agent and all its data. The id becomes free, and an earlier owner cannot restore the agent.
    *
    * @throws AgentBusyError while the agent runs.
    * @throws WrongShapeError for the log of a graph thread or a session.
-   * @throws PruningNotSupportedError for a three-method provider.
+   * @throws PruningNotSupportedError for a three-method storage.
    */
   async deleteAgent(agentId: string): Promise<void> {
     assertPrunable(this.#setup.log, "deleteAgent()");
@@ -134,8 +149,9 @@ export class PersistenceFeature {
   }
 
   /**
-   * Lists the unfinished runs, by status, then by creation of their agents: resume them after a restart. Agents that cannot
-   * be read come last, each with the reason. A three-method provider cannot list its agents, so it yields nothing.
+   * Lists the unfinished runs by status, then by creation time of their agents. Resume them after a restart. Lists
+   * unreadable agents last, each with the reason. Yields no runs for a three-method storage, which cannot list its
+   * agents.
    */
   async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     checkSchema(unfinishedSchema, options, "options of unfinished()");
@@ -157,12 +173,12 @@ export class PersistenceFeature {
   }
 
   /**
-   * Says of each unfinished agent whether the code as it is now can continue it: try it before you deploy. It owns and writes
-   * nothing; migrations run on copies.
+   * Reports for each unfinished agent whether the current code can continue it. Run it before you deploy. Owns and
+   * writes no agents. Migrations run on copies.
    *
-   * @param options.only only agents for which it returns true. Default: all, even those of other definitions in the storage.
-   * `signal`: aborting it ends the listing with the signal's reason, also while a migration is tried.
-   * @throws NotSupportedError for a three-method provider, which cannot list its agents.
+   * @param options `only`: checks only agents for which it returns true. Defaults to all agents in the storage, even of
+   * other definitions. `signal`: when aborted, ends the listing with its reason, even during a migration.
+   * @throws NotSupportedError for a three-method storage, which cannot list its agents.
    */
   async *checkMigrations(options: Omit<UnfinishedOptions, "includeFailed"> = {}): AsyncGenerator<MigrationCheck> {
     checkSchema(checkSchemaOptions, options, "options of checkMigrations()");
@@ -177,8 +193,8 @@ export class PersistenceFeature {
   }
 
   /**
-   * Lists the open requests of every agent that waits, also of other definitions in the same storage. A three-method provider
-   * keeps no requests, so it yields nothing.
+   * Lists the open requests of every waiting agent in the storage, even of other definitions. Yields no requests for a
+   * three-method storage.
    */
   async *listRequests(filter: RequestFilter = {}): AsyncGenerator<AgentRequest> {
     checkSchema(requestFilterSchema, filter, "filter of listRequests()");
@@ -186,15 +202,19 @@ export class PersistenceFeature {
   }
 
   /**
-   * Answers a request of any agent, as {@link DurableAgent.answer} does: the id alone says which.
+   * Answers a request of any agent. Finds the agent by the request id. See {@link DurableAgent.answer}.
    *
-   * @throws as `DurableAgent.answer`; nothing has changed then.
+   * @throws the errors of `DurableAgent.answer`.
    */
   async answer(requestId: string, answer: unknown, options: AnswerOptions = {}): Promise<void> {
     await (await this.#waitingFor(requestId)).answer(requestId, answer, options);
   }
 
-  /** Rejects a request of any agent, as {@link DurableAgent.reject} does. @throws as `DurableAgent.reject` */
+  /**
+   * Rejects a request of any agent. See {@link DurableAgent.reject}.
+   *
+   * @throws the errors of `DurableAgent.reject`.
+   */
   async reject(requestId: string, reason: string, options: Omit<AnswerOptions, "digest"> = {}): Promise<void> {
     await (await this.#waitingFor(requestId)).reject(requestId, reason, options);
   }
@@ -215,7 +235,7 @@ export class PersistenceFeature {
   }
 }
 
-/** Of a list that may lag, the log knows better. */
+/** Reads the current status from the log, because an eventually consistent list may lag. */
 async function newestOf(log: RecordLog, listed: AgentSummary): Promise<AgentSummary | undefined> {
   if (log.capabilities.listing !== "eventual") return listed;
   using head = await readHead(log, listed.agentId);
@@ -236,7 +256,7 @@ function unreadableOf({ agentId, data }: AgentSummary): UnfinishedRun {
   return { agentId, status: unreadable, code: String(code), reason: String(message) };
 }
 
-/** What is damaged may be deleted. @throws WrongShapeError for a log that is no agent's. */
+/** Allows deleting a damaged agent. @throws WrongShapeError if the log is not an agent log. */
 async function assertAgentOrDamaged(log: RecordLog, agentId: string): Promise<void> {
   try {
     for await (const entry of log.read(agentId, { sinceSnapshot: true })) return assertOfAgent(agentId, entry);

@@ -9,26 +9,29 @@ import type { PrunableAgents, PruningSchedule } from "./config/PersistenceConfig
 import { Cron } from "croner";
 import { statfs } from "node:fs/promises";
 
-/** When a schedule prunes. */
+/** Options of {@link RetentionSchedule}. */
 export interface RetentionScheduleOptions {
   /**
-   * A cron expression of five fields (minute, hour, day of the month, month, day of the week), or a nickname such as
-   * `@weekly`, in local time. `false`: no pruning by time. Default `"0 3 * * *"`: daily at 03:00.
+   * A cron expression of five fields (minute, hour, day of the month, month, day of the week) in local time, or a
+   * nickname such as `@weekly`. `false` disables pruning by time. Defaults to `"0 3 * * *"`, daily at 03:00.
    */
   readonly schedule?: string | false | undefined;
-  /** Returns how full the disk is, from 0 to 1, such as `diskUsage(directory)`. Absent: no pruning by disk usage. */
+  /**
+   * Returns the used fraction of the disk, from 0 to 1, such as `diskUsage(directory)`. No pruning by disk usage if
+   * omitted.
+   */
   readonly diskUsage?: (() => number | PromiseLike<number>) | undefined;
-  /** The disk is too full above this usage. Default 0.8. */
+  /** Prunes if the disk usage exceeds this fraction. Defaults to 0.8. */
   readonly diskUsageAbove?: number | undefined;
-  /** How often the schedule reads the disk usage and the clock, in milliseconds. Default five minutes. */
+  /** How often the schedule reads the disk usage and the clock, in milliseconds. Defaults to five minutes. */
   readonly checkEveryMs?: number | undefined;
-  /** Default: the system clock. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 const defaultSchedule = "0 3 * * *";
 
-/** How many scheduled times may wait for a pruning in progress; further ones are skipped. The disk is read at the next look. */
+/** How many scheduled times may wait for a running pruning. Further times are skipped. */
 const mostWaiting = 2;
 
 const optionsSchema = strictOptions({
@@ -43,7 +46,7 @@ const optionsSchema = strictOptions({
   clock: clockSchema.optional(),
 });
 
-/** Computes times only: a `Cron` without a function starts no timer. @throws for an expression that it cannot parse. */
+/** Computes times only, because a `Cron` without a function starts no timer. @throws if the expression is invalid. */
 function cronOf(expression: string): Cron {
   return new Cron(expression, { mode: "5-part" });
 }
@@ -53,7 +56,7 @@ function isSchedule(value: unknown): boolean {
   if (typeof value !== "string") return false;
   try {
     const cron = cronOf(value);
-    // Croner takes a date, too: it matches once.
+    // Croner also accepts a date, which matches only once.
     return cron.getOnce() === null && cron.nextRun(new Date(0)) !== null;
   } catch {
     return false;
@@ -61,10 +64,18 @@ function isSchedule(value: unknown): boolean {
 }
 
 /**
- * Prunes all agents of a storage by the agent's retention policy, at the times of a cron expression and when the disk
- * becomes too full. A disk that stays too full is pruned once, and again only after its usage has fallen. The schedule
- * begins with {@link start}, which prunes nothing itself. Its timers keep no process alive. An error is emitted as
+ * Prunes all agents of a storage by the agent's retention policy. Prunes at the times of a cron expression and when the
+ * disk is too full. Prunes a full disk once, and again only after the usage has dropped below the limit. {@link start}
+ * starts the schedule and prunes no data by itself. The timers do not keep the process alive. An error is emitted as
  * `pruning_failed`, and the schedule continues.
+ *
+ * @example
+ * ```ts
+ * const schedule = new RetentionSchedule(agent, { schedule: "@weekly", diskUsage: diskUsage("/var/lib/agents") });
+ * schedule.start();
+ * // At shutdown:
+ * await schedule[Symbol.asyncDispose]();
+ * ```
  */
 export class RetentionSchedule implements AsyncDisposable {
   readonly #agents: PrunableAgents;
@@ -82,7 +93,8 @@ export class RetentionSchedule implements AsyncDisposable {
 
   /**
    * @param agent all agents in its storage are pruned.
-   * @throws InvalidInputError; FeatureNotInstalledError for an agent without Persistence.
+   * @throws InvalidInputError
+   * @throws FeatureNotInstalledError for an agent without Persistence.
    */
   constructor(agent: AIAgent<never, unknown> | PrunableAgents, options: RetentionScheduleOptions = {}) {
     checkSchema(optionsSchema, options, "options of the retention schedule");
@@ -95,7 +107,7 @@ export class RetentionSchedule implements AsyncDisposable {
     this.#checkEveryMs = checkEveryMs;
   }
 
-  /** Starts the schedule; a second call does nothing. @throws TypeError after the schedule was disposed. */
+  /** Starts the schedule. A second call has no effect. @throws TypeError after the schedule was disposed. */
   start(): void {
     if (this.#state === "disposed") throw new TypeError("This schedule was disposed; create a new one.");
     if (this.#state === "started") return;
@@ -104,7 +116,7 @@ export class RetentionSchedule implements AsyncDisposable {
     this.#wait();
   }
 
-  /** Stops the schedule and waits for a pruning in progress. */
+  /** Stops the schedule and waits for a running pruning. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#state = "disposed";
     this.#cancel();
@@ -116,7 +128,7 @@ export class RetentionSchedule implements AsyncDisposable {
     this.#cancel = this.#clock.after(ms, () => this.#look(), true);
   }
 
-  /** Computes the next time at each look, because the clock may have been set. */
+  /** Computes the next time at each check, because the clock may change. */
   #look(): void {
     const isDue = this.#clock.now() >= this.#dueAt;
     this.#setDue();
@@ -134,7 +146,7 @@ export class RetentionSchedule implements AsyncDisposable {
     }
   }
 
-  /** Whether the disk became too full since the last look. */
+  /** Returns whether the disk became too full since the last check. */
   async #hasFilled(): Promise<boolean> {
     const usage = await this.#options.diskUsage?.();
     const before = this.#diskWasFull;
@@ -158,8 +170,8 @@ export class RetentionSchedule implements AsyncDisposable {
 }
 
 /**
- * A {@link RetentionSchedule} for `install(Persistence, { retentionSchedule })`: it starts with the installation, and ends with
- * the process, which it does not keep alive.
+ * Creates a {@link RetentionSchedule} for `install(Persistence, { retentionSchedule })`. It starts with the
+ * installation and ends with the process. It does not keep the process alive.
  *
  * @throws InvalidInputError
  */
@@ -171,8 +183,8 @@ export function retentionSchedule(options: RetentionScheduleOptions = {}): Pruni
 const argumentsSchema = z.object({ directory: nonEmptyString });
 
 /**
- * Returns a function that measures how full the disk of a directory is, from 0 to 1. Space that is reserved for the system
- * counts as used, as in `df`. For `diskUsage` of a {@link RetentionSchedule}.
+ * Returns a function that measures the used fraction of the disk of a directory, from 0 to 1. Space reserved for the
+ * system counts as used, as in `df`. Use it for `diskUsage` of a {@link RetentionSchedule}.
  *
  * @throws InvalidInputError
  */

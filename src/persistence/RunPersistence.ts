@@ -9,56 +9,59 @@ import type { NewNote } from "./record/noteRecord.ts";
 import type { RollbackOptions } from "./rollback/historyOnly.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 
-/** Durability inside a run, bound to a context. */
+/** The persistence of a run, bound to a context. Get it with `persistence(context)`. */
 export interface RunPersistence {
   /**
-   * Saves a checkpoint; durable when it resolves.
+   * Saves a checkpoint. Durable when it resolves.
    *
-   * @throws UnknownNodeError, InvalidInputError, AlreadyExistsError, NotSerializableError; nothing is saved then.
+   * @throws UnknownNodeError, InvalidInputError, AlreadyExistsError, NotSerializableError. No checkpoint is saved.
    */
   createCheckpoint<Input>(options?: CreateCheckpointOptions<Input>): Promise<AgentCheckpointData>;
   /**
-   * Ends what is in flight, reverts the calls since the checkpoint, and continues from it. Durable when it resolves; the
-   * node's context is closed then, and what the node returns is discarded.
+   * Stops the work in flight, reverts the calls since the checkpoint, and continues from it. Durable when it resolves.
+   * The context of the node is then closed, and the node's return value is discarded.
    *
-   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError; nothing has changed then.
-   * @throws ToolCallInDoubtError when an interrupted call may have had its effect; the run ends with it. Settle the call and
-   * resume: the node requests the rollback again.
+   * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError. The agent is unchanged.
+   * @throws ToolCallInDoubtError if an interrupted call may have taken effect. The error ends the run. Settle the call
+   * and resume, and the node requests the rollback again.
    */
   rollbackToCheckpoint(checkpointId: string, options?: RollbackOptions): Promise<RollbackReport>;
-  /** Like {@link rollbackToCheckpoint}, to the latest checkpoint. */
+  /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
   rollbackToLatestCheckpoint(options?: RollbackOptions): Promise<RollbackReport>;
   /**
-   * Continues at another node. No inverse runs; the checkpoint's record names the calls since the checkpoint before it whose
-   * effects remain.
+   * Continues at another node. Runs no inverses. The record of the checkpoint names the calls since the previous
+   * checkpoint, whose effects remain.
    *
-   * @throws UnknownNodeError, InvalidInputError, NotSerializableError; nothing has changed then.
+   * @throws UnknownNodeError, InvalidInputError, NotSerializableError. The agent is unchanged.
    */
   setExecutionPoint<Input>(options: {
     readonly agentContext?: AgentContext | undefined;
     readonly nodeId: string | Node<Input>;
     readonly input: NoInfer<Input>;
-    /** Absent: the history stays. */
+    /** Defaults to the current history. */
     readonly messageHistory?: readonly Message[] | undefined;
   }): Promise<RunMoved>;
   /**
-   * Stores a value in the agent's log, on the lane of this context: for rollback participants and other features that keep
-   * their own records. It is stored with the next append.
+   * Adds a value to the agent's log, on the lane of this context. For rollback participants and other features that
+   * keep records. The value is stored with the next append.
    *
    * @throws NotSerializableError
    */
   note(note: NewNote): void;
-  /** Resolves when everything noted so far is durable; rejects if that is uncertain. */
+  /** Resolves when all notes so far are durable. Rejects if that is uncertain. */
   durable(): Promise<void>;
   /**
-   * The values that an earlier process noted in the tool call of this context, oldest first. Empty unless the call is made
-   * again, and outside of tool calls.
+   * Returns the values that an earlier process noted in the tool call of this context, oldest first. Empty outside of
+   * tool calls and for calls that are made for the first time.
    */
   recordedNotes(key: string): readonly unknown[];
-  /** The values noted under a key in this run and not rolled back, oldest first; also by earlier processes. */
+  /**
+   * Returns the values noted under a key in this run, oldest first, even by earlier processes. Omits values that were
+   * rolled back.
+   */
   getNotes(key: string): Promise<readonly unknown[]>;
-  /** Oldest first. */
+  /** Returns the checkpoints, oldest first. */
   getCheckpoints(filter?: CheckpointFilter): Promise<readonly AgentCheckpointData[]>;
-  /** `undefined` when there is none. */
+  /** Returns the latest checkpoint, or `undefined` if the agent has no checkpoint. */
   getLatestCheckpoint(): Promise<AgentCheckpointData | undefined>;
 }

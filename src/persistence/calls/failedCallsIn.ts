@@ -1,6 +1,6 @@
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 
-/** The calls whose failures an error is, has as its cause, or collects, each once. A failure that was read back names its own. */
+/** Returns the ids of failed calls in an error, its causes and its collected errors, each once. */
 export function failedCallsIn(error: unknown): readonly string[] {
   const calls = new Set<string>();
   const seen = new Set<unknown>();
@@ -15,7 +15,7 @@ export function failedCallsIn(error: unknown): readonly string[] {
   return [...calls];
 }
 
-/** A thrown value may have any shape: getters that throw are ignored. */
+/** Ignores getters that throw, because a thrown value may have any shape. */
 function causesOf(error: unknown): readonly unknown[] {
   try {
     if (!(error instanceof Error)) return [];

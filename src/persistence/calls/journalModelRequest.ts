@@ -12,7 +12,6 @@ import { modelFailure } from "./modelFailure.ts";
 
 type Next = (event: ModelRequestEvent) => Promise<PromptAnswer>;
 
-/** A model request, and its place in the log. */
 interface PlacedRequest {
   readonly event: ModelRequestEvent;
   readonly visit: Visit;
@@ -22,8 +21,8 @@ interface PlacedRequest {
 }
 
 /**
- * A model request of a durable run: answered from the recording when the node runs again, else recorded. The answer is
- * not waited for here: it is durable before the first of its tool calls begins, or with the next checkpoint.
+ * Makes a model request of a durable run. Returns the recorded response if the node runs again. Otherwise records the
+ * response without waiting. The response is durable before its first tool call starts, or with the next checkpoint.
  */
 export async function journalModelRequest(
   recorder: RunRecorder,
@@ -32,16 +31,17 @@ export async function journalModelRequest(
 ): Promise<PromptAnswer> {
   const within = callOf(event.context)?.toolCallId;
   const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
-  // Read now: a move closes the context while the model thinks.
+  // Read the values now, because a move closes the context while the model responds.
   const node = event.context.nodeId;
   const request: PlacedRequest = { event, visit: [event.visit.base, event.visit.ordinal], within, node, asked };
   return replayed(recorder, request) ?? ask(recorder, request, next);
 }
 
 /**
- * The recorded answer; `undefined` if there is none, or if it was given to another request and the replay was discarded.
+ * Returns the recorded response. Returns `undefined` if the log has no response, or if the request differs and the
+ * replay was discarded.
  *
- * @throws ReplayedModelError if this request failed here before another one was answered.
+ * @throws ReplayedModelError if this request failed here before another request succeeded.
  */
 function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): PromptAnswer | undefined {
   const recorded = recorder.recording?.answer(visit, event.ordinal, within);

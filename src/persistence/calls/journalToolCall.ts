@@ -20,21 +20,22 @@ import { type CallEnd, recordEnd, resolveOnReplay } from "./resolveOnReplay.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { failedCallsIn } from "./failedCallsIn.ts";
 
-/** The most fields and nested values that an output may have: to encode so many takes a moment in one piece. */
+/** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
-/** Outputs with more are copied in turns. */
+/** Outputs with more parts are copied in several turns of the event loop. */
 const partsAtOnce = 10_000;
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
 
 /**
- * A tool call of a durable run. One that has ended is not repeated; one with a side effect is recorded before it begins and
- * after it ends. The outcome is not awaited: everything that depends on it comes later in the same log.
+ * Makes a tool call of a durable run. Does not repeat a finished call. Records a call with a side effect before it
+ * starts and after it finishes. Does not wait for the outcome to be durable, because all dependent records follow it in
+ * the log.
  */
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId } = event;
   const known = recorder.calls.performed.get(toolCallId);
-  // One id is one call: executing a message twice gives the same outcomes.
+  // One id is one call. Executing a message twice gives the same outcomes.
   if (known) return known;
   const performing = replayOrPerform(recorder, event, next);
   recorder.calls.performed.set(toolCallId, performing);
@@ -59,7 +60,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   if (end && !(end.outcome.lost && repeatable)) return replay(recorder, recorded.call, end, event);
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
-  // The rest is recorded on the current lane, which may not be the one where the call began.
+  // Later records belong to the current lane, which may differ from the lane of the call's start.
   const before = recorded.intent ?? intentOf(recorder, known);
   const facts = { ...before, lane: recorder.lane };
   if (before.lane !== facts.lane) nameAgent(recorder, event, facts);
@@ -68,7 +69,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   return perform(recorder, { facts, event: known, next, again: true });
 }
 
-/** Beside its call, the log names the agent that a line runs for it. What that does has intents of its own. */
+/** Records which call a sub-agent runs for. The work of the sub-agent has separate intents. */
 function nameAgent({ journal }: RunRecorder, { tool }: ToolCallEvent, facts: IntentRecord): void {
   if (subAgentOf(tool)) journal.append([facts]);
 }
@@ -77,7 +78,7 @@ function saveBefore(recorder: RunRecorder, { context, tool, input }: ToolCallEve
   return saveIfDue(recorder, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
-/** The model's answer, and the intent of a call with an effect, are durable before the call begins. */
+/** Waits until the model response is durable, and the intent of a call with an effect. */
 async function begin(recorder: RunRecorder, facts: IntentRecord): Promise<void> {
   if (facts.effect === "none") return recorder.answersDurable;
   recorder.journal.append([facts]);
@@ -88,7 +89,7 @@ interface Performance {
   readonly facts: IntentRecord;
   readonly event: ToolCallEvent;
   readonly next: Next;
-  /** True if the call began in an earlier process and may have had its effect there. */
+  /** True if an earlier process started the call, which may have taken effect. */
   readonly again?: boolean;
 }
 
@@ -107,7 +108,7 @@ async function perform(recorder: RunRecorder, performance: Performance): Promise
   return output;
 }
 
-/** Whether a tool that did not return an output ran, and has a recorded end. */
+/** Returns whether a tool that failed did run and has a recorded outcome. */
 function hasRun(error: unknown): boolean {
   return isToolFailure(error) || error instanceof NotSerializableError;
 }
@@ -128,14 +129,14 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   }
 }
 
-/** The name of what the tool threw, unless it is that of a plain error. */
+/** Returns the name of the thrown error, unless it is a plain error. */
 function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   if (cause === undefined) return errorName;
   if (!(cause instanceof Error)) return "";
   return cause.name === "Error" ? undefined : String(cause.name);
 }
 
-/** A call that an abort interrupted has no outcome: it may or may not have had its effect. */
+/** Records no outcome for a call that an abort interrupted, because it may have taken effect. */
 function recordError(recorder: RunRecorder, { facts, event: { input }, again }: Performance, error: unknown): void {
   if (error instanceof ToolFailedError) {
     const { reason } = error;
@@ -149,12 +150,12 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
   }
   if (error instanceof ToolOutcomeUnknownError)
     recordEnd(recorder, facts, { unknown: true }, { input, status: "unknown" });
-  // A call without an effect has no intent that would have to be resolved.
+  // A call without an effect has no intent to resolve.
   if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
     recordEnd(recorder, facts, { unstarted: true });
 }
 
-/** How many parts an output has, as far as the limit. What cannot be counted is refused when it is recorded. */
+/** Counts the parts of an output up to the limit. Recording refuses outputs that cannot be counted. */
 function partsIn(output: unknown): number {
   try {
     return countParts(output, maximumParts);
@@ -163,7 +164,7 @@ function partsIn(output: unknown): number {
   }
 }
 
-/** What cannot be copied is refused when it is recorded. */
+/** Recording refuses outputs that cannot be copied. */
 async function copiedInTurns(output: unknown): Promise<unknown> {
   try {
     return await frozenCopyInTurns(output);
@@ -172,7 +173,7 @@ async function copiedInTurns(output: unknown): Promise<unknown> {
   }
 }
 
-/** @returns the output as the node and every replay get it. */
+/** @returns the output for the node and every replay. */
 function recordOutcome(
   recorder: RunRecorder,
   facts: IntentRecord,
@@ -191,7 +192,7 @@ function recordOutcome(
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
-    // The effect has happened. Recording that much allows a rollback and prevents a repetition.
+    // The effect has happened. This record allows a rollback and prevents a repetition.
     const refusal =
       error instanceof NotSerializableError
         ? error
@@ -221,7 +222,7 @@ function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
   };
 }
 
-/** Whether a recorded answer asks for the call as it is made: an interceptor may have changed its id, tool or input. */
+/** Returns whether a recorded response requests exactly this call. An interceptor can change the id, tool or input. */
 function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: ValueWriter): boolean {
   if (origin.kind !== "model" || !writer.isAnswer(origin.message)) return false;
   const part = origin.message.content[origin.index];
@@ -229,7 +230,7 @@ function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: 
   return part.toolCallId === toolCallId && part.toolName === tool.name && part.input === input;
 }
 
-/** `undefined` for a call in doubt, and for one that was resolved to be repeated. */
+/** Returns `undefined` for a call in doubt and for a call that was settled with `"retry"`. */
 function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): CallEnd | undefined {
   return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
 }

@@ -1,10 +1,10 @@
 import type { ModelFailure } from "../../checkpoint/records/callRecords.ts";
 import { describeError } from "../../journal/describeError.ts";
 
-/** Longer texts of an error are not kept, in characters: they are no facts about it that a node decides by. */
+/** The maximum length of a recorded error field, in characters. Nodes do not decide by longer texts. */
 const longestField = 10_000;
 
-/** What is recorded of an error with which a model request failed. */
+/** Returns the facts to record about a failed model request. */
 export function modelFailure(error: unknown): ModelFailure {
   const { name, message, code } = describeError(error);
   const fields = plainFields(error);
@@ -18,7 +18,7 @@ export function modelFailure(error: unknown): ModelFailure {
   };
 }
 
-/** A thrown value may have any shape, and getters that throw. */
+/** Ignores getters that throw, because a thrown value may have any shape. */
 function plainFields(error: unknown): Record<string, string | number | boolean> {
   try {
     const own = Object.entries(Object(error) as Record<string, unknown>);

@@ -7,16 +7,16 @@ import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInD
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
-/** How a call ended, with its output if it has one. */
 export interface CallEnd {
   readonly outcome: OutcomeRecord;
   readonly output?: unknown;
 }
 
 /**
- * The end of a call that began before a crash and has no recorded end; `undefined` if it is to be repeated.
+ * Returns the outcome of a call that started before a crash and has no recorded outcome. Returns `undefined` if the
+ * call is to be repeated.
  *
- * @throws ToolCallInDoubtError when a person has to decide.
+ * @throws ToolCallInDoubtError if a person must decide.
  */
 export async function resolveOnReplay(
   recorder: RunRecorder,
@@ -48,7 +48,10 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/** Appends how a call ended. A call without an effect has no intent, so its outcome also carries the fields of an intent. */
+/**
+ * Appends the outcome of a call. A call without an effect has no intent, so its outcome also carries the fields of an
+ * intent.
+ */
 export function recordEnd(
   recorder: RunRecorder,
   facts: IntentRecord,

@@ -25,15 +25,14 @@ import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** Something that prunes at certain times: `retentionSchedule()` of `agent-persistence/task`. */
+/** A schedule that prunes at certain times, such as `retentionSchedule()` of `agent-persistence/task`. */
 export interface PruningSchedule {
-  /** Called once for each definition that it is configured in; must keep no process alive. */
+  /** Called once for each definition that configures the schedule. Must not keep the process alive. */
   start(agents: PrunableAgents): void;
 }
 
-/** The agents of a storage, as a schedule prunes them. */
+/** The agents of a storage, as seen by a schedule. */
 export interface PrunableAgents {
-  /** The agent's own id. */
   readonly agentId: string;
   prune(): Promise<{
     readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
@@ -42,83 +41,89 @@ export interface PrunableAgents {
   tell(event: EventBody): void;
 }
 
-/** What rolls back with an agent, with what a recovery does about it. */
+/** A participant in rollbacks and recoveries of an agent. */
 export interface ConfiguredParticipant extends RollbackParticipant {
-  /** Takes part in recoveries of the agent that name no participants of their own. Absent: it does not. */
+  /** Takes part in recoveries that specify no participants. The participant skips recoveries if omitted. */
   readonly recovery?: RecoveryParticipant | undefined;
 }
 
-/** How an agent is made durable. */
+/** Options of `install(Persistence, …)`. */
 export interface PersistenceConfig {
-  /** Where checkpoints are stored. Default: `NoPersistenceStorageProvider`, which stores nothing. */
+  /** The storage for checkpoints. Defaults to `NoPersistenceStorageProvider`, which stores no data. */
   readonly storage?: PersistenceStorageProvider | undefined;
   /**
-   * Saves the input before the first node and the state after each node, durable before the next node starts. Default true.
-   * If false, only `createCheckpoint` makes checkpoints; tool calls and the end of a run are still recorded.
+   * Saves the input before the first node and the state after each node. Each checkpoint is durable before the next
+   * node starts. Defaults to true. If false, only `createCheckpoint` makes checkpoints. Tool calls and the end of a run
+   * are still recorded.
    */
   readonly enableAutomaticPersistence?: boolean | undefined;
   /**
-   * When to make checkpoints between the start and the end of a run. Triggers due at the same moment make one checkpoint,
-   * named after the one of the highest priority. Default `[triggers.afterNode()]`. Ignored if `enableAutomaticPersistence`
-   * is false.
+   * When to make checkpoints between the start and the end of a run. Triggers due at the same time share a checkpoint,
+   * named after the trigger with the highest priority. Defaults to `[triggers.afterNode()]`. Ignored if
+   * `enableAutomaticPersistence` is false.
    */
   readonly triggers?: readonly CheckpointTrigger[] | undefined;
-  /** The inverses that undo the effects of tools in a rollback. Default: none. */
+  /** The inverses that undo the effects of tools in a rollback. Defaults to an empty registry. */
   readonly rollbackToolRegistry?: RollbackToolRegistry | undefined;
   /**
-   * What is rolled back together with the agent, such as its files. Requires a storage with a log. Default: nothing.
+   * Resources that are rolled back together with the agent, such as files. Requires a storage with a log. Defaults to
+   * `[]`.
    */
   readonly participants?: readonly ConfiguredParticipant[] | undefined;
   /**
-   * What to do about a call that began and has no recorded end, if its tool's effect is neither `none` nor `idempotent` and
-   * its `probe` does not know. Default `"ask"`: the run rejects with `ToolCallInDoubtError`.
+   * Decides about a call that started and has no recorded outcome. Used if the tool's effect is neither `none` nor
+   * `idempotent`, and its `probe` does not know. Defaults to `"ask"`: the run rejects with `ToolCallInDoubtError`.
    */
   readonly onToolCallInDoubt?: OnToolCallInDoubt | undefined;
-  /** How often an inverse is tried before a rollback stops at it. Default: 3 times, 100 milliseconds apart. */
+  /** How often a rollback tries an inverse before it stops. Defaults to 3 times, 100 milliseconds apart. */
   readonly inverseRetry?: InverseRetry | undefined;
   /**
-   * How long a move, or a run whose signal is aborted, waits for work in flight after aborting it, in milliseconds. A tool
-   * call that has not ended by then is in doubt. Default 5,000.
+   * How long a move or an aborted run waits for work in flight after aborting it, in milliseconds. A tool call that is
+   * still unfinished is then in doubt. Defaults to 5,000.
    */
   readonly abortGraceMs?: number | undefined;
-  /** Gets the events of all agents, in order, once they are durable. Not awaited. Default: no listener. */
+  /** Receives the events of all agents in order, once they are durable. The return value is not awaited. */
   readonly onEvent?: PersistenceListener | undefined;
   /**
-   * Gets the errors of `onEvent`; they have no other effect. Default: a process warning of type `AgentPersistenceWarning`.
+   * Receives the errors of `onEvent`, which have no other effect. Defaults to a process warning of type
+   * `AgentPersistenceWarning`.
    */
   readonly onListenerError?: ListenerErrorHandler | undefined;
   /**
-   * The most that one checkpoint may add to the storage, in bytes of JSON before compression; values that are already stored
-   * do not count. Default 5,242,880. A larger one is refused with `CheckpointTooLargeError`.
+   * The maximum size of new data in one checkpoint, in bytes of JSON before compression. Values that are already stored
+   * do not count. Defaults to 5,242,880. A larger checkpoint throws `CheckpointTooLargeError`.
    */
   readonly maxCheckpointBytes?: number | undefined;
-  /** Trims the live history at the end of each node; the log keeps everything. Default: no trimming. */
+  /** Trims the live history at the end of each node. The log keeps the full history. Defaults to no trimming. */
   readonly trimming?: TrimmingPolicy | undefined;
   /**
-   * Where `context.require` looks: file hashes and the working directory are recorded with each checkpoint, and
-   * `validateCheckpoint` and `recoverTask` compare them. Default: nothing is recorded or compared.
+   * The environment for `context.require`. File hashes and the working directory are recorded with each checkpoint.
+   * `validateCheckpoint` and `recoverTask` compare them. By default they are neither recorded nor compared.
    */
   readonly environment?: Environment | undefined;
   /**
-   * Which checkpoints and finished agents to delete. An agent is pruned when a run completes or fails and has more
-   * checkpoints than it may keep; `persistence(agent).prune()` prunes all agents. Default: only that call deletes anything. A storage of three
-   * methods cannot delete, so `install` throws `PruningNotSupportedError`.
+   * Which checkpoints and finished agents to delete. An agent is pruned when a run completes or fails and the agent has
+   * too many checkpoints. `persistence(agent).prune()` prunes all agents. By default only that call deletes data. With
+   * a three-method storage, `install` throws `PruningNotSupportedError`.
    */
   readonly retention?: RetentionPolicy | undefined;
-  /** When to prune all agents of the storage, besides. Started with the installation. Default: never. */
+  /**
+   * Prunes all agents of the storage at certain times. The schedule starts with the installation. Defaults to no
+   * schedule.
+   */
   readonly retentionSchedule?: PruningSchedule | undefined;
   /**
-   * How stored runs get from one version of the strategy to the next. A resume goes through the shortest chain that leads from
-   * the version of the run to that of the strategy, in one append before anything runs. Default: none, and a run continues
-   * only if all that it can still reach is unchanged.
+   * Migrations of stored runs between versions of the strategy. A resume uses the shortest chain from the version of
+   * the run to the version of the strategy. It stores all changes in one append before any node runs. Without
+   * migrations, a run continues only if all code that it can still reach is unchanged.
    */
   readonly migrations?: readonly Migration[] | undefined;
   /**
-   * Shows what runs and agents do as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`. An agent that others
-   * call uses theirs. Default: nothing is shown.
+   * Shows runs and agents as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`. A sub-agent uses
+   * the telemetry of its caller. Defaults to no telemetry.
    */
   readonly telemetry?: Telemetry | undefined;
-  /** Default: the system clock. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -165,7 +170,6 @@ const environment = z.object({
   lookUp: functionSchema(),
 });
 
-/** What `install(Persistence)` may be given. */
 export const persistenceConfigSchema: z.ZodType = strictOptions({
   storage: providerSchema.optional(),
   enableAutomaticPersistence: z.boolean().optional(),

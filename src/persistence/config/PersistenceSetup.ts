@@ -41,7 +41,7 @@ const noStorage =
   'new FilePersistenceStorageProvider() of "agent-persistence/file". If nothing is to be stored, ' +
   "give it new NoPersistenceStorageProvider().";
 
-/** For each storage, the first definition that has used the default id on it. */
+/** For each storage, the first definition that used the default id. */
 const defaultIdentities = new WeakMap<object, string>();
 
 const defaults = {
@@ -54,15 +54,15 @@ const defaults = {
   clock: systemClock,
 } as const;
 
-/** By the pipeline that the feature was installed into. */
+/** The setups by the pipeline of their agent. */
 const setups = new WeakMap<object, PersistenceSetup>();
 
-/** What a called agent shares with its caller. */
+/** Returns the settings that a sub-agent shares with its caller. */
 function ofCaller(caller: PersistenceSetup | undefined) {
   return caller && { clock: caller.clock, participants: caller.participants, inverseRetry: caller.inverseRetry };
 }
 
-/** @throws PruningNotSupportedError where the storage cannot prune */
+/** @throws PruningNotSupportedError if the storage cannot prune. */
 function retentionOf(
   { retention, retentionSchedule }: PersistenceConfig,
   log: RecordLog,
@@ -76,7 +76,7 @@ function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup
   return { storage: logStorageOf(provider), storageKey: provider };
 }
 
-/** The listener of a caller hears of what it calls. */
+/** Makes the listener of a caller receive the events of its sub-agents. */
 function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefined): EmitEvent {
   if (!caller) return own ?? warnOfFailure;
   return (event) => {
@@ -85,11 +85,11 @@ function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefin
   };
 }
 
-/** An agent definition with its persistence configuration, defaults applied. */
+/** An agent definition with its persistence configuration and defaults. */
 export class PersistenceSetup {
   readonly storage: LogStorage;
   readonly log: RecordLog;
-  /** The storage as it was given: agents that share it have the same. */
+  /** The storage provider from the configuration. Agents that share a storage share this object. */
   readonly storageKey: PersistenceStorageProvider;
   readonly automatic: boolean;
   readonly triggers: readonly CheckpointTrigger[];
@@ -103,7 +103,7 @@ export class PersistenceSetup {
   readonly trimming: TrimmingPolicy | undefined;
   readonly telemetry: AgentTelemetry | undefined;
   readonly inverseRetry: InverseRetry;
-  /** `undefined`: only `prune()` prunes. */
+  /** If `undefined`, only `prune()` prunes. */
   readonly retention: FullRetentionPolicy | undefined;
   readonly time: CappedClock;
   readonly clock: Clock;
@@ -113,19 +113,19 @@ export class PersistenceSetup {
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly migrations: Migrations;
   readonly askedSchemas: RequestSchemas;
-  /** Gives an event to the listener; without one, failures become warnings of the process. */
+  /** Passes an event to the listener. Without a listener, failures become process warnings. */
   readonly tell: EmitEvent;
   readonly #emit: EmitEvent | undefined;
   readonly #config: PersistenceConfig;
   readonly #isStored: boolean;
-  /** Those of agents that this one calls. */
+  /** The setups of sub-agents. */
   readonly #nested = new Map<object, PersistenceSetup>();
-  /** What tells the definition from others that have no id of their own either; `undefined`: it has one. */
+  /** Distinguishes definitions without an id. `undefined` if the definition has an id. */
   readonly #defaultIdentity: string | undefined;
-  /** The agent that was asked for or run last. */
+  /** The agent that was last requested or run. */
   lastAgentId: string;
 
-  /** @param caller of the agent that calls this one: its storage, clock and participants are used. Absent: it is run. */
+  /** @param caller the setup of the calling agent, whose storage, clock and participants are used. */
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
     const rollbackToolRegistry = new RollbackToolRegistry();
@@ -168,13 +168,13 @@ export class PersistenceSetup {
   }
 
   /**
-   * That of the agent which agents call each other down to by tools of these names. For no names this one; `undefined` where
-   * there is no such tool any more.
+   * Returns the setup of the sub-agent at a path of tool names. An empty path returns this setup. Returns `undefined`
+   * if such a tool no longer exists.
    */
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
     const [name, ...rest] = agentPath;
     if (name === undefined) return this;
-    // An older version of the code may have called it by another name.
+    // An older version of the code may use another name for the tool.
     const agent = this.migrations
       .toolNames(name)
       .map((each) => subAgentOf(this.tools.get(each) ?? asToolOf(this.pipeline, each) ?? {}))
@@ -182,12 +182,12 @@ export class PersistenceSetup {
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
   }
 
-  /** What stored runs rely on in the code of this agent. */
+  /** Returns the parts of this agent's code that stored runs rely on. */
   code(sha256: Sha256): Code {
     return codeOf(this.pipeline, sha256);
   }
 
-  /** That of an agent which this one calls, by its pipeline; `undefined`: it has no Persistence. */
+  /** Returns the setup of a sub-agent by its pipeline, or `undefined` if the sub-agent has no Persistence. */
   nested(pipeline: object): PersistenceSetup | undefined {
     const own = setups.get(pipeline);
     const nested = this.#nested.get(pipeline) ?? (own && new PersistenceSetup(own.#config, own.pipeline, this));
@@ -195,7 +195,7 @@ export class PersistenceSetup {
     return nested;
   }
 
-  /** Refuses the default id where another definition uses it on the same storage. @throws DefaultIdSharedError */
+  /** Refuses the default id if another definition uses it on the same storage. @throws DefaultIdSharedError */
   takeId(agentId: string): void {
     const identity = this.#defaultIdentity;
     if (identity === undefined || agentId !== this.agentId) return;
@@ -212,7 +212,7 @@ export class PersistenceSetup {
 
   async #openJournal(agentId: string, custody: JournalOptions["custody"]): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
-    // An agent that only others call needs none of its own.
+    // An agent that is only a sub-agent needs no storage.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
     const listener = this.#hasListener() ? emitAppended(agentId, (event) => this.#tellAlong(event)) : undefined;
@@ -222,7 +222,7 @@ export class PersistenceSetup {
     return journal;
   }
 
-  /** Whether this agent or one that it calls, at any depth, has a listener. */
+  /** Returns whether this agent or a sub-agent at any depth has a listener. */
   #hasListener(asked: ReadonlySet<object> = new Set()): boolean {
     if (this.#emit) return true;
     if (asked.has(this.pipeline)) return false;
@@ -233,7 +233,7 @@ export class PersistenceSetup {
     });
   }
 
-  /** Gives an event to the listeners of the agents on the way to the line that it is about. */
+  /** Emits an event to the listeners of all agents on the path to the event's line. */
   #tellAlong(event: EventBody): void {
     this.#emit?.(event);
     const path = ("agentPath" in event && event.agentPath) || [];
@@ -243,29 +243,29 @@ export class PersistenceSetup {
     }
   }
 
-  /** A recorded call of this agent or of one that it calls, under the name that its tool has now. */
+  /** Returns a recorded call with the current name of its tool. The call may belong to a sub-agent. */
   nowNamed(call: LoggedCall): LoggedCall {
     const tool = this.at(call.agentPath)?.migrations.toolNow(call.tool, call.version) ?? call.tool;
     return tool === call.tool ? call : { ...call, tool };
   }
 
-  /** Whether a recorded call of this agent or of one that it calls has an inverse now. */
+  /** Returns whether a recorded call currently has an inverse. The call may belong to a sub-agent. */
   hasInverse(call: LoggedCall): boolean {
     return this.at(call.agentPath)?.registry.has(this.nowNamed(call).tool) === true;
   }
 
-  /** The tool of a recorded call, as the code defines it now; `undefined` if the agent has no tool of that name any more. */
+  /** Returns the current tool of a recorded call, or `undefined` if the agent no longer has a tool with that name. */
   toolNamed(name: string): AnyTool | undefined {
     return this.tools.get(name) ?? this.registry.inverseOf(name)?.tool;
   }
 
-  /** What a crash in the middle of a call of this tool means. */
+  /** Returns the effect of a tool, which decides how a call in doubt is resolved. */
   effectOf(tool: AnyTool): ToolEffect {
     return tool.effect ?? (this.registry.has(tool.name) ? "reversible" : "irreversible");
   }
 }
 
-/** A three-method provider keeps no notes, so participants could not roll back. */
+/** Refuses participants on a three-method storage, which keeps no notes to roll back. */
 function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
@@ -280,7 +280,7 @@ function wrongParticipants(expected: string): InvalidInputError {
   ]);
 }
 
-/** Failures that must be seen even without a listener. */
+/** Warns about failures that users must see even without a listener. */
 function warnOfFailure(event: EventBody): void {
   const agent = `agent ${JSON.stringify(event.agentId)}`;
   if (event.type === "trigger_failed")
@@ -288,12 +288,12 @@ function warnOfFailure(event: EventBody): void {
   if (event.type === "pruning_failed") warn(event.type, `Pruning failed for ${agent}: ${reasonOf(event.error)}`);
 }
 
-/** Three methods cannot delete. A storage that keeps nothing has nothing to delete, and is not refused. */
+/** Refuses a three-method storage, which cannot delete. Accepts a storage that stores no data. */
 export function assertPrunable({ capabilities }: RecordLog, operation: string): void {
   if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
 }
 
-/** Wall-clock time capped by the monotonic clock: setting the clock forward cannot make data look expired. */
+/** Wall-clock time limited by the monotonic clock. If someone sets the clock forward, data does not expire early. */
 export class CappedClock {
   readonly #clock: Clock;
   readonly #start: { readonly now: number; readonly monotonic: number };
@@ -303,17 +303,20 @@ export class CappedClock {
     this.#start = { now: clock.now(), monotonic: clock.monotonic() };
   }
 
-  /** Milliseconds since 1970; never later than the start and what has passed since. */
+  /** Returns milliseconds since 1970, at most the start time plus the elapsed monotonic time. */
   now(): number {
     const passed = this.#clock.monotonic() - this.#start.monotonic;
     return Math.min(this.#clock.now(), this.#start.now + passed);
   }
 }
 
-/** The most request schemas to remember; the oldest are forgotten first. */
+/** The maximum number of remembered request schemas. The oldest are removed first. */
 const kept = 1_000;
 
-/** The schemas of requests made in this process: they check an answer as the node will. Other processes have JSON Schema. */
+/**
+ * The schemas of requests made in this process. They check an answer exactly as the node does. Other processes only
+ * have the JSON Schema.
+ */
 export class RequestSchemas {
   readonly #schemas = new Map<string, z.ZodType>();
 
@@ -325,7 +328,7 @@ export class RequestSchemas {
     if (this.#schemas.size > kept && oldest !== undefined) this.#schemas.delete(oldest);
   }
 
-  /** `undefined`: asked by another process, or too long ago. */
+  /** Returns `undefined` if another process made the request, or if the schema was evicted. */
   of(agentId: string, requestId: string): z.ZodType | undefined {
     return this.#schemas.get(keyOf(agentId, requestId));
   }

@@ -4,28 +4,30 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { numberFrom } from "../../internal/options/optionSchemas.ts";
 
-/** What to delete, and when. Agents that are queued, in progress, paused or waiting are never deleted. */
+/**
+ * Defines when to delete agents and checkpoints. Agents that are queued, in progress, paused or waiting are never
+ * deleted.
+ */
 export interface RetentionPolicy {
-  /** Days after its end at which a completed or canceled agent is deleted. Default 7; `Infinity`: never. */
+  /** Days after its end at which a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps it. */
   readonly completedDays?: number | undefined;
-  /** Days after its failure at which a failed agent is deleted. Default 30; `Infinity`: never. */
+  /** Days after its failure at which a failed agent is deleted. Defaults to 30. `Infinity` keeps it. */
   readonly failedDays?: number | undefined;
   /**
-   * Above this number of checkpoints only the first, the last and every 5th are kept; if those are still too many, every
-   * 25th, then every 125th. Also kept: checkpoints with an id of yours, the first of an unfinished run, and checkpoints
-   * from which a branch begins. Of a finished run whose end is deleted, the result stays.
+   * The maximum number of checkpoints. Above it, only the first, the last and every 5th checkpoint are kept. If those
+   * are still too many, every 25th is kept, then every 125th. Checkpoints with a custom id, the first of an unfinished
+   * run, and starting points of branches are also kept. The result of a finished run stays even if its last checkpoint
+   * is deleted.
    *
-   * Checkpoints of branches of a parallel node and of sub-agents count as any other. Those of branches that were joined and of
-   * sub-agents that have returned go first, and with them the joins. What an open branch or sub-agent needs to go on, and what
-   * a `merge` that has not ended needs of the branches, is kept and does not count.
-   * Default 20; `Infinity`: all.
+   * Checkpoints of parallel branches and of sub-agents count as well. Those of joined branches and of finished
+   * sub-agents are deleted first, together with the joins. Checkpoints that an open branch, an open sub-agent or an
+   * unfinished `merge` needs are kept and do not count. Defaults to 20. `Infinity` keeps all.
    */
   readonly maxCheckpoints?: number | undefined;
-  /** The same for agents that are paused or waiting. Default: `maxCheckpoints`; `Infinity`: all. */
+  /** The maximum for agents that are paused or waiting. Defaults to `maxCheckpoints`. `Infinity` keeps all. */
   readonly maxCheckpointsPaused?: number | undefined;
 }
 
-/** A policy with its defaults. */
 export type FullRetentionPolicy = { readonly [Name in keyof RetentionPolicy]-?: number };
 
 export const defaultRetention: FullRetentionPolicy = {
@@ -42,7 +44,7 @@ export const retentionPolicySchema: z.ZodType<RetentionPolicy> = strictOptions({
   maxCheckpointsPaused: numberFrom(2).optional(),
 });
 
-/** The policy with its defaults. @throws InvalidInputError for an invalid number. */
+/** Returns the policy with its defaults. @throws InvalidInputError for an invalid number. */
 export function fullRetention(policy: RetentionPolicy = {}): FullRetentionPolicy {
   checkSchema(retentionPolicySchema, policy, "retention policy");
   const chosen = { ...defaultRetention, ...withoutUndefined(policy) };

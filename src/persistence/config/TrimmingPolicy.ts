@@ -3,31 +3,31 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { functionSchema, integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** What a summarizer is asked to shorten. */
+/** The content that a summarizer shortens. */
 export type OlderContent =
   | { readonly kind: "tool_output"; readonly toolName: string; readonly toolCallId: string; readonly output: unknown }
-  /** Oldest first; the first may be the summary of even older ones. */
+  /** Oldest first. The first message may be the summary of even older messages. */
   | { readonly kind: "messages"; readonly messages: readonly Message[] };
 
 /**
- * Returns the summary that replaces older content. Awaited at the end of each node. If it throws, the content is kept and
- * tried again after the next node.
+ * Returns the summary that replaces older content. Awaited at the end of each node. If it throws, the content stays,
+ * and the next node tries again.
  */
 export type Summarizer = (
   older: OlderContent,
   options: { readonly signal: AbortSignal },
 ) => string | PromiseLike<string>;
 
-/** How a live history is kept short. The log keeps everything. */
+/** Defines how the live history is shortened. The log keeps the full history. */
 export interface TrimmingPolicy {
-  /** How many of the newest tool outputs are kept; each older one is summarized once. Default 5. */
+  /** How many of the newest tool outputs are kept. Each older output is summarized once. Defaults to 5. */
   readonly toolOutputs?: number | undefined;
   /**
-   * How many of the newest messages are kept; all older ones become one message of the user's role. System messages are
-   * kept and not counted; a call is never separated from its result. Default 50.
+   * How many of the newest messages are kept. All older messages become one user message. System messages are kept and
+   * not counted. A call is never separated from its result. Defaults to 50.
    */
   readonly messages?: number | undefined;
-  /** Default: keeps the beginning of each text. */
+  /** Defaults to a summarizer that keeps the start of each text. */
   readonly summarize?: Summarizer | undefined;
 }
 

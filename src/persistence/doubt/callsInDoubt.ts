@@ -7,23 +7,26 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
 import type { ToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
-/** The calls of this agent: those of the agent that it is a fork of are not its to settle. */
+/** Returns the calls of this agent. A fork cannot settle calls of the agent that it was copied from. */
 function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
   return loggedCalls(index, blobs).filter(({ owner }) => owner === undefined);
 }
 
-/** The calls on any lane that began and may or may not have had their effect. */
+/** Returns the calls on all lanes that started and have no recorded outcome. */
 export function callsInDoubt(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   return ownCalls(log).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
 }
 
-/** The calls whose inverse began and has no recorded end. */
+/** Returns the calls whose inverse started and has no recorded outcome. */
 export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
   return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
 
-/** The calls whose inverse may be settled: it is in doubt, blocks an open rollback, or was settled before. */
+/**
+ * Returns the calls whose inverse may be settled. The inverse is in doubt, blocks an open rollback, or was settled
+ * before.
+ */
 export function inversesToSettle(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   const open = new Set([...(index.rollback?.calls ?? []), ...index.inverting, ...index.left.keys()]);
@@ -34,7 +37,7 @@ function isInDoubt({ effect, outcome }: LoggedCall): boolean {
   return effect !== "none" && (!outcome || outcome.retry === true || outcome.unknown === true);
 }
 
-/** A recorded call as `onToolCallInDoubt` gets it. */
+/** Returns a recorded call in the form for `onToolCallInDoubt`. */
 export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDoubt {
   const { outcome } = call;
   return {
@@ -48,7 +51,7 @@ export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDo
   };
 }
 
-/** A call whose input cannot be read can still be resolved. */
+/** A call with an unreadable input can still be resolved. */
 function inputOf(call: LoggedCall): Pick<ToolCallInDoubt, "input" | "unreadable"> {
   const { value: input, unreadable } = read(call.input);
   return unreadable === undefined ? { input } : { input, unreadable };
@@ -58,7 +61,7 @@ export function inverseName(tool: string, inverse: Inverse | undefined): string 
   return inverse?.kind === "tool" ? inverse.inverse.name : `inverse of ${tool}`;
 }
 
-/** An inverse as `onToolCallInDoubt` gets it. */
+/** Returns an inverse in the form for `onToolCallInDoubt`. */
 export function inverseInDoubt(
   call: LoggedCall,
   inverse: Inverse | undefined,
@@ -75,14 +78,14 @@ export function inverseInDoubt(
   };
 }
 
-/** The code that declares that an inverse may be repeated. */
+/** Returns the code that declares an inverse as repeatable. */
 export function declarationOf(inverse: Inverse): string {
   return inverse.kind === "tool"
     ? `tool({ name: ${JSON.stringify(inverse.inverse.name)}, effect: "idempotent", … })`
     : `registerRollback(${inverse.tool.name}, …, { effect: "idempotent" })`;
 }
 
-/** The record of a settled inverse: its call is reverted, is left, or is to be tried again. */
+/** Returns the record of a settled inverse. */
 export function settledInverse(
   call: string,
   settlement: ToolCallSettlement,
@@ -95,7 +98,7 @@ export function settledInverse(
   return record;
 }
 
-/** The tool-call id of the inverse of a call: the same for every attempt. */
+/** Returns the tool-call id of a call's inverse, which is the same for every attempt. */
 export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "agentId" | "sha256">): string {
   return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
 }

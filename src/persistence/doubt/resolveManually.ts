@@ -8,7 +8,8 @@ import { callsInDoubt, inverseIdOf, inversesToSettle, settledInverse } from "./c
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 
 /**
- * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it resolves.
+ * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it
+ * resolves.
  *
  * @throws ToolCallNotInDoubtError, NotSerializableError
  */
@@ -36,7 +37,7 @@ function outcomeRecord(
   return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
 }
 
-/** The lane on which the line of a call goes on, if it has the call there; else the lane of the call. */
+/** Returns the current lane of the call's line if the call is on it, otherwise the lane of the call. */
 function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
   const newest = index.lines.nestedLine(lane)?.lane ?? index.lines.mainLane;
   return foldLine(index, newest)?.calls.has(call) ? newest : lane;

@@ -6,23 +6,23 @@ import { functionSchema, kindOf } from "../../internal/options/optionSchemas.ts"
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { nodeReferenceSchema } from "../record/CreateCheckpointOptions.ts";
 
-/** What is different from the checkpoint that is edited. What is left out stays as it is there. */
+/** Changes to the edited checkpoint. Omitted fields keep their values. */
 export interface EditOptions {
-  /** Who edits, as you know it: 1 to 1,000 characters. Kept with the checkpoint, and never trusted. */
+  /** The person or system that edits: 1 to 1,000 characters. Stored with the checkpoint and not verified. */
   readonly by: string;
-  /** Why: 1 to 1,000 characters. Kept with the checkpoint. */
+  /** The reason: 1 to 1,000 characters. Stored with the checkpoint. */
   readonly reason: string;
-  /** The node that runs next, of the line of the checkpoint. */
+  /** The node of the checkpoint's line that runs next. */
   readonly nodeId?: string | Node | undefined;
-  /** What that node gets. Its schema validates it. */
+  /** The input of that node, validated by its schema. */
   readonly lastInput?: unknown;
-  /** Gets the messages at the checkpoint, frozen, and returns those that the node finds. */
+  /** Receives the frozen messages at the checkpoint and returns the messages for the node. */
   readonly messageHistory?: ((messages: readonly Message[]) => readonly Message[]) | undefined;
-  /** Gets the storage at the checkpoint, and changes it. */
+  /** Receives the storage at the checkpoint and changes it. */
   readonly storage?: ((storage: AgentStorage) => PromiseLike<void> | void) | undefined;
 }
 
-/** The checkpoint that an edit made. */
+/** The checkpoint that an edit created. */
 export interface EditedCheckpoint {
   readonly checkpointId: string;
 }
@@ -32,7 +32,7 @@ const statement = z.custom<string>((value) => typeof value === "string" && value
     `expected 1 to 1,000 characters, ${typeof input === "string" ? `found ${input.length}` : `received ${kindOf(input)}`}`,
 });
 
-/** Node ids are resolved by the graph. */
+/** The graph resolves node ids. */
 export const editSchema: z.ZodType = strictOptions({
   by: statement,
   reason: statement,

@@ -27,19 +27,19 @@ import { rootOf } from "../move/laneForNode.ts";
 import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
 import { quoted } from "../../errors/quoted.ts";
 
-/** What an edit changes, validated. Absent fields stay as they are. */
+/** A validated edit. Omitted fields keep their values. */
 interface Edit extends Pick<EditOptions, "by" | "reason"> {
-  /** The setup of the agent whose line it is. */
+  /** The setup of the agent that owns the line. */
   readonly setup: PersistenceSetup;
   readonly node: string;
   readonly input: unknown;
-  /** Whether the node begins anew with an input, and neither its edges nor its merge run. */
+  /** Whether the node starts a new visit with an input, instead of following its edges or running its merge. */
   readonly beginsNode: boolean;
   readonly messages: readonly Message[] | undefined;
   readonly storage: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Begins the lines of the moment that a checkpoint names anew, its own with changes, and pauses the agent. Nothing runs. */
+/** Restarts the lines that were open at a checkpoint, applies the changes to its line, and pauses the agent. */
 export async function editCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -60,7 +60,7 @@ export async function editCheckpoint(
       point?.version === version ? changeOf(edit, { journal, log, lane, state }) : undefined,
   });
   journal.append([...(reopens ? [run] : []), ...begun.records]);
-  // In the same turn of the event loop, so in the same append.
+  // In the same turn of the event loop, so that both are in the same append.
   const pauseReason = `checkpoint ${target.id} edited`;
   await journal.store(
     statusRecords(journal.statusState, { status: "paused", at: journal.clock.now(), reason: pauseReason }),
@@ -75,7 +75,7 @@ function pointIn({ index, agentId }: AgentLog, version: number): CheckpointPoint
   return point;
 }
 
-/** @throws UnknownNodeError, InvalidInputError, NotSerializableError, and what the functions of the options throw */
+/** @throws UnknownNodeError, InvalidInputError, NotSerializableError, and errors of the functions in the options. */
 async function editOf(
   setup: PersistenceSetup,
   log: AgentLog,
@@ -96,7 +96,9 @@ async function editOf(
   return { by, reason, setup: own, ...next, messages, storage };
 }
 
-/** The setup of the agent that a checkpoint is of. @throws InvalidInputError for a called agent that is not called any more */
+/**
+ * Returns the setup of the agent of a checkpoint. @throws InvalidInputError for a sub-agent that is no longer called.
+ */
 function setupOf(
   setup: PersistenceSetup,
   { index }: AgentLog,
@@ -109,7 +111,7 @@ function setupOf(
   throw new InvalidInputError("edit", [{ path: "checkpointId", expected }]);
 }
 
-/** The node that runs next, and its input. */
+/** Returns the node that runs next, and its input. */
 async function nextOf(
   graph: StrategyGraph,
   { index }: AgentLog,
@@ -124,7 +126,7 @@ async function nextOf(
     throw new InvalidInputError("edit", [
       { path: "nodeId", expected: "the node that runs next, since the checkpoint is the end of its line" },
     ]);
-  // Only the edges of the node are tried again: the input is its output.
+  // Only the edges of the node are tried again, because the input is its output.
   const isOutput = nodeId === undefined && record.unresolved === true;
   if (nodeId === undefined && (isOutput || !givesInput)) {
     encodeValue(input, `the input of node "${record.node}"`);
@@ -136,7 +138,7 @@ async function nextOf(
   return { ...point, beginsNode: true };
 }
 
-/** The records of the changes, and the fields of the checkpoint. @throws CheckpointTooLargeError */
+/** Returns the records of the changes and the fields of the checkpoint. @throws CheckpointTooLargeError */
 function changeOf(
   { by, reason, setup, node, input, beginsNode, messages, storage }: Edit,
   at: { readonly journal: Journal; readonly log: AgentLog; readonly lane: number; readonly state: AgentState },

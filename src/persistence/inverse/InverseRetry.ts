@@ -4,11 +4,11 @@ import { numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { pause } from "../../internal/pause.ts";
 
-/** How often an inverse is tried before the rollback stops at it. */
+/** How often an inverse is tried before the rollback stops. */
 export interface InverseRetry {
-  /** At least 1. Default 3. */
+  /** At least 1. Defaults to 3. */
   readonly attempts?: number | undefined;
-  /** Between two attempts, in milliseconds of the configured clock. Default 100. */
+  /** The delay between two attempts, in milliseconds of the configured clock. Defaults to 100. */
   readonly delayMs?: number | undefined;
 }
 
@@ -21,7 +21,10 @@ export type Attempt =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
-/** Tries an action up to `attempts` times. @throws the reason of the signal: an aborted attempt has an unknown effect. */
+/**
+ * Tries an action up to `attempts` times. @throws the reason of the signal, because an aborted attempt has an unknown
+ * effect.
+ */
 export async function attempt(
   action: () => unknown,
   { attempts = 3, delayMs = 100 }: InverseRetry,

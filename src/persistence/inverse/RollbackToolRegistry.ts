@@ -10,12 +10,14 @@ export interface RolledBackCall<out Input = unknown, out Output = unknown> {
   readonly toolCallId: string;
   /** The original input, validated again. */
   readonly input: Input;
-  /** The original result; `undefined` when it could not be stored. If what is stored cannot be read, getting it throws. */
+  /**
+   * The original result. `undefined` if the result could not be stored. The getter throws if the stored value is
+   * unreadable.
+   */
   readonly output: Output;
   readonly abortSignal: AbortSignal;
 }
 
-/** An inverse that is a function. */
 export type InverseFunction = (input: unknown, call: RolledBackCall) => unknown;
 
 /** How the calls of one tool are reverted. */
@@ -33,15 +35,27 @@ const registrationSchema = z.object({
   options: strictOptions({ effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional() }),
 });
 
-/** The inverses of tools. You are responsible for an inverse that undoes the whole effect. */
+/**
+ * The inverses of tools. You must make sure that an inverse undoes the whole effect.
+ *
+ * @example
+ * ```ts
+ * const rollbackToolRegistry = new RollbackToolRegistry().registerRollback(
+ *   createUser,
+ *   (_input, { toolCallId }) => users.delete(toolCallId),
+ *   { effect: "idempotent" },
+ * );
+ * agent.install(Persistence, { storage, rollbackToolRegistry });
+ * ```
+ */
 export class RollbackToolRegistry {
   readonly #inverses = new Map<string, Inverse>();
 
   /**
-   * Registers a function, which also gets the original result. It replaces an earlier inverse of the tool.
+   * Registers a function, which also gets the original result. Replaces an earlier inverse of the tool.
    *
-   * @param options.effect `idempotent` when reverting the same call twice equals reverting it once: if a crash interrupts
-   * the inverse, it then runs again. Absent: an interrupted inverse is in doubt.
+   * @param options.effect `idempotent` if reverting a call twice equals reverting it once. After a crash such an
+   * inverse runs again. Without it, an interrupted inverse is in doubt.
    */
   registerRollback<Output, Input>(
     tool: Tool<never, Output, Input>,
@@ -49,8 +63,8 @@ export class RollbackToolRegistry {
     options?: { readonly effect?: ToolEffect | undefined },
   ): this;
   /**
-   * Registers a tool that takes exactly the same arguments. It replaces an earlier inverse of the tool. The inverse runs
-   * under its own tool-call id, without messages; its context has only the agent, run and node that the rollback leads to.
+   * Registers a tool that takes exactly the same arguments. Replaces an earlier inverse of the tool. The inverse has a
+   * separate tool-call id and no messages. Its context has only the agent, the run and the target node of the rollback.
    */
   registerRollback<Arguments>(
     tool: Tool<Arguments, unknown, never>,
@@ -58,7 +72,7 @@ export class RollbackToolRegistry {
   ): this;
   registerRollback(tool: unknown, inverse: unknown, options: { readonly effect?: ToolEffect | undefined } = {}): this {
     checkSchema(registrationSchema, { tool, inverse, options }, "inverse to register");
-    // The overloads have checked that the types of the two fit.
+    // The overloads ensure that the two types fit.
     const original = tool as AnyTool;
     const registered: Inverse =
       typeof inverse === "function"

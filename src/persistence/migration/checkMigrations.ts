@@ -10,21 +10,22 @@ import { draftMigration } from "./draftMigration.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
 import { planMigration } from "./planMigration.ts";
 
-/** Whether the code as it is now can continue an agent, and how. */
+/** Whether the current code can continue an agent, and how. */
 export interface MigrationCheck {
   readonly agentId: string;
   /**
-   * `same`: nothing that counts has changed. `compatible`: all that it can still run is unchanged. `migrates`: migrations lead to
-   * the code, and were tried on copies. `incompatible`: a resume would be refused. `unreadable`: it cannot be read.
+   * `same`: no relevant code changed. `compatible`: all code that the agent can still run is unchanged. `migrates`:
+   * migrations lead to the current code and succeeded on copies. `incompatible`: a resume would be refused.
+   * `unreadable`: the agent cannot be read.
    */
   readonly verdict: "same" | "compatible" | "migrates" | "incompatible" | "unreadable";
-  /** One text for each difference, or why it cannot be migrated or read. */
+  /** One text for each difference, or the reason why the agent cannot be migrated or read. */
   readonly differences: readonly string[];
 }
 
 const statuses = ["in_progress", "waiting", "paused", "failed", unreadable];
 
-/** Checks each unfinished agent of a storage, one after the other. Owns and writes nothing. */
+/** Checks each unfinished agent of a storage in turn. Owns and writes no agents. */
 export async function* checkMigrations(
   setup: PersistenceSetup,
   isAsked: (summary: AgentSummary) => boolean,
@@ -58,7 +59,7 @@ async function checkOf(
 async function check(setup: PersistenceSetup, agentId: string, signal: AbortSignal): Promise<Check> {
   using head = await readHead(setup.log, agentId, { keeps: false });
   const { log, state, lines: nested } = head;
-  // A task that nothing of has run begins with the code as it is then.
+  // A task without a started node starts with the current code.
   if (!state || !log.index.lanes.has(state.lane)) return { verdict: "same", differences: [] };
   const sha256 = await setup.storage.sha256();
   const readAll = () => AgentLog.read(setup.log, agentId);
@@ -71,7 +72,7 @@ async function check(setup: PersistenceSetup, agentId: string, signal: AbortSign
   return { verdict, differences: lines.flatMap((line) => differencesOf(line, verdict)) };
 }
 
-/** Whatever a resume would throw when it migrates the agent is why it cannot be migrated. */
+/** Returns the error that a resume would throw for the migration. */
 async function tried(migrate: () => Promise<void>, signal: AbortSignal): Promise<Check> {
   try {
     await migrate();

@@ -6,9 +6,9 @@ import { migrationRecords } from "./migrationRecords.ts";
 import type { LineMigration } from "./planMigration.ts";
 
 /**
- * Makes the records of migrations, and drops them: what a resume could not store is found before anything is.
+ * Builds the records of migrations and drops them, to find storage errors before any record is stored.
  *
- * @param at.log as it is when they would be stored.
+ * @param at.log the log at the time of the append.
  * @throws CheckpointTooLargeError, NotSerializableError
  */
 export function draftMigration(

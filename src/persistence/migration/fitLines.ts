@@ -13,7 +13,6 @@ import { draftMigration } from "./draftMigration.ts";
 import { migrationRecords } from "./migrationRecords.ts";
 import { planMigration } from "./planMigration.ts";
 
-/** Who makes stored lines fit. */
 export interface Fitting {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
@@ -22,11 +21,12 @@ export interface Fitting {
 }
 
 /**
- * Makes stored lines fit the code as it is now, in one append: where that can continue them although it has changed, its
- * structure is recorded; where migrations lead to it, they are made.
+ * Adapts stored lines to the current code in one append. For compatible code, records the new structure. Otherwise runs
+ * the migrations.
  *
  * @returns the state to continue from.
- * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and as `planMigration`; nothing has changed then.
+ * @throws StrategyChangedError, UnknownNodeError, UnknownToolError, and the errors of `planMigration`. The agent is
+ * unchanged.
  */
 export async function fitLines({ setup, journal, signal }: Fitting, stored: StoredState): Promise<StoredState> {
   const lines = await fittingLines(setup, journal, stored, journal.head?.lines);
@@ -49,13 +49,12 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
 }
 
 /**
- * Finds out, before it is stored, whether the code as it is now can continue the lines that records begin anew. Migrations are
- * tried.
+ * Checks, before the records are stored, whether the current code can continue the restarted lines. Tries migrations.
  *
- * @param before the lines as they stood where they begin anew, by the lanes that they had.
- * @param records the next that the journal appends.
- * @returns whether nothing has to change for it.
- * @throws as {@link fitLines}
+ * @param before the lines at the point of their restart, by their earlier lanes.
+ * @param records the next records of the journal.
+ * @returns whether the lines fit without a change.
+ * @throws the errors of {@link fitLines}.
  */
 export async function tryLines(
   { setup, journal, signal }: Fitting,
@@ -76,7 +75,7 @@ export async function tryLines(
   return false;
 }
 
-/** The lines, if the code can continue all of them, or migrations lead to it. @throws as {@link fitLines} */
+/** Returns the lines if the code can continue or migrate all of them. @throws the errors of {@link fitLines}. */
 async function fittingLines(
   setup: PersistenceSetup,
   journal: Journal,

@@ -13,28 +13,28 @@ import type { Code } from "../versions/CodeStructure.ts";
 import { type CodeVerdict, isSameCode, judgeCode } from "../versions/judgeCode.ts";
 import type { LinePoint } from "../versions/reachedFrom.ts";
 
-/** A line that can go on, with the agent whose code runs it now. */
+/** A line that can continue, with the agent whose code runs it now. */
 export interface FittedLine extends LinePath {
   readonly state: AgentState;
   readonly setup: PersistenceSetup;
   readonly verdict: CodeVerdict;
   readonly code: Code;
-  /** As it is stored. `undefined`: the storage does not keep it. */
+  /** The stored structure. `undefined` if the storage does not keep it. */
   readonly structure: StoredStructure | undefined;
 }
 
-/** The lines to judge, and how to read what of the log they need besides. */
+/** The lines to judge, and access to the parts of the log that they need. */
 export interface OpenLines extends StoredState {
-  /** The states of the nested lines that go on besides, by lane. */
+  /** The states of the nested lines that also continue, by lane. */
   readonly nested: ReadonlyMap<number, AgentState>;
   readonly sha256: Sha256;
   readonly readAll: () => Promise<AgentLog>;
 }
 
 /**
- * Judges how the code as it is now continues each line.
+ * Judges how the current code continues each line.
  *
- * @throws UnknownToolError when an agent no longer has a tool that is offered, or that is a durable agent.
+ * @throws UnknownToolError if an agent no longer has a tool that is offered to the model or that is a durable agent.
  */
 export async function lineVerdicts(setup: PersistenceSetup, lines: OpenLines): Promise<readonly FittedLine[]> {
   const { log, state, nested } = lines;
@@ -65,18 +65,19 @@ async function judge(
   return { verdict, structure, code };
 }
 
-/** What is recorded by name must be there, also where the structure does not tell. */
+/** Checks that names in the records still exist, even if the structure does not include them. */
 function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
   const node = checkpoint?.record.node ?? "start";
   if (node !== "finish" && node !== "start") graph.resolve(node);
   if (settings) toolsByNames(tools, settings.tools);
 }
 
-/** Where a line stands. What of a parallel node has begun goes on as lines of its own. */
+/** Returns the current point of a line. Started branches of a parallel node continue as separate lines. */
 function pointOf({ index }: AgentLog, state: AgentState): LinePoint {
   const { record } = state.checkpoint ?? {};
   if (!record) return { node: "start" };
-  // A lane that begins from an earlier one continues its visit: what had begun there is nested in that one.
+  // A lane that starts from an earlier one continues its visit. The lines that the visit started belong to the earlier
+  // lane.
   const begun = index.lines
     .childrenOf(state.lane)
     .flatMap(({ place, closed }) => (closed === undefined && "branch" in place ? [place.branch] : []));
@@ -104,7 +105,7 @@ async function findStructure(stored: StructureRecord, readAll: () => Promise<Age
   return undefined;
 }
 
-/** @throws UnknownToolError when an agent no longer has a tool of this name that is a durable agent. */
+/** @throws UnknownToolError if an agent no longer has a durable agent as a tool of this name. */
 function setupAt(setup: PersistenceSetup, agentPath: readonly string[]): PersistenceSetup {
   let found = setup;
   for (const name of agentPath) {

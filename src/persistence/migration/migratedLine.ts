@@ -21,15 +21,15 @@ import type { MigratedLine, Migration } from "../versions/Migration.ts";
 import type { FittedLine } from "./lineVerdicts.ts";
 import { z } from "zod";
 
-/** What becomes of a line. Nothing is stored yet. */
+/** The result of a line's migration, before it is stored. */
 export interface LinePlan {
   readonly line: FittedLine;
-  /** The messages as they are stored, with their numbers. */
+  /** The messages and their numbers in the log. */
   readonly history: readonly { readonly number: number; readonly message: Message }[];
   readonly storage: Readonly<Record<string, unknown>>;
   readonly next: MigratedLine;
   readonly renames: readonly Renames[];
-  /** Whether the visit that was interrupted goes on, with its answers, calls and requests. */
+  /** Whether the interrupted visit continues with its responses, calls and requests. */
   readonly keepsVisit: boolean;
 }
 
@@ -43,12 +43,12 @@ const lineSchema = strictOptions({
 });
 
 /**
- * Takes a line through migrations, with copies of its values, and checks what becomes of it.
+ * Migrates a line with copies of its values, and checks the result.
  *
- * @param root the node that the line visits with all that is in it; "": it is no branch.
+ * @param root the node whose contents the line visits. Empty if the line is not a branch.
  * @param at.signal ends the wait for a migration.
- * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError,
- * UnknownToolError for what the code now does not accept
+ * @throws MigrationFailedError if a migration throws. The reason of the signal if it aborts.
+ * @throws InvalidInputError, UnknownNodeError, UnknownToolError if the current code does not accept the result.
  */
 export async function migratedLine(
   line: FittedLine,
@@ -71,7 +71,7 @@ export async function migratedLine(
   return { line, history, storage: stored.storage, next, renames, keepsVisit: isSame };
 }
 
-/** A line as it is stored, and whether its node runs next with its input. */
+/** Returns the stored line, and whether its node runs next with its input. */
 function storedLine({ state, branch }: FittedLine, log: AgentLog) {
   const reader = log.reader(state);
   const { node: nodeId = "start", input = state.run?.input, unresolved, joined } = state.checkpoint?.record ?? {};
@@ -115,7 +115,7 @@ async function called({ from, to, migrate }: Migration, line: MigratedLine): Pro
   }
 }
 
-/** Messages and inputs that stay are the same objects as before. */
+/** Keeps the identity of unchanged messages and inputs. */
 function frozenCopyOf(line: MigratedLine, branch: string | undefined): MigratedLine {
   const messages = new Map<unknown, Message>(line.messageHistory.map((message) => [message, frozenCopy(message)]));
   return withoutUndefined({
@@ -128,7 +128,7 @@ function frozenCopyOf(line: MigratedLine, branch: string | undefined): MigratedL
   }) as MigratedLine;
 }
 
-/** A line that no node of has begun begins with the first node that the strategy has now. */
+/** A line without a started node starts with the current first node of the strategy. */
 function begun(graph: StrategyGraph, line: MigratedLine): MigratedLine {
   const { nodeId, input } = advance(
     graph,

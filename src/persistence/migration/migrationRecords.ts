@@ -10,15 +10,14 @@ import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 import type { LineMigration } from "./planMigration.ts";
 
-/** What the records are made with. */
 export type MigrationJournal = Pick<
   Journal,
   "agentId" | "clock" | "maxCheckpointBytes" | "nextVersion" | "numbers" | "sha256" | "structures" | "usage" | "writer"
 >;
 
 /**
- * What a migrated line records, on the lane that it is on: the structure of the code, what changed in its state, and a
- * checkpoint. The visit that was interrupted goes on, unless its node has other schemas now.
+ * Returns the records of a migrated line on its lane: the structure of the code, the state changes, and a checkpoint.
+ * The interrupted visit continues unless the schemas of its node changed.
  *
  * @throws CheckpointTooLargeError, NotSerializableError
  */

@@ -9,19 +9,20 @@ import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
 import type { FittedLine } from "./lineVerdicts.ts";
 import { type LinePlan, migratedLine } from "./migratedLine.ts";
 
-/** A line that migrates, and the calls of a visit that it leaves whose effects stay. */
+/** A line that migrates, and the calls with remaining effects in a visit that the line leaves. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
 }
 
 /**
- * Takes every line that migrates through its migrations. A line that is nested in a visit which begins anew ends with it.
+ * Runs the migrations of every line that needs them. A line ends if it is nested in a visit that restarts.
  *
- * @param lines each after the line that it is nested in.
+ * @param lines each line follows the line that contains it.
  * @param signal ends the wait for a migration.
- * @throws MigrationFailedError for what a migration throws; the reason of the signal; InvalidInputError, UnknownNodeError,
- * UnknownToolError, BranchesChangedError for what the code now does not accept; ToolCallInDoubtError while a call of a visit
- * is in doubt whose node has other schemas
+ * @throws MigrationFailedError if a migration throws. The reason of the signal if it aborts.
+ * @throws InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError if the current code does not
+ * accept the result.
+ * @throws ToolCallInDoubtError if the schemas of a node changed and a call of its visit is in doubt.
  */
 export async function planMigration(
   lines: readonly FittedLine[],
@@ -45,7 +46,7 @@ export async function planMigration(
   return [...plans.values()];
 }
 
-/** The node that a line visits with all that is in it, in the code as it is now; "": the line is no branch. */
+/** Returns the node whose contents a line visits in the current code. Empty if the line is not a branch. */
 function rootOf(
   { state, setup }: FittedLine,
   { index, agentId }: AgentLog,
@@ -62,7 +63,7 @@ function rootOf(
   return root;
 }
 
-/** @throws ToolCallInDoubtError when one of them may or may not have had its effect */
+/** @throws ToolCallInDoubtError if one of the calls is in doubt. */
 function leftCalls({ state }: FittedLine, { index, blobs, agentId }: AgentLog): readonly string[] {
   const [base] = nextVisitOf(state);
   const isLeft = ({ lane, visit }: LoggedCall) =>

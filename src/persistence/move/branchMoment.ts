@@ -8,16 +8,19 @@ import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { runAt } from "./continueFromHead.ts";
 
-/** The lines of the moment that a checkpoint names; `undefined`: it is the main line alone, at this checkpoint. */
+/**
+ * Returns the lines that were open at a checkpoint. Returns `undefined` if that is only the main line, at this
+ * checkpoint.
+ */
 export function linesBeside({ index }: AgentLog, target: CheckpointPoint): Moment | undefined {
   const moment = momentAt(index, target);
   return moment.lines.length === 1 && moment.own?.point === target ? undefined : moment;
 }
 
 /**
- * Begins the lines of a moment anew on the journal of their agent: append the records.
+ * Restarts the lines of an earlier point on the journal of their agent. The caller appends the records.
  *
- * @throws UnreadableValueError when the log does not contain all that leads to a line.
+ * @throws UnreadableValueError if the log lacks part of a line's history.
  */
 export function branchMoment(
   journal: Journal,
@@ -41,7 +44,7 @@ export function branchMoment(
   return begun;
 }
 
-/** The states of the lines that begin anew: that of the main line, and those of the others by the lanes that they had. */
+/** Returns the states of the restarted lines: the main line, and the other lines by their earlier lanes. */
 export function statesOf({
   lines,
 }: NewLines): readonly [main: AgentState | undefined, ReadonlyMap<number, AgentState>] {
@@ -49,7 +52,10 @@ export function statesOf({
   return [main?.[1], new Map(nested)];
 }
 
-/** The run that continues from a checkpoint. A finished run keeps its recorded result: a branch from it is a new run. */
+/**
+ * Returns the run that continues from a checkpoint. A finished run keeps its recorded result, so a branch from it is a
+ * new run.
+ */
 export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
   const { run, reopens } = runAt(target, index);
   return { reopens, run: reopens ? { ...run, run: randomId(), at: clock.now() } : run };

@@ -20,19 +20,19 @@ import { changedStructure } from "../record/strategyRecord.ts";
 import { laneForNode } from "./laneForNode.ts";
 import type { ExecutionPoint } from "./setExecutionPoint.ts";
 
-/** How the agent is to continue: an {@link ExecutionPoint}, or other messages for the node that runs next anyway. */
+/** Where the agent continues: an {@link ExecutionPoint}, or other messages for the node that runs next. */
 export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
-  /** The agent whose node it is: its code is recorded. Absent: the stored code stays. */
+  /** The agent of the node, whose code is recorded. The stored code stays if omitted. */
   readonly setup?: PersistenceSetup;
 };
 
 /**
- * Begins a lane at the head of the line that may visit the node, with a checkpoint of its own, and pauses the agent there.
- * Durable when it resolves.
+ * Starts a lane at the head of the line that may visit the node. The lane gets a checkpoint, and the agent is paused
+ * there. Durable when it resolves.
  *
- * @throws CheckpointNotFoundError when there is no head.
+ * @throws CheckpointNotFoundError if the agent has no head.
  */
 export async function continueFromHead(journal: Journal, log: AgentLog, point: NextPoint): Promise<void> {
   const { head, state } = headFor(log, point);
@@ -65,12 +65,12 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
     ...changes,
     checkpoint,
   ]);
-  // In the same turn of the event loop, so in the same append.
+  // In the same turn of the event loop, so that both are in the same append.
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
 }
 
-/** The head of the line that continues. @throws CheckpointNotFoundError */
+/** Returns the head of the line that continues. @throws CheckpointNotFoundError */
 function headFor(
   { index, agentId }: AgentLog,
   point: NextPoint,
@@ -83,7 +83,6 @@ function headFor(
   return { head, state };
 }
 
-/** What runs next: another node, or what would have run anyway. */
 function nextAt(
   point: NextPoint,
   { record: { node, inputType, unresolved, joined } }: CheckpointPoint,
@@ -93,23 +92,24 @@ function nextAt(
   return { node, input: readInput(), ...withoutUndefined({ inputType, unresolved, joined }) };
 }
 
-/** A lane that begins at a checkpoint, with a checkpoint of its own, so that the latest checkpoint is always the head. */
+/**
+ * A lane that starts at a checkpoint. The lane gets a new checkpoint, so that the latest checkpoint is always the head.
+ */
 export interface Branch {
   readonly lane: number;
   readonly records: readonly AgentRecord[];
   readonly head: { readonly version: number; readonly id: string };
 }
 
-/** How a lane goes on from a checkpoint. */
 interface Continuation {
   readonly index: LogProjection;
   readonly run: RunRecord;
-  /** Whether that run has ended. */
+  /** Whether the run is finished. */
   readonly reopens: boolean;
   readonly journal: Journal;
 }
 
-/** The records of a lane from a checkpoint: what runs next there runs next here. */
+/** Returns the records of a lane that starts at a checkpoint with the same next node. */
 export function branchFrom(
   target: CheckpointPoint,
   move: "rollback" | "branch",
@@ -133,7 +133,9 @@ function laneFrom(from: number, lane: number, place: LanePlace | undefined): Lan
   return { kind: "lane", lane, from, keep: "all", ...(place && { place }) };
 }
 
-/** The run that a lane from a checkpoint belongs to: the checkpoint's own, which continues even if it had ended. */
+/**
+ * Returns the run of a lane that starts at a checkpoint. It is the checkpoint's run, which continues even if finished.
+ */
 export function runAt(
   { runId, record }: CheckpointPoint,
   index: LogProjection,

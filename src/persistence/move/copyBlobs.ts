@@ -2,7 +2,6 @@ import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { type BlobStore, blobsAtOnce } from "../../storage/BlobStore.ts";
 import { blobsNamedIn } from "../../transfer/blobsNamedIn.ts";
 
-/** Whose blobs are copied, and to whom. */
 export interface BlobCopy {
   readonly blobs: BlobStore;
   readonly from: string;
@@ -10,10 +9,10 @@ export interface BlobCopy {
 }
 
 /**
- * Passes on the lines of a log once every blob that they refer to is the other agent's, too. A blob that is not there any more
- * is passed over: then nothing that counts refers to it, or its reader is told. So is text that only looks like a reference.
+ * Yields the lines of a log after copying every blob in them to the other agent. Skips missing blobs: either no
+ * relevant record needs them, or the reader reports them. Text that only looks like a reference is skipped as well.
  *
- * @param onMissing called before the end, with one of those that were passed over. What it throws ends the lines.
+ * @param onMissing called before the end with one of the skipped blobs. An error from it ends the lines.
  */
 export async function* withBlobs(
   lines: AsyncIterable<Uint8Array>,
@@ -33,7 +32,7 @@ export async function* withBlobs(
   if (missing !== undefined) await onMissing(missing);
 }
 
-/** @returns one that is missing. */
+/** @returns one missing blob. */
 async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<string | undefined> {
   let missing: string | undefined;
   await forEachAtOnce([...new Set(found)], blobsAtOnce, async (reference) => {
@@ -43,7 +42,9 @@ async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy
   return missing;
 }
 
-/** The generation is a part of the reference: put by the same one, the same bytes have the same reference. */
+/**
+ * The reference contains the generation. The same bytes get the same reference only if the same generation puts them.
+ */
 async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;

@@ -18,10 +18,10 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
-/** How often a fork is tried while its agent is pruned again and again. */
+/** How often a fork is retried while its agent is pruned repeatedly. */
 const mostAttempts = 5;
 
-/** Makes an agent of another one's log, up to a moment: see `DurableAgent.fork`. */
+/** Creates an agent from the log of another agent. See `DurableAgent.fork`. */
 export async function forkAgent(
   setup: PersistenceSetup,
   agentId: string,
@@ -65,7 +65,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   if (checkpointId === undefined) return readHeadOf(log, agentId);
   const whole = await readUpTo(log, agentId);
   const point = findCheckpoint(new AgentLog(agentId, whole.index, new Map()), checkpointId);
-  // What comes before a pruning is restated there, and nowhere else.
+  // The data before a pruning is only restated in the pruning record.
   const upTo = Math.max(point.position, whole.index.prunedAt);
   const source = upTo === whole.end.position ? whole : await readUpTo(log, agentId, { upTo });
   const target = source.index.checkpoints.get(point.version);
@@ -73,7 +73,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   return { ...source, target, names: whole.index.names };
 }
 
-/** From the newest snapshot, if that has all that leads to the head. */
+/** Reads from the newest snapshot if the log from there has all records up to the head. */
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
@@ -92,7 +92,7 @@ async function readUpTo(
   return { agentId, index, target: undefined, end: { position, checksum }, generation };
 }
 
-/** Whether nothing is missing since it was read: its agent was neither pruned nor deleted. */
+/** Returns whether the log is still complete: the agent was neither pruned nor deleted since the read. */
 async function isAsRead(log: RecordLog, { agentId, end }: Source): Promise<boolean> {
   const [last, ...added] = await readPaced(log, agentId, { after: end.position - 1 });
   return last?.position === end.position && last.checksum === end.checksum && pruningIn(added) === undefined;

@@ -6,9 +6,9 @@ import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
 import { quotedList } from "../../errors/quotedList.ts";
 
 /**
- * The lane of the open line that may visit a node.
+ * Returns the lane of the open line that may visit a node.
  *
- * @throws UnknownNodeError if no line that is open visits it; InvalidInputError if several do.
+ * @throws UnknownNodeError if no open line visits the node. InvalidInputError if several do.
  */
 export function laneForNode(index: LogProjection, graph: StrategyGraph, node: string): number {
   const root = graph.lineOf(node);
@@ -32,7 +32,7 @@ export function laneForNode(index: LogProjection, graph: StrategyGraph, node: st
   throw new InvalidInputError("execution point", [{ path: "nodeId", expected }]);
 }
 
-/** The path of the parallel node of which a node is a branch. */
+/** Returns the path of the parallel node that contains a branch. */
 function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
   return graph.nodePaths.find((path) => {
     if (graph.node(path).kind !== "parallel") return false;
@@ -42,8 +42,8 @@ function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
 }
 
 /**
- * The path of the node that the line of a lane visits with all that is in it; `undefined` where the strategy has none. It is
- * empty for the line of the agent whose strategy it is.
+ * Returns the path of the node whose contents the line of a lane visits. Empty for the line of the agent itself.
+ * `undefined` if the strategy has no such node.
  */
 export function rootOf(index: LogProjection, graph: StrategyGraph, lane: number): string | undefined {
   const place = index.lines.nestedLine(lane)?.place;

@@ -10,7 +10,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { idProblem } from "../record/checkNewCheckpoint.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
-/** Gives a checkpoint a name; nothing is written if it has the name already. Durable when it resolves. */
+/** Names a checkpoint. Writes no record if the checkpoint already has the name. Durable when it resolves. */
 export async function nameCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -30,7 +30,7 @@ export async function nameCheckpoint(
   if (journal.names.versionOf(name) !== version) await journal.store([{ kind: "name", name, version }]);
 }
 
-/** Removes a name; its checkpoint stays. Durable when it resolves. */
+/** Removes a name and keeps its checkpoint. Durable when it resolves. */
 export async function removeCheckpointName(setup: PersistenceSetup, agentId: string, name: string): Promise<void> {
   await using journal = await openNamed(setup, agentId, "removeCheckpointName()");
   const { names } = journal;
@@ -46,7 +46,7 @@ async function openNamed(setup: PersistenceSetup, agentId: string, operation: st
   return setup.openJournal(agentId);
 }
 
-/** A checkpoint: of what was read already, else from the newest snapshot on, and only then in the whole log. */
+/** Finds a checkpoint in the records read so far, then from the newest snapshot, then in the whole log. */
 async function findNear(
   { log }: PersistenceSetup,
   { agentId, head }: Journal,

@@ -22,7 +22,7 @@ import { structureReference, structureRecord } from "../record/strategyRecord.ts
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** Node ids are resolved by the graph. */
+/** The graph resolves node ids. */
 export const executionPointSchema: z.ZodType = strictOptions({
   agentContext: z.unknown().optional(),
   nodeId: nodeReferenceSchema,
@@ -34,14 +34,14 @@ export interface ExecutionPoint {
   /** The path of the node that runs next. */
   readonly node: string;
   readonly input: unknown;
-  /** Absent: the history stays. */
+  /** Defaults to the current history. */
   readonly messageHistory?: readonly Message[] | undefined;
 }
 
 /**
- * A point that can be stored, with a copy of its input.
+ * Returns a point that can be stored, with a copy of its input.
  *
- * @param root the path of the node that the line visits: the point is one of its nodes. Default: any node.
+ * @param root the path of the node that contains the point. Defaults to any node.
  * @throws UnknownNodeError, InvalidInputError, NotSerializableError
  */
 export async function executionPointOf(
@@ -63,7 +63,7 @@ export async function executionPointOf(
   return { node, input, messageHistory };
 }
 
-/** @throws InvalidInputError, NotSerializableError when a message cannot be stored */
+/** @throws InvalidInputError, NotSerializableError if a message cannot be stored. */
 export function checkedMessages(messages: readonly Message[]): readonly Message[] {
   checkSchema(z.array(z.unknown()), messages, "new history");
   for (const message of messages) {
@@ -74,14 +74,14 @@ export function checkedMessages(messages: readonly Message[]): readonly Message[
 }
 
 export interface ExecutionPointOptions extends ExecutionPoint {
-  /** The whole log, read after everything in flight has ended. */
+  /** The whole log, read after all work in flight has finished. */
   readonly log: AgentLog;
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly move: "execution_point" | "rollback";
 }
 
-/** Begins a lane at another node with the current state; nothing is reverted. Durable when it resolves. */
+/** Starts a lane at another node with the current state. Reverts no calls. Durable when it resolves. */
 export async function setExecutionPoint(options: ExecutionPointOptions): Promise<RunRecorder> {
   const { log, recorder, run, node, messageHistory, move } = options;
   const { journal, setup } = recorder;
@@ -127,7 +127,7 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   });
 }
 
-/** The new lane begins from the last checkpoint of the old one; without a checkpoint, it begins as the old one did. */
+/** Starts the new lane from the last checkpoint of the old lane, or like the old lane if it has no checkpoint. */
 function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
   const { head, line } = recorder;
   const place = line.place && { place: line.place };
@@ -136,13 +136,13 @@ function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, str
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
-/** The state that a lane without a checkpoint has in the log: the next lane begins as that one did, and has none of it. */
+/** Returns the stored state of a lane without a checkpoint, because the next lane does not inherit it. */
 function storedState({ index }: AgentLog, { head, lane }: RunRecorder): readonly AgentRecord[] {
   const records = head ? [] : (index.laneRecords.get(lane) ?? []);
   return records.map(({ record }) => record).filter(isOfState);
 }
 
-/** The calls that had an effect, or may have had one, since the last checkpoint of the lane, those of nested lines included. */
+/** Returns the calls with possible effects since the last checkpoint of the lane and of its nested lines. */
 function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder): readonly string[] {
   const point = head && index.checkpoints.get(head.version);
   const isBelow = point ? placesBelow(index, point) : (at: number) => at === lane;
@@ -151,8 +151,8 @@ function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder):
 }
 
 /**
- * Unsaved records of one lane as records of the next. The next lane does not have the answers and outcomes that their
- * messages refer to, so it gets those messages by value. A message that has left the history is not needed any more.
+ * Converts unsaved records of one lane to records of the next. The next lane lacks the responses and outcomes that
+ * messages refer to, so those messages are stored by value. Omits messages that are no longer in the history.
  */
 function recordsForLane(
   records: readonly AgentRecord[],

@@ -11,18 +11,21 @@ import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 
-/** How the files that the agent changed in its last run differ from what it left. */
+/** Differences between the files that the agent changed in its last run and their current state. */
 export interface ChangedFiles {
-  /** False when the run changed none that is recorded. */
+  /** False if the run has no recorded file changes. */
   readonly any: boolean;
   readonly mismatches: readonly EnvironmentMismatch[];
-  /** What was not compared, each with the reason. */
+  /** The reasons for items that were not compared. */
   readonly notCompared: readonly string[];
 }
 
 const none: ChangedFiles = { any: false, mismatches: [], notCompared: [] };
 
-/** Has each participant compare the notes of the newest checkpoint's run. @param compared required files, compared already. */
+/**
+ * Lets each participant compare the notes of the newest checkpoint's run. @param compared files that are already
+ * compared.
+ */
 export async function compareChangedFiles(
   setup: PersistenceSetup,
   { agentId, recoveryInfo }: AgentCheckpointData,
@@ -49,14 +52,14 @@ export async function compareChangedFiles(
   };
 }
 
-/** Notes of keys that nobody compares count only if they are about files. */
+/** Notes of keys without a participant count only if they are about files. */
 function notesByKey(index: LogProjection, latest: CheckpointPoint, { participants }: PersistenceSetup) {
   const keys = new Set([fileNoteKey, ...participants.filter((one) => one.compare !== undefined).map(({ key }) => key)]);
   const notes = [...keys].map((key) => [key, notesOfRun(index, latest, key)] as const);
   return notes.filter(([, records]) => records.length > 0);
 }
 
-/** A note or a file that cannot be read is not compared; it does not prevent the run from continuing. */
+/** Skips an unreadable note or file, which does not prevent the run from continuing. */
 async function askParticipant(
   participant: RollbackParticipant | undefined,
   log: AgentLog,
@@ -86,7 +89,10 @@ function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch
   return { kind: "file_modified_externally", path, ...(expected !== undefined && { expected }), found };
 }
 
-/** The last run, with the values of its notes: from the newest snapshot if the run began after it, else the whole log. */
+/**
+ * Reads the last run with the values of its notes. Reads from the newest snapshot if the run started after it,
+ * otherwise the whole log.
+ */
 async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
   const isNote = ({ kind }: { readonly kind: string }) => kind === "note";
   const recent = await AgentLog.read(log, agentId, { sinceSnapshot: true }, isNote);
@@ -95,7 +101,7 @@ async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<
   return AgentLog.read(log, agentId, {}, isNote);
 }
 
-/** Whether another run's checkpoint precedes the first one of this run. */
+/** Returns whether the log has a checkpoint of another run before the first checkpoint of this run. */
 function beginsWithin({ checkpoints }: LogProjection, latest: CheckpointPoint): boolean {
   let at: CheckpointPoint | undefined = latest;
   while (at?.runId === latest.runId) at = at.parent === undefined ? undefined : checkpoints.get(at.parent);

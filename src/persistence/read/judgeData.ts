@@ -10,13 +10,13 @@ import type { CheckpointValidation, ValidationCheck } from "../../environment/Ch
 
 const good: ValidationCheck = { ok: true };
 
-/** What is found in a checkpoint, before the end of its log is looked at. */
+/** The findings in a checkpoint, before the end of its log is checked. */
 export interface Found {
   readonly structural: CheckpointValidation["structural"];
   readonly integrity: Omit<CheckpointValidation["integrity"], "logComplete">;
 }
 
-/** The storage has compared checksums; values are decoded here, one by one. */
+/** Decodes the values one by one. The storage has already compared checksums. */
 export function judgeData(data: AgentCheckpointData): Found {
   const values = new Map<string, unknown>();
   const problems: unknown[] = [];
@@ -46,7 +46,7 @@ export function judgeData(data: AgentCheckpointData): Found {
 }
 
 /**
- * What is found in a checkpoint and in those of its open lines together: of each check the first failure.
+ * Merges the findings of a checkpoint and of its open lines. Keeps the first failure of each check.
  *
  * @param lines the newest checkpoints of the lines.
  */
@@ -73,7 +73,7 @@ function firstFailures<Checks extends Readonly<Record<string, ValidationCheck>>>
   return Object.fromEntries(checks) as unknown as Checks;
 }
 
-/** The values of branches are read with them. */
+/** Also reads the values of branches. */
 function withBranches(value: unknown, field: string): unknown {
   return field === "branches" ? (value as readonly object[]).map((branch) => ({ ...branch })) : value;
 }
@@ -99,7 +99,10 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether an error is about the stored data, not the storage. Errors of other classes come from wrong shapes. */
+/**
+ * Returns whether an error is about the stored data, and not about the storage. Wrong shapes cause errors of other
+ * classes.
+ */
 export function isDamage(error: unknown): boolean {
   const kinds = [
     CorruptLogError,

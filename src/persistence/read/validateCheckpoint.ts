@@ -15,7 +15,7 @@ import { logComplete } from "./logComplete.ts";
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
 
-/** {@link DurableAgent.validateCheckpoint} */
+/** Implements {@link DurableAgent.validateCheckpoint}. */
 export async function validateCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -92,7 +92,7 @@ async function lookAround(data: AgentCheckpointData, setup: PersistenceSetup): P
   };
 }
 
-/** An older checkpoint may be intact where the log is damaged after it: then nothing is compared. */
+/** Compares no files if the log is damaged after an intact older checkpoint. */
 async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Promise<ChangedFiles> {
   try {
     return await compareChangedFiles(...args);
@@ -102,12 +102,12 @@ async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Pr
   }
 }
 
-/** The required files whose content a checkpoint names. */
+/** Returns the required files with a hash in the checkpoint. */
 function hashedFiles({ requiredContext, fileHashes = {} }: RecoveryInfo): readonly string[] {
   return requiredContext.filter((path) => typeof fileHashes[path] === "string");
 }
 
-/** Why files were not compared; `undefined`: all were. */
+/** Returns why files were not compared, or `undefined` if all were compared. */
 function filesNotCompared(
   { requiredContext }: RecoveryInfo,
   { any, notCompared }: ChangedFiles,
@@ -118,7 +118,7 @@ function filesNotCompared(
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-/** Only the check that found the damage fails; the others are not made. */
+/** Fails only the check that found the damage. Skips the other checks. */
 function judgeDamage(damage: unknown): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
   const found = failed(reasonOf(damage));
@@ -143,17 +143,17 @@ function nothingThere(checkpointId: string | undefined): Found {
   };
 }
 
-/** A checkpoint, or the damage that prevents reading it; neither: there is none. */
+/** A checkpoint, or the damage that prevents reading it. Both are `undefined` if the checkpoint does not exist. */
 interface StoredCheckpoint {
   readonly data?: AgentCheckpointData | undefined;
-  /** The newest checkpoints of the lines that are nested in its line, if it is the newest there. */
+  /** The newest checkpoints of the nested lines, if the checkpoint is the newest of its line. */
   readonly lines: readonly AgentCheckpointData[];
   readonly damage?: unknown;
-  /** How the log ends, or why that was not looked at; absent: the storage cannot tell. */
+  /** The end of the log, or the reason why it was not checked. `undefined` if the storage does not know. */
   readonly end?: LogEnd | string | undefined;
 }
 
-/** Damage is returned; an error of the storage itself is thrown. */
+/** Returns damage, and throws errors of the storage itself. */
 async function readStored(
   setup: PersistenceSetup,
   agentId: string,
@@ -173,7 +173,7 @@ async function readStored(
   }
 }
 
-/** What the lines that are nested in that of a checkpoint continue from. None for a checkpoint that others follow. */
+/** Returns the checkpoints from which the nested lines continue. Empty if the checkpoint is not the newest. */
 async function openLinesIn(
   { log }: PersistenceSetup,
   { agentId, checkpointId }: AgentCheckpointData,
@@ -191,7 +191,7 @@ async function openLinesIn(
   });
 }
 
-/** As the log finds it: one that was given an id is found under another one, too. */
+/** A checkpoint with a custom id can also be found under another id. */
 async function readFound(
   { log }: PersistenceSetup,
   agentId: string,

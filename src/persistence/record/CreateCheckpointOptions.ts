@@ -4,29 +4,29 @@ import type { Node } from "../../agent/strategy/Strategy.ts";
 import { customSchema, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** Options of `createCheckpoint`. */
+/** Options of {@link RunPersistence.createCheckpoint}. */
 export interface CreateCheckpointOptions<Input> {
-  /** The context to make it in. Default: the one that this object is bound to. */
+  /** The context for the checkpoint. Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * The node that runs next, with the current history and storage. Absent: the node that runs now, with the input, history
-   * and storage that it began with; its calls since are replayed.
+   * The node that runs next, with the current history and storage. Defaults to the running node, with the input,
+   * history and storage at its start. Its later calls are then replayed.
    */
   readonly nodeId?: string | Node<Input> | undefined;
-  /** The input of that node. Default for the node that runs now: its own input. */
+  /** The input of that node. Defaults to the input of the running node. */
   readonly lastInput?: NoInfer<Input>;
-  /** Checks `lastInput`; stored as JSON Schema. */
+  /** Validates `lastInput`. Stored as JSON Schema. */
   readonly lastInputType?: z.ZodType<Input> | undefined;
   /**
-   * 1 to 256 characters; not of the form `<number>-<number>`, which checkpoints without an id get. A node that runs again
-   * gets the checkpoint that it made with this id.
+   * 1 to 256 characters, not of the form `<number>-<number>`, which is used for generated ids. A node that runs again
+   * gets the checkpoint that it made earlier with this id.
    */
   readonly checkpointId?: string | undefined;
-  /** Must be above the version of every earlier checkpoint. Absent or 0: the next. */
+  /** Must be greater than the version of every earlier checkpoint. Defaults to the next version. */
   readonly version?: number | undefined;
 }
 
-/** How a caller names a node; which nodes there are, the graph knows. */
+/** Checks the form of a node reference. The graph checks whether the node exists. */
 export const nodeReferenceSchema: z.ZodType = customSchema(
   "the path of a node, or what graph.node returned",
   (value) => typeof (typeof value === "object" ? (value as Node | null)?.name : value) === "string",

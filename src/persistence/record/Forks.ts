@@ -4,23 +4,29 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** The branches of the parallel node that a line visits. */
 export class Forks {
-  /** The version of the checkpoint that the branches begin at: it names the node. Absent: the line has visited none. */
+  /**
+   * The version of the checkpoint at which the branches start, which names the node. `undefined` before the first
+   * parallel node.
+   */
   version: number | undefined;
-  /** By the key of a branch, the lanes that it was on. */
+  /** The lanes of each branch, by the key of the branch. */
   readonly #lanes = new Map<string, readonly number[]>();
 
-  /** The node begins at a checkpoint. @param from where the line was restored: its branches may have begun at an earlier one */
+  /**
+   * Starts the node at a checkpoint. @param from the restored point of the line, whose branches may start at an earlier
+   * checkpoint.
+   */
   begin(version: number | undefined, { head, openFork }: Pick<RecorderStart<unknown>, "head" | "openFork">): void {
     this.version = (version === head?.version ? openFork : undefined) ?? version;
     this.#lanes.clear();
   }
 
-  /** A branch begins or goes on. @param lanes those that it was on; later ones are added to the same list. */
+  /** Adds a branch that starts or continues. @param lanes a live list of its lanes, to which later lanes are added. */
   addBranch(key: string, lanes: readonly number[]): void {
     this.#lanes.set(key, lanes);
   }
 
-  /** All branches have ended: from now on records may refer to what they added. */
+  /** Joins the finished branches. Later records may refer to messages that the branches added. */
   join(results: ReadonlyMap<string, BranchResult>, writer: ValueWriter): void {
     for (const [key, { added }] of results) writer.noteJoined(this.#lanes.get(key) ?? [], added);
   }

@@ -4,18 +4,20 @@ import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoin
 export class LineCalls {
   /** The results of the calls that this process made on the lane. */
   readonly performed = new Map<string, Promise<unknown>>();
-  /** Model requests of this process that failed, by their place; an answer at that place is recorded with them. */
+  /** Failed model requests of this process, by their place. They are recorded with the response at that place. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
-  /** Calls that have begun and not ended. */
+  /** Calls that started and have not finished. */
   readonly inFlight = new Map<string, IntentRecord>();
-  /** Calls that moved the run, or that wait: they get no other outcome. */
+  /** Calls that moved the run or that wait. They get no other outcome. */
   readonly #moved = new Set<string>();
 
   hasMoved(call: string): boolean {
     return this.#moved.has(call);
   }
 
-  /** A tool call asked for the move that ends the line here: it has no outcome, and is not in doubt. */
+  /**
+   * Records that a tool call requested the move that ends the line here. The call has no outcome and is not in doubt.
+   */
   move(call: string): readonly OutcomeRecord[] {
     const facts = this.inFlight.get(call);
     if (!facts) return [];
@@ -23,7 +25,7 @@ export class LineCalls {
     return [{ ...facts, kind: "outcome", moved: true }];
   }
 
-  /** The line waits, and so do the calls that have not ended: none of them is in doubt. */
+  /** Suspends the line and its unfinished calls. None of these calls is in doubt. */
   suspend(): readonly OutcomeRecord[] {
     const calls = [...this.inFlight.values()];
     for (const { call } of calls) this.#moved.add(call);

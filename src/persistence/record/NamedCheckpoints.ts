@@ -4,10 +4,10 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 
-/** The checkpoints that a run was asked for on the line it is on, under an id or a version of the caller's. */
+/** The checkpoints on the current line with an id or a version from the caller. */
 export class NamedCheckpoints {
   readonly #ids: Set<string>;
-  /** Those that are in the log, until the node that made them has asked for them again. */
+  /** Checkpoints in the log that their node has not yet requested again. */
   readonly #recorded: CheckpointPoint[];
 
   constructor(recorded: readonly CheckpointPoint[] = []) {
@@ -15,7 +15,7 @@ export class NamedCheckpoints {
     this.#recorded = [...recorded];
   }
 
-  /** Those on the way to a checkpoint, of its run. */
+  /** Returns the named checkpoints between the start of the run and a checkpoint. */
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
     return new NamedCheckpoints(
@@ -31,7 +31,10 @@ export class NamedCheckpoints {
     this.#ids.add(id);
   }
 
-  /** The id of the checkpoint that a visit made under an id or a version before it was interrupted; each is given once. */
+  /**
+   * Returns the id of the checkpoint that an interrupted visit made with this id or version. Returns each checkpoint
+   * once.
+   */
   takeAgain(
     { checkpointId, version = 0 }: Pick<CreateCheckpointOptions<never>, "checkpointId" | "version">,
     node: string,

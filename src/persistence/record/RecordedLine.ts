@@ -2,17 +2,17 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 
-/** A line of a run, as its log has it. */
+/** A line of a run in its log. */
 export interface RecordedLine {
-  /** Absent: it is the main line. */
+  /** `undefined` for the main line. */
   readonly place?: LanePlace;
-  /** The lanes that it was on, the newest last: each of its moves begins another. */
+  /** The lanes of the line, the newest last. Each move starts another lane. */
   readonly lanes: number[];
 }
 
 /**
- * The lane on which a nested line begins. Lanes stand in the log in the order of their numbers, and some lines take longer to
- * begin than others: what begins the line is appended in the same turn of the event loop.
+ * Returns the first lane of a nested line. The log must contain lanes in the order of their numbers, but some lines
+ * start more slowly than others. The caller must append the first records in the same turn of the event loop.
  */
 export function takeLane({ lanes }: RecordedLine, run: AgentRun, journal: Journal): number {
   const lane = journal.nextLane++;

@@ -8,29 +8,34 @@ import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { RecordedLine } from "./RecordedLine.ts";
 
-/** Where a recorder begins: at a stored state, or with a new line. */
+/** The start of a recorder: a stored state, or a new line. */
 export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
-  /** Records that begin the run or the lane; appended with its first checkpoint. */
+  /** Records that start the run or the lane. Appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
-  /** Numbers the lane of a nested line as it begins, with its first records. Absent: the line is in the log, or is the main line. */
+  /**
+   * Numbers the lane of a nested line at its start, with its first records. Omitted for the main line and for lines in
+   * the log.
+   */
   readonly nest?: (run: AgentRun) => readonly [lane: number, opening: readonly AgentRecord[]];
   readonly head?: CheckpointHead | undefined;
-  /** The version of the fork whose branches are open. The lane may have had other checkpoints since. Absent: none is. */
+  /**
+   * The version of the fork with open branches. The lane may have later checkpoints. `undefined` if no fork is open.
+   */
   readonly openFork?: number | undefined;
-  /** The checkpoint that its lane begins from. Absent: none, or the head. */
+  /** The checkpoint where the lane starts, if that is not the head. */
   readonly origin?: CheckpointHead | undefined;
-  /** The decisions in a stored state; absent if the log does not have the state of `start`. */
+  /** The decisions in a stored state. `undefined` if the log lacks the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly recording?: Replay;
-  /** Absent: no request was recorded. */
+  /** `undefined` if the log has no request. */
   readonly replies?: RecordedAnswers;
-  /** Absent: the run has given no checkpoint an id. */
+  /** `undefined` if the run has no checkpoint with a custom id. */
   readonly named?: NamedCheckpoints;
-  /** Absent: it is the main line, which has been on no other lane. */
+  /** `undefined` for the main line on its first lane. */
   readonly line?: RecordedLine | undefined;
-  /** The log that the line was restored from. Absent: no line was nested in it there. */
+  /** The log from which the line was restored. `undefined` if it has no nested lines there. */
   readonly stored?: AgentLog | undefined;
-  /** Of the line that this one is nested in. Absent: this is the main line. */
+  /** The recorder of the containing line. `undefined` for the main line. */
   readonly parent?: Recorder | undefined;
 }

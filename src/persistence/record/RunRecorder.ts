@@ -41,17 +41,17 @@ import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
-/** Records one run on one lane of a journal. A move begins another recorder on the same journal. */
+/** Records one run on one lane of a journal. A move creates another recorder on the same journal. */
 export class RunRecorder {
-  /** 0 until a nested line begins. */
+  /** 0 until a nested line starts. */
   lane: number;
   readonly line: RecordedLine;
-  /** The log that the line was restored from, while it may have lines that are nested in this one. Absent: it has none. */
+  /** The log from which the line was restored, while it may contain nested lines. */
   readonly stored: AgentLog | undefined;
-  /** Of the line that this one is nested in. Absent: this is the main line. */
+  /** The recorder of the containing line. `undefined` for the main line. */
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
-  /** The recorders of the lines that are nested in this one. */
+  /** The recorders of the nested lines. */
   readonly nested = new Set<RunRecorder>();
   readonly forks = new Forks();
   readonly recording: Replay | undefined;
@@ -60,30 +60,30 @@ export class RunRecorder {
   readonly calls = new LineCalls();
   readonly named: NamedCheckpoints;
   head: CheckpointHead | undefined;
-  /** Settings of the model that a resume changes. Absent: those of the stored state stay. */
+  /** Model settings that a resume changes. The stored settings stay if `undefined`. */
   newSettings: Partial<RunSettings> | undefined;
-  /** Resolves when every answer recorded so far is durable. */
+  /** Resolves when every response recorded so far is durable. */
   answersDurable: Promise<void> | undefined;
-  /** True once the line has moved to another lane: of what still ends on this one, only effects are recorded. */
+  /** True once the line has moved to another lane. Only effects are still recorded on this lane. */
   closed = false;
-  /** Whether the newest checkpoint names the node that runs next, and it has not begun. */
+  /** Whether the newest checkpoint names the next node, and the node has not started. */
   #namesNext: boolean;
-  /** Calls that ended since the last checkpoint, for the data that a save returns. */
+  /** Calls that finished since the last checkpoint, for the data that a save returns. */
   endedCalls: CheckpointToolCall[] = [];
-  /** Changes of files noted since the last checkpoint. */
+  /** File changes noted since the last checkpoint. */
   changedFiles: readonly FileChange[] = [];
-  /** True once the log has state from within the current visit: its beginning can no longer be saved. */
+  /** True once the log has state from within the current visit. The start of the visit can then no longer be saved. */
   savedWithin = false;
-  /** The last checkpoint, or else where this recorder began. */
+  /** The last checkpoint, or the start of this recorder. */
   saved: SavedMoment;
   readonly #from: RecorderStart<RunRecorder>;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
-  /** What changed before the current node, not yet in the log; only without automatic checkpoints. */
+  /** Changes before the current node that are not yet in the log. Used only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
-  /** The node that runs or ran last. */
+  /** The current node, or the last node. */
   #node = "start";
-  /** The checkpoint that was saved within the current visit, and the next step that it names. */
+  /** The checkpoint that was saved within the current visit, and the next step in it. */
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
 
   constructor(
@@ -112,23 +112,23 @@ export class RunRecorder {
     this.saved = savedMoment(journal, this.lane, { progress, progressSummary });
   }
 
-  /** The run's first position is known. A new run is durable when this resolves. */
+  /** Called when the first node of the run is known. A new run is durable when this resolves. */
   async begin(run: AgentRun, next: NextStep): Promise<void> {
     const { journal } = this;
     const { settings, requirements } = run.state;
     const nested = this.#from.nest?.(run);
     if (nested) [this.lane, this.#opening] = nested;
     const { restored } = this.#from;
-    // A log may have no settings: those of the agent are new to it.
+    // If the log has no settings, the settings of the agent are new to it.
     const saved = restored && { settings: this.start.state.settings && settings, requirements, decisions: restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.#savesBeginning(run)) {
-      // A lane that begins needs no other: an open then need not read what came before.
+      // A starting lane needs no other lane, so opening the log need not read earlier records.
       const boundary = this.head ? {} : ({ boundary: true } as const);
-      // All that has an effect comes later in the same log: nobody waits for a nested line to begin.
+      // All later effects follow in the same log, so the start of a nested line is not awaited.
       const until = this.parent ? "room" : "durable";
       await this.save(run, { node: next.nodeId, input: next.input, ...boundary }, until);
     } else if (this.#opening.length > 0 || this.newSettings) {
@@ -138,19 +138,19 @@ export class RunRecorder {
     journal.running = true;
   }
 
-  /** A nested line is stored from its first checkpoint on, whether or not checkpoints are made automatically. */
+  /** A nested line is always stored from its first checkpoint, even without automatic checkpoints. */
   #savesBeginning(run: AgentRun): boolean {
     if (!this.head && this.parent) return true;
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
   }
 
-  /** A parallel node is about to run: its branches begin at a checkpoint that names it. */
+  /** Prepares a parallel node. Its branches start at a checkpoint that names it. */
   beginFork(run: AgentRun, node: string, input: unknown): void {
     if (!this.#namesNext) this.#saveNext(run, { node, input, boundary: true, trigger: "fork" });
     this.forks.begin(this.head?.version, this.#from);
   }
 
-  /** The branches of a parallel node have ended, and its merge runs next. */
+  /** Joins the finished branches of a parallel node before its merge runs. */
   join(run: AgentRun, node: string, input: unknown, results: ReadonlyMap<string, BranchResult>): void {
     const { journal, forks } = this;
     forks.join(results, journal.writer);
@@ -159,13 +159,13 @@ export class RunRecorder {
     this.nested.clear();
   }
 
-  /** The line moves, or a line that it is nested in: see {@link closed}. */
+  /** Called when the line or a containing line moves. See {@link closed}. */
   close(): void {
     this.closed = true;
     for (const recorder of this.nested) recorder.close();
   }
 
-  /** A node is about to run: what it begins with can be saved until state from within it is. */
+  /** Prepares a node. Its start can be saved until state from within it is saved. */
   enterNode(run: AgentRun, nodeId: string): void {
     this.savedWithin = false;
     this.#namesNext = false;
@@ -176,9 +176,9 @@ export class RunRecorder {
     run.state.storage.mark();
   }
 
-  /** A node has ended and another is next. */
+  /** Saves the state between two nodes. */
   async leaveNode(run: AgentRun, next: NextStep, due: CheckpointTrigger | undefined): Promise<void> {
-    // Agents that ran for its calls have ended.
+    // The agents of its calls have finished.
     this.nested.clear();
     if (next.nodeId === "finish") return this.finish(run, next);
     if (due) await this.#saveAfter(run, next, due);
@@ -192,7 +192,10 @@ export class RunRecorder {
     await this.save(run, { node, input, boundary: true, ...trigger }, due.priority === "normal" ? "room" : "durable");
   }
 
-  /** Roughly how many bytes of the state are new and not collected yet. A checkpoint that is refused must find them new. */
+  /**
+   * Returns the approximate size of new state that is not collected yet, in bytes. A refused checkpoint must not mark
+   * the state as collected.
+   */
   newBytes(state: RunState): number {
     const { writer } = this.journal;
     const { uploads } = writer;
@@ -201,13 +204,13 @@ export class RunRecorder {
     return records.length > 0 ? valueBytes(records) : 0;
   }
 
-  /** Whether a checkpoint that was saved within the current visit names this step. */
+  /** Returns whether a checkpoint from within the current visit names this step. */
   isForeseen({ nodeId, input }: Pick<NextStep, "nodeId" | "input">): boolean {
     const foreseen = this.#foreseen;
     return foreseen !== undefined && foreseen.nodeId === nodeId && isSameValue(foreseen.input, input);
   }
 
-  /** Roughly how many bytes were stored since the last checkpoint, or were collected. */
+  /** Returns the approximate size of data stored or collected since the last checkpoint, in bytes. */
   get grownBytes(): number {
     return (
       this.journal.valueBytesOn(this.lane) -
@@ -216,15 +219,15 @@ export class RunRecorder {
     );
   }
 
-  /** A node has ended and no edge matches: a resume tries the edges again, not the node. */
+  /** Saves a finished node without a matching edge. A resume tries the edges again and does not repeat the node. */
   async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
     if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
 
-  /** The line has ended with an output, and with the main line the run. */
+  /** Saves the output of the line. The end of the main line finishes the run. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
     this.parent?.nested.delete(this);
-    // What follows from it comes later in the same log.
+    // Later records follow in the same log, so this is not awaited.
     if (this.parent) return void (await this.save(run, { node: "finish", input, ended: true }, "room"));
     const end = await this.journal.endFacts?.(input);
     const boundary = this.head ? {} : ({ boundary: true } as const);
@@ -232,7 +235,7 @@ export class RunRecorder {
     this.journal.running = false;
   }
 
-  /** Records a note beside the state of the run, with the next append. */
+  /** Records a note with the next append, separate from the state of the run. */
   note(note: NewNote, call: string | undefined): void {
     const { lane, journal } = this;
     journal.append([noteRecord(note, { lane, call, writer: journal.writer })]);
@@ -240,10 +243,10 @@ export class RunRecorder {
   }
 
   /**
-   * Saves the current state with the node that runs next; visits are counted from here.
+   * Saves the current state with the next node. Visits are counted from this checkpoint.
    *
-   * @param until when it resolves: once that is durable, or once there is room for more. If storing it fails, so does the
-   * next append.
+   * @param until resolve once the checkpoint is durable, or once the queue has room. If the write fails, the next
+   * append fails with it.
    */
   async save(run: AgentRun, plan: CheckpointPlan, until: "durable" | "room" = "durable"): Promise<CheckpointRecord> {
     const record = this.#saveNext(run, plan);
@@ -258,7 +261,7 @@ export class RunRecorder {
     return record;
   }
 
-  /** Saves the current state while a node runs, with the node that a resume begins with; this one may lead elsewhere. */
+  /** Saves the current state while a node runs, with the node for a resume. The running node may continue elsewhere. */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, plan);
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
@@ -266,11 +269,11 @@ export class RunRecorder {
     return record;
   }
 
-  /** A refusal changes nothing. */
+  /** A refusal changes no state. */
   #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const { writer } = this.journal;
     const uploads = writer.uploads;
-    // The output of a run is read without its history, by lists and by other tools.
+    // Lists and other tools read the output of a run without its history.
     const input = plan.status
       ? writer.value(plan.input, subjectOf(plan))
       : writer.input(plan.input, subjectOf(plan), this.lane, (message) => run.state.history.numberOf(message));
@@ -281,10 +284,10 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    // The state of this line is all that a run needs to go on from there.
+    // The state of this line is sufficient to continue the run.
     const isAlone = plan.boundary === true && !this.parent && this.nested.size === 0 && plan.joined === undefined;
     const snapshot = isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
-    // Between two nodes nothing else runs that could add to the append.
+    // Between two nodes, no other code can add to the append.
     const last = plan.boundary === true && !this.parent;
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
     if (!isAlone) this.journal.snapshotBeside();
@@ -292,7 +295,7 @@ export class RunRecorder {
     return record;
   }
 
-  /** Saves the state at the beginning of the current visit: a resume repeats its node and replays the records since. */
+  /** Saves the state at the start of the current visit. A resume repeats the node and replays the later records. */
   async saveBeginning(run: AgentRun, visit: Visit, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const { history } = run.state;
     const { writer } = this.journal;
@@ -305,18 +308,17 @@ export class RunRecorder {
     return record;
   }
 
-  /** Every decision of the run so far. */
   get decisions(): readonly DecisionRecord[] {
     return this.#writer.decisions;
   }
 
-  /** The records of everything not yet saved, for a line that begins with the state of this moment. */
+  /** Returns the records of all unsaved state, for a line that starts with the current state. */
   drainUnsaved(run: AgentRun): AgentRecord[] {
     this.#takeChanges(run.state);
     return this.#drainUnsaved();
   }
 
-  /** Collects what is new in the state for the next checkpoint. */
+  /** Collects the new parts of the state for the next checkpoint. */
   #takeChanges(state: RunState): void {
     this.#pending.push(...this.#writer.take(state, this.#node));
   }

@@ -3,16 +3,15 @@ import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalled
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/** By where a line began or last moved to: an agent that is called has recorders in the journal of its caller. */
+/** The recorders by the start or last move of their line. A sub-agent has recorders in the journal of its caller. */
 const byStart = new WeakMap<RunStart, RunRecorder>();
 
-/** The recorders of the lines of active runs. */
 export class RunRecorders {
   add(recorder: RunRecorder): void {
     byStart.set(recorder.start, recorder);
   }
 
-  /** @throws FeatureNotInstalledError when nothing records the run */
+  /** @throws FeatureNotInstalledError if the run has no recorder. */
   of(run: AgentRun): RunRecorder {
     const recorder = this.find(run);
     if (!recorder)
@@ -20,7 +19,7 @@ export class RunRecorders {
     return recorder;
   }
 
-  /** `undefined`: the agent runs in memory, for one without Persistence that calls it. */
+  /** Returns `undefined` if the agent runs in memory for a caller without Persistence. */
   find({ start }: AgentRun): RunRecorder | undefined {
     return start && byStart.get(start);
   }

@@ -1,19 +1,18 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
-/** What was when a checkpoint was saved. */
+/** The state of the counters when a checkpoint was saved. */
 export interface SavedMoment {
   /** Milliseconds of the monotonic clock. */
   readonly at: number;
-  /** What the journal had taken for the lane. */
+  /** The bytes that the journal accepted for the lane. */
   readonly valueBytes: number;
-  /** True once the run has left the node that the checkpoint names. */
+  /** True once the run has left the node of the checkpoint. */
   readonly left: boolean;
   readonly progress: number | undefined;
   readonly progressSummary: string | undefined;
 }
 
-/** This moment. */
 export function savedMoment(
   journal: Journal,
   lane: number,

@@ -6,16 +6,16 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-/** What the log already has of a state. */
+/** The parts of a state that the log already has. */
 export interface SavedState extends Pick<RunState, "requirements"> {
-  /** `undefined`: it has none. */
+  /** `undefined` if the log has no settings. */
   readonly settings: RunSettings | undefined;
   readonly decisions: readonly DecisionRecord[];
 }
 
 /**
- * Turns what is new in a run's state into records. What was taken from the state and could not be written stays here, so
- * that a refused save loses nothing.
+ * Converts new parts of a run's state into records. Keeps parts that could not be written, so that a refused save loses
+ * no data.
  */
 export class StateWriter {
   readonly #writer: ValueWriter;
@@ -26,10 +26,9 @@ export class StateWriter {
   #decisions: { readonly decision: Decision; readonly node: string; readonly at: number }[] = [];
   #settings: RunSettings | undefined;
   #requirements: RecordedRequirements | undefined;
-  /** Every decision of the run. */
   readonly decisions: DecisionRecord[];
 
-  /** @param saved what the log already has of the state; absent: nothing. */
+  /** @param saved the parts of the state that the log already has. Defaults to an empty state. */
   constructor(writer: ValueWriter, lane: number, now: () => number, saved?: SavedState) {
     this.#writer = writer;
     this.#lane = lane;
@@ -40,9 +39,9 @@ export class StateWriter {
   }
 
   /**
-   * The records of what is new since the last call.
+   * Returns the records of the new state since the last call.
    *
-   * @param check may refuse them by throwing: then they are new at the next call, too.
+   * @param check may refuse the records by throwing. The next call then returns them again.
    * @throws NotSerializableError
    */
   take(state: RunState, node: string, check?: (records: readonly AgentRecord[]) => void): AgentRecord[] {
@@ -63,7 +62,9 @@ export class StateWriter {
     return records;
   }
 
-  /** The records of what is new since the last {@link take}; the next one has it, too. @throws NotSerializableError */
+  /**
+   * Returns the records of the new state since the last {@link take} without taking them. @throws NotSerializableError
+   */
   peek(state: RunState, node: string): readonly AgentRecord[] {
     this.#collect(state, node);
     return this.#hasNews(state) ? [...this.#records(state), ...this.#decisionRecords()] : [];

@@ -5,7 +5,7 @@ import type { RunRecorder } from "./RunRecorder.ts";
 
 /**
  * @throws InvalidInputError for an invalid id or version.
- * @throws AlreadyExistsError when the id is taken, or the version is not above the last.
+ * @throws AlreadyExistsError if the id is in use, or the version is not greater than the last.
  */
 export function checkNewCheckpoint(
   { journal, named }: Pick<RunRecorder, "journal" | "named">,
@@ -24,7 +24,7 @@ export function checkNewCheckpoint(
     );
 }
 
-/** `undefined`: the id is free. */
+/** Returns `undefined` if the id is free. */
 function whyTaken(id: string, { journal, named }: Pick<RunRecorder, "journal" | "named">): string | undefined {
   if (named.has(id)) return "this run already has a checkpoint with this id. In a loop, number the ids";
   if (journal.keeps === "checkpoints" && journal.named.has(id))
@@ -33,7 +33,7 @@ function whyTaken(id: string, { journal, named }: Pick<RunRecorder, "journal" | 
   return "another checkpoint has this as its name. Choose another id, or remove the name";
 }
 
-/** What is wrong with an id or a name of the caller's; `undefined`: nothing is. */
+/** Returns the problem of an id or a name from the caller, or `undefined`. */
 export function idProblem(id: string | undefined, path: string): InputProblem | undefined {
   if (id === undefined) return undefined;
   if (id.length === 0 || id.length > 256) return { path, expected: `expected 1 to 256 characters, found ${id.length}` };

@@ -8,7 +8,9 @@ import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLa
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
-/** The record of a planned checkpoint. It takes the next version, and the journal knows of its id and of the end it makes. */
+/**
+ * Returns the record of a planned checkpoint. Takes the next version, and registers the id and the end in the journal.
+ */
 export function checkpointRecord(
   { state: { iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
   { node, id, version: given, inputType, trigger, unresolved, status, end, joined, ended }: CheckpointPlan,
@@ -16,7 +18,7 @@ export function checkpointRecord(
 ): CheckpointRecord {
   const version = given ?? journal.nextVersion;
   journal.nextVersion = version + 1;
-  // The position of an append is known once it is made; it is the next.
+  // The position of an append is known only later. This append gets the next position.
   if (id !== undefined) journal.named.set(id, [version, journal.position + 1]);
   if (status) journal.runs.set(runId, [version, journal.position + 1]);
   return withoutUndefined({
@@ -42,7 +44,6 @@ export function checkpointRecord(
   });
 }
 
-/** Where a checkpoint is recorded, and its stored input. */
 interface Recording {
   readonly journal: Journal;
   readonly lane: number;
@@ -50,46 +51,45 @@ interface Recording {
   readonly input: StoredValue;
 }
 
-/** What is recorded with the end of a run beside its output. */
+/** Data that is recorded with the end of a run, in addition to its output. */
 export type CompletionData = Pick<CheckpointRecord, "verification" | "files">;
 
-/** A checkpoint that is about to be saved. */
 export interface CheckpointPlan {
   readonly node: string;
   readonly input: unknown;
   readonly id?: string;
   readonly version?: number;
   readonly inputType?: string;
-  /** Why it is made, where that does not follow from the rest. */
+  /** The reason for the checkpoint, if the other fields do not imply it. */
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
   /** The version of the fork whose branches were joined. */
   readonly joined?: number;
-  /** A nested line has ended: `input` is its output. */
+  /** True if a nested line has finished. `input` is then its output. */
   readonly ended?: true;
   readonly end?: CompletionData;
-  /** True where no visit has begun and not ended: a snapshot may stand here. */
+  /** True between visits, where a snapshot is allowed. */
   readonly boundary?: true;
 }
 
-/** What a refusal of its input calls it. */
+/** Returns the name of the input for error messages. */
 export function subjectOf({ node, unresolved, status, ended }: CheckpointPlan): string {
   if (ended) return "the output of a branch";
   if (status) return "the output of the run";
   return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
 }
 
-/** The checkpoint that a lane continues from. */
+/** The checkpoint from which a lane continues. */
 export interface CheckpointHead {
   readonly version: number;
   readonly id: string;
 }
 
 /**
- * What a checkpoint itself adds is bounded; what the log has already, it only refers to.
+ * Limits the size of new data in a checkpoint. Values that are already in the log do not count.
  *
- * @param uploads how many blobs were on their way before those of this checkpoint: when it is refused, they are not put.
+ * @param uploads the number of uploads before the blobs of this checkpoint. These blobs are not put if it is refused.
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(
@@ -99,7 +99,7 @@ export function assertCheckpointFits(
   records: readonly AgentRecord[],
   uploads: number,
 ): void {
-  // A record of its own, since the checkpoint takes its version only once it is known to fit.
+  // Uses a separate record, because the checkpoint takes its version only after it fits.
   const own: AgentRecord = { kind: "run", run: "", input, at: 0 };
   if (surelyFits([own, ...records], writer.uploads > 0, maxCheckpointBytes)) return;
   const parts = checkpointParts([

@@ -7,7 +7,10 @@ import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/** A checkpoint that was just saved, built from the running state without reading it back. Only readers know its checksum. */
+/**
+ * Returns a checkpoint that was just saved, built from the running state. Only data read from the storage has a
+ * checksum.
+ */
 export function liveCheckpointData(
   recorder: RunRecorder,
   { state, branch, agentPath }: AgentRun,
@@ -19,7 +22,7 @@ export function liveCheckpointData(
     readonly first: boolean;
     readonly toolCalls: readonly CheckpointToolCall[];
     readonly fileChanges: readonly FileChange[];
-    /** True: the state at the beginning of the current visit; false: that of this moment. */
+    /** If true, uses the state at the start of the current visit instead of the current state. */
     readonly beginning: boolean;
   },
 ): AgentCheckpointData {

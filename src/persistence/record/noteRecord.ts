@@ -4,12 +4,12 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-/** What `RunPersistence.note` keeps. */
+/** The argument of {@link RunPersistence.note}. */
 export interface NewNote {
-  /** That of the participant, or of the feature, whose note it is. */
+  /** The key of the participant or feature that owns the note. */
   readonly key: string;
   readonly value: unknown;
-  /** Bytes that the value names by their SHA-256 in hex; each content is stored once. Default: none. */
+  /** Bytes that the value refers to by their SHA-256 in hex. Each content is stored once. Defaults to an empty map. */
   readonly contents?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
@@ -19,7 +19,7 @@ export const newNoteSchema: z.ZodType = strictOptions({
   contents: z.instanceof(Map).optional(),
 });
 
-/** The record of a note, with the contents that the log does not have yet. @throws NotSerializableError */
+/** Returns the record of a note, with contents that the log does not have. @throws NotSerializableError */
 export function noteRecord(
   { key, value, contents }: NewNote,
   { lane, call, writer }: { readonly lane: number; readonly call: string | undefined; readonly writer: ValueWriter },

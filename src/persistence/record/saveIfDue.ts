@@ -17,8 +17,8 @@ type Skipped = Pick<
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
- * The trigger that a checkpoint between two nodes is due by; `undefined` when none is made. Visits are counted from a
- * checkpoint: made before a node of which something is recorded, it would hide that from the node.
+ * Returns the trigger of a due checkpoint between two nodes, or `undefined`. Makes no checkpoint before a node with
+ * records to replay. Visits are counted from a checkpoint, so the node would not find these records.
  */
 export function dueBetween(
   recorder: RunRecorder,
@@ -33,9 +33,9 @@ export function dueBetween(
 }
 
 /**
- * The trigger that a checkpoint is due by; `undefined` when none is. The other triggers' outcomes are emitted as events.
+ * Returns the trigger of a due checkpoint, or `undefined`. Emits the outcomes of the other triggers as events.
  *
- * @param next between two nodes: what comes next; absent within a node.
+ * @param next the next step between two nodes, omitted within a node.
  */
 function dueTrigger(
   recorder: RunRecorder,
@@ -66,8 +66,8 @@ function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: 
 }
 
 /**
- * Makes the checkpoint that is due in the middle of a node: it says that the node runs next, with its input; what was
- * recorded since is replayed. When it resolves, the run may continue.
+ * Makes a due checkpoint within a node. It names this node and its input as the next step. Later records are replayed.
+ * The run may continue when this resolves.
  */
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
@@ -77,13 +77,13 @@ export async function saveIfDue(recorder: RunRecorder, context: AgentContext, ha
   if (!trigger) return;
   const { nodeId } = happened;
   if (recorder.savedWithin) {
-    // The log has a checkpoint of a later state: a resume after a crash continues from that one.
+    // The log has a checkpoint of a later state, from which a resume continues.
     return tellSkipped(recorder, run, { nodeId, trigger: trigger.name, reason: "superseded" });
   }
   const { base, ordinal } = visitOf(context);
   const plan = { node: nodeId, input: nodeInputOf(context), trigger: trigger.name };
   const saved = recorder.saveBeginning(run, [base, ordinal], plan);
   if (trigger.priority !== "normal") await saved;
-  // A failure to store it meets whatever is stored next.
+  // If storing it fails, the next append fails with the same error.
   else saved.catch(() => undefined);
 }

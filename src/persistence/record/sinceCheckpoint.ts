@@ -4,9 +4,9 @@ import type { SinceCheckpoint } from "../triggers/CheckpointTrigger.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /**
- * What a checkpoint at this moment would have that the last one does not.
+ * Returns the changes between the last checkpoint and a checkpoint at this point.
  *
- * @param next between two nodes: what comes next; absent within a node.
+ * @param next the next step between two nodes, omitted within a node.
  */
 export function sinceCheckpoint(
   recorder: RunRecorder,
@@ -25,7 +25,7 @@ export function sinceCheckpoint(
   return {
     elapsedMs: setup.clock.monotonic() - saved.at,
     changed,
-    // Only triggers that ask for it pay for looking through what is new.
+    // A getter, because only some triggers need this expensive size.
     get grownBytes() {
       const unsaved = next === undefined ? 0 : recorder.newBytes(state);
       return recorder.grownBytes + unsaved + (isStored ? 0 : roughBytes(next.input));
@@ -33,7 +33,7 @@ export function sinceCheckpoint(
   };
 }
 
-/** Roughly how long a value of any kind is as JSON. */
+/** Returns the approximate length of a value as JSON. */
 function roughBytes(value: unknown): number {
   const open: unknown[] = [value];
   let sum = 0;
@@ -47,7 +47,7 @@ function roughBytes(value: unknown): number {
   return sum;
 }
 
-/** Keys and values, or items. */
+/** Returns keys and values, or items. */
 function partsOf(value: object): Iterable<unknown> {
   if (Array.isArray(value)) return value;
   if (value instanceof Map || value instanceof Set) return [...value.entries()].flat();

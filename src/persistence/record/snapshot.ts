@@ -11,7 +11,7 @@ import type { SnapshotPlace } from "../../storage/SnapshotDue.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { StateWriter } from "./StateWriter.ts";
 
-/** The snapshot that goes with a checkpoint; `undefined` while none is due. */
+/** Returns the snapshot for a checkpoint, or `undefined` if none is due. */
 export function snapshotIfDue(
   journal: Journal,
   place: SnapshotPlace,
@@ -25,7 +25,7 @@ export function snapshotIfDue(
   return snapshot;
 }
 
-/** The state at a checkpoint by value. Its cost grows with the state, so it is made rarely. */
+/** Returns the state at a checkpoint by value. Made rarely, because its size grows with the state. */
 export function snapshotOf(
   record: CheckpointRecord,
   source: {
@@ -36,18 +36,18 @@ export function snapshotOf(
     readonly structure: StructureRecord;
     readonly checkpointId: string;
     readonly parent: CheckpointHead | undefined;
-    /** True when nothing comes before it on its lane. */
+    /** True if the checkpoint is the first record on its lane. */
     readonly first: boolean;
-    /** The status of the agent once the records before the checkpoint are appended. */
+    /** The status of the agent after the records before the checkpoint. */
     readonly status: StatusState;
-    /** The value of the checkpoint's input. */
+    /** The decoded input of the checkpoint. */
     readonly input: unknown;
   },
 ): SnapshotRecord {
   const { journal, state, writer, parent, status } = source;
   const values = journal.writer;
   const life = statusInSnapshot(status);
-  // An output is by value already.
+  // An output is already stored by value.
   const stays = record.status !== undefined || envelopeKeyOf(record.input) === "$message";
   return {
     kind: "snapshot",

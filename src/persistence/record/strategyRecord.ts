@@ -4,7 +4,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/** The structure of an agent's code as a lane records it, whole. */
+/** Returns the complete structure record of an agent's code for a lane. */
 export function structureRecord(
   setup: PersistenceSetup,
   lane: number,
@@ -22,7 +22,7 @@ export function structureRecord(
   };
 }
 
-/** The same without what the log has already. */
+/** Returns the record without parts that the log already has. */
 export function structureReference(record: StructureRecord, journal: Pick<Journal, "structures">): StructureRecord {
   const key = structureKey(record);
   if (!journal.structures.has(key)) {
@@ -33,7 +33,7 @@ export function structureReference(record: StructureRecord, journal: Pick<Journa
   return reference;
 }
 
-/** The structure of the code for a lane whose state has another one; none if it has the same. */
+/** Returns the structure record for a lane if the code differs from the stored structure. */
 export function changedStructure(
   setup: PersistenceSetup,
   { structure }: Pick<AgentState, "structure">,

@@ -10,12 +10,12 @@ import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** How a request ended: with an answer, with a rejection, or because its time passed. */
+/** The end of a request: an answer, a rejection, or an expiry. */
 export type Reply =
   | {
       readonly answer: unknown;
       readonly by?: string;
-      /** True when no checkpoint has followed the answer yet. */
+      /** True until a checkpoint follows the answer. */
       readonly isNew: boolean;
     }
   | { readonly rejected: string; readonly by?: string }
@@ -23,26 +23,29 @@ export type Reply =
 
 /** A request that the node made before. */
 interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at"> {
-  /** Of an approval: the prompt, and when it expires. Absent: input is asked for. */
+  /** The prompt and expiry of an approval. `undefined` for a request for input. */
   readonly shown?: Exclude<ApprovalVerdict, boolean>;
-  /** Absent: it has none. */
+  /** `undefined` while the request is open. */
   readonly reply?: Reply;
 }
 
-/** Said of a request when the node asked something else before, and got an answer to that. */
+/** The problem of a request if the node made a different request here before and got an answer to it. */
 const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
 ];
 
 /**
- * What the requests of the node that runs next were answered with. They are found by where they were made and by what they
- * ask, not by their ids, which are others on another line. An answer to another question is never used.
+ * The recorded answers to requests of the node that runs next. Found by place and question, not by id, because ids
+ * differ between lines. An answer to another question is never used.
  */
 export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
   readonly #used = new Set<AskedBefore>();
 
-  /** @param keepExpired false when the run has failed for want of an answer: it asks once more. Approvals stay rejected. */
+  /**
+   * @param keepExpired false if the run failed because an answer was missing. It then requests input again. Approvals
+   * stay rejected.
+   */
   constructor(state: AgentState, reader: ValueReader, sha256: Sha256, keepExpired: boolean) {
     const from = nextVisitOf(state);
     const savedAt = state.checkpoint?.order ?? -1;
@@ -63,31 +66,30 @@ export class RecordedAnswers {
     }
   }
 
-  /** `undefined`: there is no answer to this question yet. */
+  /** Returns `undefined` while this question has no answer. */
   of(event: InputRequestEvent): Reply | undefined {
     const asked = this.#askedBefore(event);
     if (asked) this.#used.add(asked);
     return asked?.reply;
   }
 
-  /** Whether this question was asked before. */
   wasAsked(event: InputRequestEvent): boolean {
     return this.#askedBefore(event) !== undefined;
   }
 
-  /** When a request that has no answer yet was first asked; `undefined`: it is new. */
+  /** Returns when an open request was first made, or `undefined` for a new request. */
   askedAt(event: InputRequestEvent): number | undefined {
     return this.#askedBefore(event)?.at;
   }
 
-  /** What an approval that was asked for before shows; `undefined`: it was not. */
+  /** Returns the prompt of an earlier approval request, or `undefined` for a new request. */
   shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {
     return this.#askedBefore(event)?.shown;
   }
 
   /**
-   * Why a request waits although a reply is recorded: the node asked something else before. Call it once the node has made
-   * all its requests.
+   * Returns why a request waits although a reply is recorded: the node made a different request before. Call it after
+   * the node has made all its requests.
    */
   problemsOf(event: InputRequestEvent): readonly InputProblem[] | undefined {
     const asked = this.#askedBefore(event);
@@ -109,13 +111,13 @@ export class RecordedAnswers {
 
 type Place = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
 
-/** Where in its visit a request is made, as its record says it. */
+/** Returns the place of a request within its visit, in the form of its record. */
 export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): Place {
   const within = callOf(context)?.toolCallId;
   return { id, question, ordinal, within: id === undefined ? within : undefined };
 }
 
-/** @param isApproval an answer to a request for input approves no call. */
+/** @param isApproval separates approvals, because an answer to a request for input must not approve a call. */
 function placeOf(visit: Visit, { id, question, ordinal, within }: Place, isApproval: boolean): string {
   const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
   return JSON.stringify([...visit, ...own, isApproval]);
@@ -125,7 +127,6 @@ function isAgain(visit: Visit, from: Visit): boolean {
   return visit[0] === from[0] && visit[1] >= from[1];
 }
 
-/** Whether somebody gave a reply. */
 function isGiven(reply: Reply | undefined): boolean {
   return reply !== undefined && !("expiredAt" in reply);
 }
@@ -147,19 +148,19 @@ function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exc
   return withoutUndefined({ prompt: String(reader.read(prompt)), expiresAt: expires });
 }
 
-/** What the node asks now where it asked this before. */
+/** Returns the question that the current node would ask in place of a recorded request. */
 function questionAsked({ record, renamed }: RecordedRequest, reader: ValueReader, sha256: Sha256): string {
   const { approval, question } = record;
   if (renamed && approval) return approvalDigest(approval.tool, reader.read(approval.input), sha256);
   return question ?? questionOf(record, reader, sha256);
 }
 
-/** The question of a record that an earlier version wrote. */
+/** Computes the question of a record from an earlier version. */
 function questionOf({ prompt, schema, waitingFor }: RequestRecord, reader: ValueReader, sha256: Sha256): string {
   return questionDigest({ prompt: String(reader.read(prompt)), schema: reader.read(schema), waitingFor }, sha256);
 }
 
-/** The number of a key so far, from 0. */
+/** Counts the earlier uses of a key, from 0. */
 function countUp(numbers: Map<string, number>, parts: readonly unknown[]): number {
   const key = JSON.stringify(parts);
   const number = numbers.get(key) ?? 0;

@@ -12,15 +12,15 @@ import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
-/** An answer as it was given, with the digest of what was asked; older logs have none. */
+/** A recorded response with the digest of its request. Older logs have no digest. */
 export interface RecordedModelAnswer {
   readonly answer: PromptAnswer;
   readonly asked: string | undefined;
-  /** The requests that failed at its place before it, oldest first. */
+  /** The earlier failed requests at the same place, oldest first. */
   readonly failed: readonly FailedRequest[];
 }
 
-/** A call as it is made now. */
+/** The current call that is compared with the record. */
 interface MadeCall {
   readonly tool: string;
   readonly input: unknown;
@@ -28,28 +28,28 @@ interface MadeCall {
 }
 
 /**
- * What the node that runs next did before: the answers and tool calls recorded on its line, given back in order when it
- * asks for them again.
+ * The recorded work of the node that runs next. Returns the responses and tool calls of its line in order when the node
+ * requests them again.
  */
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
   readonly #calls = new Map<string, RecordedCall>();
-  /** Calls made by code, by where they were made. */
+  /** Calls made by code, by their place. */
   readonly #placed = new Map<string, RecordedCall>();
   readonly #askedFor = new Set<string>();
   readonly #outputs = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
   readonly #asksAgain: boolean;
-  /** The last visit with a record of any kind. Absent: there is none. */
+  /** The last visit with any record. */
   readonly #last: Visit | undefined;
 
-  /** @param from the first visit that runs again; what was recorded for earlier ones is not asked for any more. */
+  /** @param from the first visit that runs again. Records of earlier visits are not needed. */
   constructor(state: AgentState, reader: ValueReader, index: LogProjection, from: Visit) {
     const again = (visit: Visit) => visit[0] === from[0] && visit[1] >= from[1];
     for (const [key, record] of state.answers) {
       const { visit, failed = [] } = record;
-      // Of what was asked before tools had other names, only the place is compared.
+      // For requests before a tool was renamed, only the place is compared.
       const asked = record.renames ? undefined : record.asked;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
@@ -63,8 +63,8 @@ export class Replay {
   }
 
   /**
-   * Whether anything is recorded of the visit that a run makes next, or of a later one. It is found only if the visits go on
-   * being counted as they were: until then, no checkpoint comes between two of them.
+   * Returns whether the log has records of the next visit or a later one. A run finds them only while its visits are
+   * counted from the same checkpoint. Until then, no checkpoint may be made between two visits.
    */
   reaches({ visitBase, visitOrdinal }: Pick<AgentRun, "visitBase" | "visitOrdinal">): boolean {
     return this.#last !== undefined && this.#last[0] === visitBase && this.#last[1] >= visitOrdinal;
@@ -89,13 +89,13 @@ export class Replay {
     return this.#answers.get(answerKey(visit, ordinal, within));
   }
 
-  /** The call that a model asked for under this id. */
+  /** Returns the call that a model requested under this id. */
   call(id: string): RecordedCall | undefined {
     this.#askedFor.add(id);
     return this.#calls.get(id);
   }
 
-  /** The call that code made at this place. */
+  /** Returns the call that code made at this place. */
   callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
     const call = this.#placed.get(answerKey(visit, ordinal, within));
     if (call) this.#askedFor.add(call.call);
@@ -103,39 +103,42 @@ export class Replay {
   }
 
   /**
-   * Whether a call is made of the same tool with the same input as the recorded one of its id.
+   * Returns whether a call has the same tool and input as the recorded call with its id.
    *
-   * @param asked the input in the recorded answer that asks for the call: it is not recorded again if the call had the same.
+   * @param asked the input in the recorded response. It is not recorded again if the call has the same input.
    */
   isSame({ call, ...recorded }: RecordedCall, { tool, input, asked }: MadeCall): boolean {
     const before = this.#inputs.has(call) ? this.#inputs.get(call) : asked;
     return callFacts({ call, ...recorded }).tool === tool && (before === input || isSameValue(before, input));
   }
 
-  /** Whether a recorded call needs an approval now: it is to be made, and may have been approved where that does not count here. */
+  /**
+   * Returns whether a recorded call needs an approval now. The call is still to be made, and an earlier approval may
+   * not count here.
+   */
   needsApproval({ outcome }: RecordedCall): boolean {
     return this.#asksAgain && !isOver(outcome);
   }
 
-  /** Whether the node has asked for a call again. */
+  /** Returns whether the node has requested a call again. */
   wasAskedFor(call: string): boolean {
     return this.#askedFor.has(call);
   }
 
-  /** The calls of a visit that had an effect, or may have had one. */
+  /** Returns the calls of a visit with possible effects. */
   effectsOf(visit: Visit): readonly RecordedCall[] {
     const hadEffect = (call: RecordedCall) => callFacts(call).effect !== "none" && !call.outcome?.error;
     return [...this.#calls.values()].filter((call) => isSameVisit(call.visit, visit) && hadEffect(call));
   }
 
-  /** Forgets what is recorded of a visit. */
+  /** Removes the records of a visit. */
   drop(visit: Visit): void {
     for (const [key, answer] of this.#answers) if (isSameVisit(answer.visit, visit)) this.#answers.delete(key);
     for (const [key, call] of this.#placed) if (isSameVisit(call.visit, visit)) this.#placed.delete(key);
     for (const { call, visit: of } of this.#calls.values()) if (isSameVisit(of, visit)) this.#calls.delete(call);
   }
 
-  /** What was noted in a call, oldest first. */
+  /** Returns the notes of a call, oldest first. */
   notesOf(call: string, key: string): readonly unknown[] {
     const notes = this.#notes.get(call) ?? [];
     return notes.filter((note) => note.key === key).map(({ value }) => value);
@@ -154,13 +157,13 @@ function answerOf(
   return withoutUndefined({ message, usage, finishReason });
 }
 
-/** A call that waits has agents and answers of its own, although it is made as if for the first time. */
+/** A suspended call keeps its agents and answers, although it is made as if for the first time. */
 function recordedVisits({ answers, calls, requests }: AgentState): readonly Visit[] {
   const asked = [...requests.values()].map(({ record }) => record);
   return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);
 }
 
-/** Of two visits that follow one checkpoint. */
+/** Returns the later of two visits since the same checkpoint. */
 function later(a: Visit | undefined, b: Visit): Visit {
   return a && a[1] > b[1] ? a : b;
 }
@@ -169,12 +172,12 @@ function isSameVisit(a: Visit, b: Visit): boolean {
   return a[0] === b[0] && a[1] === b[1];
 }
 
-/** The run failed with the failure of this call: it is made again under its id. */
+/** Marks a failed call for a retry under its id, because its failure ended the run. */
 function triedAgain(call: RecordedCall): RecordedCall {
   return call.outcome?.error ? { ...call, outcome: { ...call.outcome, retry: true } } : call;
 }
 
-/** A call that has nothing to give back: it is made as if for the first time. */
+/** Returns whether a call has no result to replay, so that it is made as if for the first time. */
 function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
   return outcome !== undefined && (outcome.moved ?? outcome.unstarted ?? outcome.suspended) === true;
 }

@@ -5,25 +5,24 @@ import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts"
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** Enough against accidents, and short in the log. */
+/** Long enough against accidental collisions, and short in the log. */
 const digestLength = 11;
 
-/** What a model was asked. */
+/** The digest of a model request. */
 export interface AskedDigest {
   readonly digest: string;
-  /** Whether a recorded digest is of the same request. */
   matches(recorded: string): boolean;
 }
 
 /**
- * Says what a model was asked, so that a node that runs again is seen to ask something else. Each message of a visit is
- * hashed once, and none from before it: the cost follows what is new.
+ * Computes digests of model requests, so that a replay detects a changed request. Hashes each message of a visit once,
+ * and no earlier messages. The cost depends only on the new messages.
  */
 export class RequestDigest {
   readonly #sha256: Sha256;
-  /** The ids of tool calls do not count: on another line, as in a fork, a call may get another id. */
+  /** Ignores the ids of tool calls, because a call may get another id on another line or in a fork. */
   readonly #chain: MessageChain;
-  /** Earlier versions counted them. */
+  /** Includes the ids, as earlier versions did. */
   readonly #chainWithIds: MessageChain;
 
   constructor(sha256: Sha256) {
@@ -32,12 +31,12 @@ export class RequestDigest {
     this.#chainWithIds = new MessageChain(sha256, (message) => message);
   }
 
-  /** @param history absent: it does not count, as within a tool, where others may change it at the same time. */
+  /** @param history ignored if omitted, as within a tool, where other calls may change it at the same time. */
   of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigest {
     const { fresh = [], left, marked } = history?.changedSinceMark ?? {};
     const digestOf = (kept: unknown, messages: string) =>
       valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);
-    // When nodes run again whose messages no checkpoint has, other lines may have taken the numbers of these messages.
+    // If nodes without a checkpoint run again, other lines may use the numbers of these messages.
     const places = left ? { places: left.map(({ place }) => place) } : null;
     const digest = digestOf(left?.length === marked ? null : places, this.#chain.of(fresh));
     const earlier = () => {
@@ -58,11 +57,11 @@ export class RequestDigest {
   }
 }
 
-/** The digest of messages, of which each is hashed once as long as those before it stay. */
+/** Computes digests of message lists. Hashes each message once while the messages before it are unchanged. */
 class MessageChain {
   readonly #sha256: Sha256;
   readonly #shown: (message: Message) => unknown;
-  /** For each message, the digest of all up to it. */
+  /** For each message, the digest of all messages up to it. */
   #links: { readonly message: Message; readonly digest: string }[] = [];
 
   constructor(sha256: Sha256, shown: (message: Message) => unknown) {

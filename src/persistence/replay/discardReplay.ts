@@ -5,16 +5,16 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
 import type { Replay } from "./Replay.ts";
 
-/** A run that may have a record to give back. */
+/** A run that may have records to replay. */
 export interface Replaying {
   readonly recording: Replay | undefined;
 }
 
 /**
- * Handles a node that runs again and asks for something other than what was recorded. If its first try had no effect, the
- * visit starts over, and the rest of its record is not replayed.
+ * Handles a repeated node whose request differs from the record. If its first try had no effect, the visit starts over
+ * without its remaining records.
  *
- * @throws ReplayDivergedError when effects are at stake.
+ * @throws ReplayDivergedError if the first try had an effect.
  */
 export function discardReplay(
   { recording }: Replaying,
@@ -29,7 +29,7 @@ export function discardReplay(
 }
 
 /**
- * A node has ended. What it did in its first try, and does not ask for any more, must have had no effect.
+ * Checks a finished node. Recorded calls that it did not request again must have had no effect.
  *
  * @throws ReplayDivergedError
  */
@@ -39,7 +39,7 @@ export function assertReplayComplete(
   visit: Visit,
 ): void {
   const effects = recording?.effectsOf(visit) ?? [];
-  // What a call did within itself is asked for by that call alone.
+  // Nested calls are requested only by the call that contains them.
   const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;
   const missing = effects.find((call) => isOwn(call) && !recording?.wasAskedFor(call.call));
   if (!missing) return;

@@ -5,9 +5,10 @@ import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import { discardReplay, type Replaying } from "./discardReplay.ts";
 
 /**
- * The record of a call; `undefined` if there is none, or if it differs and the visit's replay was discarded.
+ * Returns the record of a call. Returns `undefined` without a record, or if the record differs and the replay of the
+ * visit was discarded.
  *
- * @throws ReplayDivergedError if it differs and effects are at stake.
+ * @throws ReplayDivergedError if the record differs and the first try had an effect.
  */
 export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = recorder;
@@ -25,7 +26,7 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
   return undefined;
 }
 
-/** What the answer says: another runtime may make the call with something else, as its schema changes it. */
+/** Returns the input in the response. Another runtime may make the call with an input that its schema transformed. */
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;

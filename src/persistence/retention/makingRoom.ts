@@ -1,7 +1,7 @@
 import { StorageError } from "../../errors/storage/StorageError.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** Does something that frees space; on a full device once more, after the storage has given up its reserve. */
+/** Runs an action that frees space. On a full device, tries once more after the storage releases its reserve. */
 export async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();
@@ -11,7 +11,6 @@ export async function makingRoom<Result>(log: RecordLog, action: () => Promise<R
   }
 }
 
-/** Whether an error says that a device, or a quota, is full. */
 export function isFull(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "full";
 }

@@ -14,25 +14,25 @@ import { planRetention } from "./planRetention.ts";
 import { retainableAgent } from "./retainableAgent.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
-/** What is deleted of one agent. */
+/** The deleted data of one agent. */
 export interface PrunedAgent {
   readonly agentId: string;
-  /** True when the whole agent is deleted. */
+  /** True if the whole agent is deleted. */
   readonly dropped: boolean;
   /** Ids of the deleted checkpoints, oldest first. */
   readonly checkpointIds: readonly string[];
   /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
   /**
-   * The error that prevented removing the bytes. Nothing reads them any more; the next pruning of the agent removes them.
-   * Absent: they are removed.
+   * The error that prevented removing the bytes. The bytes are no longer read, and the next pruning of the agent
+   * removes them. `undefined` if the bytes are removed.
    */
   readonly outstanding?: unknown;
 }
 
 export interface PruningPlan {
   readonly pruned: PrunedAgent;
-  /** Absent: the agent is dropped. */
+  /** `undefined` if the agent is dropped. */
   readonly record?: PrunedRecord;
 }
 
@@ -44,7 +44,7 @@ export interface PruningOptions {
 }
 
 /**
- * Applies a policy to a stored log. `undefined`: nothing is deleted.
+ * Applies a policy to a stored log. Returns `undefined` if it deletes no data.
  *
  * @param noteTexts the blobs of the values of notes.
  */
@@ -76,7 +76,7 @@ export async function planPruning(
       checkpointIds: idsOf(index, plan.kept),
       bytes: Math.max(0, size.bytes - left.bytes),
     },
-    // After a crash, what an earlier pruning should have removed may still be there.
+    // After a crash, entries that an earlier pruning should have removed may still exist.
     record: recordOf(
       stored,
       restated,
@@ -100,7 +100,7 @@ function idsOf(index: LogProjection, except: ReadonlySet<number> = new Set()): r
   return [...index.checkpoints.values()].filter(({ version }) => !except.has(version)).map(({ id }) => id);
 }
 
-/** What entries take with the blobs that they name, estimated in bytes. */
+/** Returns the size of entries and of the blobs in them, estimated in bytes. */
 async function sizeOf(
   entries: readonly { readonly records: readonly object[] }[],
   pace: Pace,

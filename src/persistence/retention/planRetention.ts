@@ -6,7 +6,7 @@ export interface RetainableCheckpoint {
   readonly version: number;
   /** Always kept, and not counted. */
   readonly exempt: boolean;
-  /** Goes before any other is deleted. */
+  /** Deleted before all others. */
   readonly goesFirst?: boolean;
 }
 
@@ -27,7 +27,6 @@ export type RetentionPlan =
 const dayMs = 24 * 60 * 60 * 1000;
 const factor = 5;
 
-/** Decides what retention does with an agent. */
 export function planRetention(agent: RetainableAgent, policy: FullRetentionPolicy, now: number): RetentionPlan {
   const { status, lastTime, checkpoints } = agent;
   if (status === "queued") return { kind: "keep" };
@@ -43,8 +42,8 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
 }
 
 /**
- * Whether there may be something to do for an agent, as far as its summary tells: it misses no agent that has, except those
- * that may not run here. What is in progress makes checkpoints that its summary does not count.
+ * Returns whether the summary of an agent suggests retention work. Never misses an agent with work, except agents that
+ * may not run here. An agent in progress makes checkpoints that its summary does not count.
  */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,
@@ -63,7 +62,7 @@ function mostFor(status: string, { maxCheckpoints, maxCheckpointsPaused }: FullR
   return isHeld(status) ? maxCheckpointsPaused : maxCheckpoints;
 }
 
-/** Whether an agent waits for somebody to go on with it. */
+/** Returns whether an agent waits for someone to continue it. */
 function isHeld(status: string): boolean {
   return status === "paused" || status === "waiting";
 }
@@ -73,7 +72,7 @@ function daysFor(status: string, { completedDays, failedDays }: FullRetentionPol
   return status === "failed" ? failedDays : Number.POSITIVE_INFINITY;
 }
 
-/** By version and not by position in the list, so that pruning again deletes nothing more. */
+/** Selects by version and not by index, so that a second pruning deletes no more checkpoints. */
 function thinned(versions: readonly number[], atMost: number): Set<number> {
   const [first, last] = [versions[0], versions.at(-1)];
   for (let step = factor; ; step *= factor) {

@@ -21,15 +21,15 @@ import { mayBeDue } from "./planRetention.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
 import { z } from "zod";
 
-/** What to prune, and how. */
+/** Options of `prune()`. */
 export interface PruneOptions {
-  /** Only this agent. Default: every agent of the storage. */
+  /** The agent to prune. Defaults to every agent of the storage. */
   readonly agentId?: string | undefined;
-  /** Changes nothing and reports what would be deleted. Default false. */
+  /** Changes no data and reports the deletions that would happen. Defaults to false. */
   readonly dryRun?: boolean | undefined;
-  /** The current time, in milliseconds since 1970. Default: that of the configured clock, unless it was set forward. */
+  /** The current time, in milliseconds since 1970. Defaults to the configured clock, limited by its monotonic time. */
   readonly now?: number | undefined;
-  /** Default: that of the configuration, else the default policy. */
+  /** Defaults to the configured policy, or else to the default policy. */
   readonly policy?: RetentionPolicy | undefined;
 }
 
@@ -40,19 +40,21 @@ const optionsSchema = strictOptions({
   policy: retentionPolicySchema.optional(),
 });
 
-/** What was deleted; with `dryRun`, what would be. */
+/** The deleted data. With `dryRun`, the data that would be deleted. */
 export interface PruneReport {
-  /** Agents with deleted data; without checkpoints if only the remains of an earlier pruning were removed. */
+  /** Agents with deleted data. Has no checkpoints if only the remains of an earlier pruning were removed. */
   readonly pruned: readonly PrunedAgent[];
   /** Ids of agents that were skipped because they have an owner. */
   readonly busy: readonly string[];
   /** Ids of agents that could not be pruned, each with the error. */
   readonly failed: readonly { readonly agentId: string; readonly error: unknown }[];
-  /** The total deleted, estimated in bytes of JSON before compression. */
+  /** The total deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
 }
 
-/** Applies a retention policy to the agents of a storage. The error of one agent is reported and does not stop the others. */
+/**
+ * Applies a retention policy to the agents of a storage. Reports the error of one agent and continues with the others.
+ */
 export function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   checkSchema(optionsSchema, options, "options of prune()");
   const action = () => pruneAgents(setup, options);
@@ -95,7 +97,7 @@ function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions =
   };
 }
 
-/** Owns the agent only if there is something to delete. */
+/** Owns the agent only if data is to be deleted. */
 async function pruneOne(
   setup: PersistenceSetup,
   agentId: string,
@@ -114,7 +116,7 @@ async function pruneOne(
   return finished(setup, () => openAndPrune(setup, agentId, { last, foreseen }, options));
 }
 
-/** A pruning that is recorded, and whose bytes could not be removed from a full device, is gone on with. */
+/** Continues a recorded pruning whose bytes could not be removed from a full device. */
 async function finished(
   { log }: PersistenceSetup,
   attempt: () => Promise<PrunedAgent | undefined>,
@@ -137,13 +139,13 @@ async function openAndPrune(
   return await pruneOwned(setup, journal, options);
 }
 
-/** What an earlier pruning recorded and did not remove. */
+/** A recorded pruning whose bytes are not removed yet. */
 interface UnfinishedPruning {
   readonly pruned: PrunedAgent;
   readonly unremoved: readonly string[];
 }
 
-/** A pruning, or else the remains of the one before. */
+/** Finds a new pruning, or else the remains of the last one. */
 async function findWork(
   setup: PersistenceSetup,
   agentId: string,
@@ -159,7 +161,7 @@ async function findWork(
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/** The event comes as soon as the pruning is durable: what cannot be removed then is left for the next pruning. */
+/** Emits the event as soon as the pruning is durable. The next pruning removes bytes that cannot be removed now. */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,
@@ -183,7 +185,7 @@ async function remove(journal: Journal, pruned: PrunedAgent, blobs: readonly str
   }
 }
 
-/** Of all agents only those where something may be due. */
+/** Without an id, returns only agents that may need pruning. */
 async function agentIds(
   { log }: PersistenceSetup,
   { agentId }: PruneOptions,
@@ -195,7 +197,7 @@ async function agentIds(
   return found;
 }
 
-/** The blobs that large values of notes are in. */
+/** Reads the blobs of large note values. */
 async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly Entry[]): Promise<BlobTexts> {
   const references = new Map<string, BlobCell>();
   for (const { records } of liveEntries(stored))
@@ -205,8 +207,8 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
 }
 
 /**
- * Prunes an agent whose run has just completed or failed, if retention is configured and enough checkpoints have accumulated: it
- * reads the whole log. Errors are reported as events, since the run has ended.
+ * Prunes an agent after its run has completed or failed. Requires configured retention and enough checkpoints, because
+ * pruning reads the whole log. Reports errors as events, because the run has finished.
  */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   const { retention } = setup;
@@ -228,20 +230,20 @@ function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent 
   return { version: nextVersion - 1, pruned, exempt };
 }
 
-/** What is known of an agent without reading its log. */
+/** Facts about an agent that are known without reading its log. */
 interface GrownAgent {
   /** The version of its latest checkpoint. */
   readonly version: number;
-  /** The last pruning; `undefined`: there was none. */
+  /** The last pruning, if any. */
   readonly pruned: LastPruning | undefined;
-  /** Versions of checkpoints that pruning always keeps, as far as they are known. */
+  /** Known versions of checkpoints that pruning always keeps. */
   readonly exempt: Iterable<number>;
 }
 
 /**
- * Whether an agent has more checkpoints than it may keep. Where pruning keeps more than that anyway, such as named ones, it
- * must have grown by half of what was kept: pruning reads what was kept and what was added since, so each new checkpoint
- * pays for at most three.
+ * Returns whether an agent has too many checkpoints. If pruning must keep more than the maximum, such as named ones,
+ * the agent must first grow by half of the kept number. Pruning reads the kept and the new checkpoints, so each new
+ * checkpoint costs at most three reads.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;

@@ -5,7 +5,10 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { firstOfRun } from "../../journal/findCheckpoint.ts";
 import type { RetainableAgent } from "./planRetention.ts";
 
-/** What retention looks at. `undefined` for an agent without a status, or with an open rollback, which needs everything. */
+/**
+ * Returns the facts for retention. Returns `undefined` for an agent without a status, or with an open rollback, which
+ * needs all data.
+ */
 export function retainableAgent(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
   if (!current || index.rollback) return undefined;
@@ -23,7 +26,10 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
   };
 }
 
-/** What is kept anyway, with what that cannot do without. The only head of a log is its last checkpoint, which counts. */
+/**
+ * Returns the checkpoints that are always kept, and those that they depend on. If a log has one head, the head is the
+ * last checkpoint, which counts.
+ */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
     record.id !== undefined || index.names.nameOf(version) !== undefined;
@@ -31,7 +37,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   const noted = linesWithNotes(index);
   const beginnings = [...index.lanes.values()].flatMap(({ record }) => beginningOf(index, record, noted));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
-  // The agent's first checkpoint is kept anyway, and counts.
+  // The first checkpoint of the agent is always kept, and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.push(start);
   const heads = headsOf(index).map(({ version }) => version);
   const wanted = [...named, ...beginnings, ...index.redoneFrom];
@@ -42,8 +48,8 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
 }
 
 /**
- * The checkpoint that a lane cannot do without: a run that follows another needs no more than the messages at its end, and a
- * line that is closed only its notes.
+ * Returns the checkpoint that a lane depends on. A run that follows another needs only the messages at its end. A
+ * closed line needs only its notes.
  */
 function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord, noted: ReadonlySet<number>): number[] {
   if (from === undefined) return [];
@@ -52,7 +58,7 @@ function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord,
   return isNeeded ? [from] : [];
 }
 
-/** The first lanes of the nested lines with notes, on them or on lines within. */
+/** Returns the first lanes of the nested lines with notes on them or within them. */
 function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   const found = new Set<number>();
   for (const { record } of notes) {
@@ -62,7 +68,7 @@ function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   return found;
 }
 
-/** Nothing goes back to a checkpoint of a closed line, and one from which branches are merged needs the ends of all of them. */
+/** A move never targets a checkpoint of a closed line. A merge needs the ends of all branches from its checkpoint. */
 function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
   const line = index.lines.nestedLine(point.record.lane);
   return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;

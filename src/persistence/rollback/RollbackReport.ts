@@ -7,60 +7,61 @@ import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/** A rollback to carry out. */
 export interface Rollback extends RollbackGoal {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
-  /** The whole log, read after everything in flight has ended. */
+  /** The whole log, read after all work in flight has finished. */
   readonly log: AgentLog;
   readonly signal: AbortSignal;
-  /** What to do about a call or step that cannot be reverted. Default `stop`. */
+  /** The reaction to a call or step that cannot be reverted. Defaults to `stop`. */
   readonly onFailure?: OnRevertFailure | undefined;
 }
 
 /**
- * `stop`: the rollback rejects with RollbackIncompleteError and stays open. `leave`: the effect remains, the report says so,
- * and the rollback continues.
+ * `stop`: the rollback rejects with RollbackIncompleteError and stays open. `leave`: the effect remains and is
+ * reported, and the rollback continues.
  */
 export type OnRevertFailure = "stop" | "leave";
 
-/** What a rollback did. Every list is in the order of the rollback, newest call first. */
+/** The result of a rollback. Every list is in the order of the rollback, newest call first. */
 export interface RollbackReport extends RunMoved {
-  /** The checkpoint that the agent was rolled back to. */
+  /** The checkpoint to which the agent was rolled back. */
   readonly checkpointId: string;
   /**
-   * Only of a redo, which is a rollback to a checkpoint on a branch that was left: the common ancestor of that checkpoint and the one
-   * that the agent was at. Messages, state and files are those of the target again.
+   * Set only for a redo, which is a rollback to a checkpoint on an abandoned branch. The common ancestor of that
+   * checkpoint and the earlier position of the agent. Messages, state and files are restored to those of the target.
    */
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /** Calls whose inverse failed or is in doubt, and calls that began and whose outcome is unknown. Their effects may remain. */
+  /** Calls whose inverse failed or is in doubt, and calls with an unknown outcome. Their effects may remain. */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
   /**
-   * Calls that were not reverted: those that asked for the move or wait for an answer; those of the agent that this one is a
-   * fork of, with its id as `owner`; all, if only messages were rolled back.
+   * Calls that were not reverted. These requested the move, or wait for an answer, or belong to the agent that was
+   * forked, with its id as `owner`. Contains all calls if only messages were rolled back.
    */
   readonly skipped: readonly RevertibleCall[];
   /**
-   * Of a redo: calls on the way from the common ancestor to the target that an earlier rollback reverted. Their effects are gone, although
-   * the messages show their results. They are not made again. Empty for every other rollback.
+   * For a redo, calls between the common ancestor and the target that an earlier rollback reverted. Their effects are
+   * gone, although the messages show their results. They are not made again. Empty for every other rollback.
    */
   readonly stayedReverted: readonly RevertibleCall[];
-  /** What participants reverted or, in a redo, restored, such as files. A participant without anything to do is not listed. */
+  /**
+   * The resources that participants reverted or, in a redo, restored, such as files. Omits participants without steps.
+   */
   readonly participants: readonly ParticipantReport[];
 }
 
-/** What a participant did in a rollback. */
+/** The steps of a participant in a rollback. */
 export interface ParticipantReport {
   readonly key: string;
-  /** In the order in which they were applied; what could not be applied says so. */
+  /** In the order of application. A step that could not be applied says so. */
   readonly steps: readonly DescribedStep[];
 }
 
-/** A recorded call as reports show it: a value that cannot be read does not keep the others from being shown. */
+/** Returns a recorded call for reports. An unreadable value does not hide the other values. */
 export function revertibleCall(call: LoggedCall): RevertibleCall {
   const input = read(call.input);
   const output = read(call.output);

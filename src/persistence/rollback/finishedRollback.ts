@@ -6,19 +6,16 @@ import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { type ParticipantReport, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
-/** What the log keeps of a report: calls by their ids. */
+/** A report in the log, with calls by their ids. */
 interface StoredReport {
   readonly reverted: readonly string[];
-  /** Absent: none. */
   readonly failed?: readonly string[];
   readonly irreversible: readonly string[];
   readonly skipped: readonly string[];
-  /** Absent: none. */
   readonly stayedReverted?: readonly string[];
   readonly participants: readonly ParticipantReport[];
 }
 
-/** A report as the log keeps it. */
 export function storedReport(report: RollbackReport): StoredReport {
   const { reverted, failed, irreversible, skipped, stayedReverted, participants } = report;
   return {
@@ -36,8 +33,8 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
 }
 
 /**
- * The report of the last rollback, if it was to this checkpoint, nothing has happened since and no call failed; `undefined`:
- * it is to be carried out. A process may have been killed before its caller had the report.
+ * Returns the report of the last rollback if it led to this checkpoint, no later records exist, and no call failed. A
+ * process may be killed before its caller receives the report. Returns `undefined` if the rollback must run.
  */
 export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): RollbackReport | undefined {
   const stored = lastReport(log, target);
@@ -56,8 +53,8 @@ export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): R
 }
 
 /**
- * What a rollback to this checkpoint did already before it is asked for again because a call failed. What is done is not done
- * again, so only the earlier report says it.
+ * Returns the finished steps of an earlier rollback to this checkpoint, which is repeated because a call failed.
+ * Finished steps do not run again, so only the earlier report has them.
  */
 export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
   const stored = lastReport(log, target);

@@ -10,19 +10,20 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import { findCheckpoint, messagesOf, stateAt } from "../../journal/findCheckpoint.ts";
 import { type OnRevertFailure, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
-/** How to roll back. */
+/** Options of a rollback. */
 export interface RollbackOptions {
-  /** Default: the context that this object is bound to. */
+  /** Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * `default`: messages, node, input, storage and iteration are restored, and the inverses of the calls since then run.
-   * `message_history_only`: only the messages are restored; the current node runs again from its start; effects remain.
+   * `default` restores messages, node, input, storage and iteration count, and runs the inverses of the calls since
+   * then. `message_history_only` restores only the messages, and the current node runs again from its start. Effects
+   * remain.
    */
   readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
   /**
-   * What to do when a call, or a step of a participant, cannot be reverted. `stop`: the rollback rejects with
-   * RollbackIncompleteError and stays open. `leave`: its effect remains, the report says so, and the rollback continues.
-   * Default `stop`.
+   * The reaction to a call or a participant's step that cannot be reverted. `stop`: the rollback rejects with
+   * RollbackIncompleteError and stays open. `leave`: the effect remains and is reported, and the rollback continues.
+   * Defaults to `stop`.
    */
   readonly onFailure?: OnRevertFailure | undefined;
 }
@@ -33,13 +34,20 @@ const optionsSchema = strictOptions({
   onFailure: z.enum(["stop", "leave"]).optional(),
 });
 
-/** Whether only the messages are rolled back. @throws InvalidInputError for an unknown strategy: it would run inverses. */
+/**
+ * Returns whether only the messages are rolled back.
+ *
+ * @throws InvalidInputError for an unknown strategy, which would otherwise run inverses.
+ */
 export function isHistoryOnly(options: RollbackOptions): boolean {
   checkSchema(optionsSchema, options, "options of a rollback");
   return options.rollbackStrategy === "message_history_only";
 }
 
-/** The messages at a checkpoint, and the report of a rollback of them alone: every effect since the checkpoint remains. */
+/**
+ * Returns the messages at a checkpoint, and the report of a rollback of messages only. Every effect since the
+ * checkpoint remains.
+ */
 export function historyOnly(
   log: AgentLog,
   checkpointId: string | undefined,

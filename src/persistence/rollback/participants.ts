@@ -20,21 +20,21 @@ import { findRollbackGoal, findRollbackTarget } from "../../journal/findCheckpoi
 import type { Journal } from "../../journal/Journal.ts";
 import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 
-/** A participant and what it does in a rollback. */
+/** A participant and its steps in a rollback. */
 export interface PlannedParticipant {
-  /** Absent: its stored plan cannot be carried out, for this reason. */
+  /** `undefined` if the stored plan cannot be applied, with the reason in `unusable`. */
   readonly participant?: RollbackParticipant;
   readonly unusable?: string;
   readonly steps: readonly unknown[];
-  /** What the log keeps of the plan. */
+  /** The stored form of the plan. */
   readonly record: PlannedSteps;
 }
 
 /**
- * Plans the steps of each participant with notes below the target or, in a redo, on the way back to it. A rollback that a
- * crash interrupted continues with the steps that were planned before the crash.
+ * Plans the steps of each participant with notes below the target or, in a redo, between ancestor and target. After a
+ * crash, an interrupted rollback continues with the steps planned before it.
  *
- * @throws ParticipantMissingError when such a rollback needs a participant that this definition does not have.
+ * @throws ParticipantMissingError if such a rollback needs a participant that this definition does not have.
  */
 export async function planParticipants(rollback: Rollback): Promise<readonly PlannedParticipant[]> {
   const { setup, log, target, base } = rollback;
@@ -74,7 +74,7 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   return { participant, steps, record };
 }
 
-/** `redone`: whether the steps make the changes of a redo again; absent if there are none. */
+/** `redone` says whether the steps apply the changes of a redo again. `undefined` if there are no steps. */
 async function stepsOf(
   participant: RollbackParticipant,
   request: ParticipantRequest,
@@ -86,15 +86,15 @@ async function stepsOf(
 }
 
 /**
- * Applies the planned steps that are not recorded as applied. If one throws, the rollback stays open, unless the caller
- * leaves what fails.
+ * Applies the planned steps that are not recorded as applied. If a step throws, the rollback stays open, unless the
+ * caller chose to leave failures.
  */
 export async function applyParticipants(
   planned: readonly PlannedParticipant[],
   rollback: Rollback,
 ): Promise<readonly ParticipantReport[]> {
   const { journal } = rollback;
-  // The plans may have added contents of their own.
+  // The plans may include additional contents.
   const log = planned.length > 0 ? await journal.readAll() : rollback.log;
   const reports: ParticipantReport[] = [];
   for (const plan of planned) reports.push(await applySteps(plan, { ...rollback, log }));
@@ -109,7 +109,7 @@ async function applySteps(
   const { key } = record;
   if (!participant) return { key, steps: [{ subject: key, change: `not applied: ${unusable}` }] };
   const common = stepRequest(rollback);
-  // The log was read before these were added to it.
+  // The log was read before these contents were added.
   const kept = new Map<string, Uint8Array>();
   const request: StepRequest = {
     ...common,
@@ -124,7 +124,7 @@ async function applySteps(
   for (const [step, value] of steps.entries()) {
     const taken = applied?.get(step);
     const { outcome, left } = taken ? storedEnd(taken, log) : await applyStep(participant, value, request);
-    // Not awaited: a step whose end is lost is applied again, which does no harm.
+    // Not awaited, because applying a step twice has no further effect.
     if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
     described.push(...describeStep(participant, value, { outcome, left }));
   }
@@ -135,7 +135,7 @@ async function applySteps(
 
 interface StepEnd {
   readonly outcome?: unknown;
-  /** Why the step is left, if the caller leaves what fails. Absent: it is applied. */
+  /** The reason for leaving the step, if the caller leaves failures. The step is applied if omitted. */
   readonly left?: string | undefined;
 }
 
@@ -184,7 +184,7 @@ async function keepContents(
   const packs = journal.writer.packs(contents);
   const open = log.index.rollback;
   if (packs.length === 0 || !open) return;
-  // A rollback that begins again keeps the steps that were planned first.
+  // A rollback that restarts keeps the steps that were planned first.
   journal.append([{ ...open, participants: [{ key, steps, packs }] }]);
   await journal.durable();
 }
@@ -212,7 +212,7 @@ function participantRequest(source: RequestSource, key: string, sha256: Sha256):
   return { ...commonRequest(source, sha256), notes, ...redone };
 }
 
-/** What the participants of a definition may ask about its agents. */
+/** Returns the context that participants get about agents of the definition. */
 export function participantContext(setup: PersistenceSetup): ParticipantContext {
   const { folder } = setup.log.capabilities;
   return {

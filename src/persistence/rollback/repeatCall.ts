@@ -20,13 +20,13 @@ import { attempt } from "../inverse/InverseRetry.ts";
 import { answerSubject } from "../waiting/journalInputRequest.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
-/** The result of a repeated call that asks for input which nobody has given. */
+/** The result of a repeated call that waits for an unanswered request. */
 const unanswered = Symbol("unanswered");
 
 /**
- * Makes a call in doubt that may be repeated again, under its id: then it certainly had its effect, and its inverse gets its
- * output. A call that has ended is returned unchanged. A call that asks what nobody has answered went no further when it was
- * made first, so it is recorded as waiting.
+ * Repeats a call in doubt under its id, if allowed. The call then certainly took effect, and its inverse gets its
+ * output. Returns a finished call unchanged. A call with an unanswered request got no further in its first try, so it
+ * is recorded as waiting.
  */
 export async function repeatCall(
   call: LoggedCall,
@@ -38,7 +38,7 @@ export async function repeatCall(
   const { setup, journal, signal } = rollback;
   const stored = await storedInput(tool, call);
   if ("error" in stored) return stored;
-  // Permission to retry is for one try.
+  // A permission to retry covers one try.
   if (intent && before) await journal.store([{ ...intent, lane }]);
   const execute = () => executeAgain(tool, call, stored.input, rollback);
   const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
@@ -53,14 +53,14 @@ function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback:
   const stopped = new Promise((resolve) => (stop = resolve));
   const requestInput = replayedRequests(call, rollback, () => stop(unanswered));
   const options = callOptions(call.call, rollback, requestInput);
-  // The schema has just made this input.
+  // The schema has just produced this input.
   return Promise.race([stopped, tool.execute(input as never, options)]);
 }
 
 /**
- * Gives a repeated call the answers that it got before.
+ * Gives a repeated call its earlier answers.
  *
- * @param stop called if it asks something else. That request never settles, as in a run that waits.
+ * @param stop called for a different request. That request never settles, as in a run that waits.
  */
 function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["requestInput"] {
   const { journal } = rollback;
@@ -77,7 +77,7 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/** The requests that a call made before, as far as its lane has them. */
+/** Returns the earlier requests of a call, as far as its lane has them. */
 function requestsOf({ call, lane }: LoggedCall, { log }: Rollback): readonly RecordedRequest[] {
   const requests = [...(foldLine(log.index, lane)?.requests.values() ?? [])];
   return requests.filter(({ record }) => !record.approval && (record.within === call || record.id !== undefined));
@@ -92,7 +92,12 @@ function isSame(
   return id === undefined ? record.ordinal === asked.ordinal : record.id === id;
 }
 
-/** The answer that a call got; `undefined` if its schema refuses it, so that it asked again. @throws as the request did */
+/**
+ * Returns the answer to a call. Returns `undefined` if its schema rejects the answer, because the call then asked
+ * again.
+ *
+ * @throws the error of the request.
+ */
 async function answerOf(
   { record, reply }: RecordedRequest,
   { schema }: InputRequest,
@@ -128,7 +133,7 @@ function endOf(
   }
 }
 
-/** Stored arguments are untrusted: the schema of the current code validates them again. */
+/** Validates the stored arguments again with the current schema, because stored data is untrusted. */
 export async function storedInput(
   tool: AnyTool,
   call: LoggedCall,
@@ -141,9 +146,9 @@ export async function storedInput(
 }
 
 /**
- * No node runs during a rollback, so the context only says where the rollback leads; the rest of it is closed.
+ * Builds a context that only names the target of the rollback, because no node runs during a rollback.
  *
- * @param requestInput defaults to a closed one.
+ * @param requestInput defaults to a function that throws.
  */
 export function callOptions(
   toolCallId: string,

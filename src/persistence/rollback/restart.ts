@@ -15,11 +15,11 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback, rollBack } from "./rollBack.ts";
 import type { RollbackReport } from "./RollbackReport.ts";
 
-/** How a task is restarted. */
+/** Options of {@link DurableAgent.restart}. */
 export interface RestartOptions {
   /**
-   * Gets the storage as the task left it, before anything is reverted. What it sets is in the storage when the task begins
-   * again; everything else has its state at the first checkpoint. If it throws, the restart is refused.
+   * Receives the storage of the failed task before the revert. Values that it sets are in the storage when the task
+   * restarts. All other values are those of the first checkpoint. If it throws, the restart is refused.
    */
   readonly prepareStorage?: ((storage: AgentStorage, agentId: string) => PromiseLike<void> | void) | undefined;
 }
@@ -28,7 +28,7 @@ export const restartSchema: z.ZodType<RestartOptions> = strictOptions({
   prepareStorage: functionSchema<RestartOptions["prepareStorage"]>().optional(),
 });
 
-/** {@link DurableAgent.restart} */
+/** Implements {@link DurableAgent.restart}. */
 export function restart(
   setup: PersistenceSetup,
   agentId: string,
@@ -69,7 +69,6 @@ function assertRestartable(taskId: string, { task, current }: StatusState): void
   if (from !== "failed" || allowed.length === 0) throw new TransitionNotAllowedError(taskId, from, "queued", allowed);
 }
 
-/** The storage at the newest checkpoint. */
 function storageOf(log: AgentLog): TypedStorage {
   const state = log.index.latest && foldTo(log.index, log.index.latest);
   if (!state) return new TypedStorage();

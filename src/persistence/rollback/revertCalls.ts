@@ -16,10 +16,11 @@ import { callOptions, repeatCall, storedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**
- * Reverts the calls of a plan one by one, newest first. Each is recorded before its inverse begins and after it has ended.
+ * Reverts the calls of a plan one by one, newest first. Records each call before its inverse starts and after it
+ * finishes.
  *
  * @param participants the steps of the participants, stored with the plan.
- * @throws RollbackIncompleteError when a call cannot be reverted; the rollback stays open.
+ * @throws RollbackIncompleteError if a call cannot be reverted. The rollback stays open.
  */
 export async function revertCalls(
   rollback: Rollback,
@@ -51,12 +52,12 @@ export async function revertCalls(
   return { reverted, failed, skipped };
 }
 
-/** A call is undone with what the agent has that made it. An agent that is gone leaves its caller's. */
+/** Uses the setup of the agent that made the call, or the caller's setup if that agent no longer exists. */
 function ofCaller({ agentPath }: LoggedCall, rollback: Rollback): Rollback {
   return { ...rollback, setup: rollback.setup.at(agentPath) ?? rollback.setup };
 }
 
-/** Records that the caller leaves a call unreverted; false: the rollback stops at it. */
+/** Records that a call stays unreverted. Returns false if the rollback must stop at it. */
 async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: Rollback): Promise<boolean> {
   if (onFailure !== "leave") return false;
   const { call: id } = call;
@@ -66,7 +67,7 @@ async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: R
   return true;
 }
 
-/** The plan is durable before anything is undone. A resumed rollback keeps the calls that it has reverted before. */
+/** Stores the plan before the first revert. A resumed rollback keeps its reverted calls. */
 async function begin(
   { journal, log, target, base }: Rollback,
   plan: RollbackPlan,
@@ -79,12 +80,12 @@ async function begin(
   ]);
 }
 
-/** How the revert of one call ended: `left` if someone decided to keep its effect, `skipped` if it waits for an answer. */
+/** The result of one revert: `left` if a decision keeps the effect, `skipped` if the call waits for an answer. */
 type InverseEnd =
   | { readonly kind: "reverted" | "skipped"; readonly call: LoggedCall; readonly error?: never }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
-/** A call without an end is made again first, so that there is certainly something to revert. */
+/** Repeats a call without an outcome first, so that its effect certainly exists. */
 async function revertCall(call: LoggedCall, rollback: Rollback): Promise<InverseEnd> {
   const { setup, log } = rollback;
   const left = log.index.left.get(call.call);
@@ -103,7 +104,7 @@ function leftUnreverted(call: LoggedCall, reason: string, { setup, journal }: Ro
   return { kind: "left", error: new ToolFailedError(name, inverseIdOf(call.call, journal), reason) };
 }
 
-/** An inverse that began before and may have had its effect is resolved as a call is; `undefined`: it runs again. */
+/** Resolves an inverse in doubt like a call. Returns `undefined` if the inverse runs again. */
 async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd | undefined> {
   const { setup, journal, signal } = rollback;
   if (inverse.effect === "none" || inverse.effect === "idempotent") return undefined;
@@ -120,7 +121,7 @@ async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): P
   }
 }
 
-/** If the schema rejects the stored input, the inverse is not tried. */
+/** Does not try the inverse if the schema rejects the stored input. */
 async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd> {
   const { setup, journal, signal } = rollback;
   const stored = await storedInput(toolOf(inverse) ?? inverse.tool, call);
@@ -142,7 +143,7 @@ function executionOf(inverse: Inverse, call: LoggedCall, input: unknown, rollbac
     return () => inverse.inverse(input, facts);
   }
   const options = callOptions(inverseIdOf(call.call, rollback.journal), rollback);
-  // The schema has just made this input.
+  // The schema has just produced this input.
   return () => inverse.inverse.execute(input as never, options);
 }
 
@@ -150,7 +151,7 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/** `undefined` for a function, which takes the input of the original. */
+/** Returns `undefined` for a function, which takes the input of the original call. */
 function toolOf(inverse: Inverse): AnyTool | undefined {
   return inverse.kind === "tool" ? inverse.inverse : undefined;
 }

@@ -31,15 +31,15 @@ import { revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 export interface RollBackOptions extends Rollback {
-  /** From outside a run: the status of the agent afterwards. Absent: its run continues. */
+  /** The status of the agent after a rollback from outside. If omitted, the run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
-  /** From within a run: the recorder of the line that rolls back. */
+  /** The recorder of the line that rolls back, if the rollback is requested within a run. */
   readonly from?: Pick<RunRecorder, "setup" | "line" | "parent">;
-  /** Changes to the storage of the checkpoint. From outside a run only. Default: none. */
+  /** Changes to the storage of the checkpoint, only for a rollback from outside. */
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Reverts what was done since a checkpoint, newest first, and begins a lane from it. Durable when it resolves. */
+/** Reverts the work since a checkpoint, newest first, and starts a lane from it. Durable when it resolves. */
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
@@ -54,7 +54,7 @@ export async function rollBack(
   const { run, reopens } = runAt(target, log.index);
   const { lane, head, records } = branchFrom(target, "rollback", { index: log.index, run, reopens, journal });
   changeRuns(journal, log.index, options);
-  // The checkpoint is the last record of a lane's beginning, and includes those before it.
+  // The checkpoint is the last record at the start of a lane, and includes the records before it.
   const code = leaves ? movedCode(setup, log, state, { lane, journal }) : [];
   const begun = records.toSpliced(-1, 0, ...code, ...storageRecords(changes, lane, journal.writer));
   const before = doneBefore(log, target);
@@ -71,7 +71,7 @@ export async function rollBack(
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
   const goal = goalRecord(options);
   journal.append([...begun, { kind: "rollback_end", ...goal, report: kept }]);
-  // In the same turn of the event loop, so in the same append.
+  // In the same turn of the event loop, so that both are in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
   from?.line.lanes.push(lane);
@@ -79,12 +79,15 @@ export async function rollBack(
   return { report, recorder: restoredRun(from?.setup ?? setup, journal, { log, state }, continued) };
 }
 
-/** The status of an agent after a rollback from outside a run. */
+/** Returns the status of an agent after a rollback from outside a run. */
 export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {
   return { status: "paused", reason: `rolled back to checkpoint ${id}` };
 }
 
-/** The structure of the code that moves a line from outside, which continues it then; none where migrations lead to it. */
+/**
+ * Records the structure of the current code for a line that a move from outside restarts. Returns no records if
+ * migrations apply.
+ */
 function movedCode(
   setup: PersistenceSetup,
   { index }: AgentLog,
@@ -98,7 +101,7 @@ function movedCode(
   return changedStructure(own, state, lane, journal);
 }
 
-/** The plan and the log that it was made from, once the calls in doubt are resolved. */
+/** Resolves the calls in doubt, then returns the plan with the log that it uses. */
 async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
   const { journal, log } = rollback;
   const plan = planOf(rollback, log);
@@ -121,10 +124,10 @@ function planOf({ setup, target, base }: Rollback, { index, blobs }: AgentLog): 
 }
 
 /**
- * Resolves the calls in doubt below the target before anything is undone, as if their node ran again. Calls that may be
- * repeated need no decision.
+ * Resolves the calls in doubt below the target before the first revert, as if their node ran again. Repeatable calls
+ * need no decision.
  *
- * @throws ToolCallInDoubtError when a person has to decide; nothing has changed then.
+ * @throws ToolCallInDoubtError if a person must decide. The agent is unchanged.
  */
 async function resolveDoubts(
   { revert, inDoubt }: RollbackPlan,
@@ -145,7 +148,7 @@ async function resolveDoubts(
   return records;
 }
 
-/** As its tool is declared now; for an unknown tool, as it was declared when the call began. */
+/** Uses the current declaration of the tool. For an unknown tool, uses the declaration recorded with the call. */
 function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
@@ -153,7 +156,10 @@ function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: Persistenc
   return now === "none" || now === "idempotent";
 }
 
-/** Runs that ended below the target are open again. In a redo, those that ended on the way to the target are finished again. */
+/**
+ * Reopens the runs that finished below the target. In a redo, marks the runs between ancestor and target as finished
+ * again.
+ */
 function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
   const { runs, cancelled } = journal;
   for (const run of [goal.target.runId, ...runsLeft(index, goalRecord(goal))]) {
@@ -175,9 +181,10 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
 }
 
 /**
- * Finishes a redo that was interrupted, unless it goes to the same checkpoint: a rollback to another one begins where it ends.
+ * Finishes an interrupted redo unless it has the same target. A rollback to another checkpoint starts at the end of the
+ * redo.
  *
- * @param goal the version of the checkpoint that is gone to.
+ * @param goal the version of the target checkpoint.
  * @returns the whole log afterwards.
  */
 export async function finishOtherRedo(
@@ -192,11 +199,11 @@ export async function finishOtherRedo(
 }
 
 /**
- * Finishes a rollback that was interrupted, before anything else continues from the head.
+ * Finishes an interrupted rollback before the agent continues from its head.
  *
- * @param onFailure what to do about a call that cannot be reverted. Default `stop`.
+ * @param onFailure the reaction to a call that cannot be reverted. Defaults to `stop`.
  * @returns the whole log afterwards, and the calls that could not be reverted.
- * @throws RollbackIncompleteError, ToolCallInDoubtError when it cannot be finished; it stays open then.
+ * @throws RollbackIncompleteError, ToolCallInDoubtError if it cannot finish. The rollback stays open.
  */
 export async function finishRollback(
   setup: PersistenceSetup,
@@ -206,7 +213,7 @@ export async function finishRollback(
   const log = await journal.readAll();
   if (!log.index.rollback) return { log, left: [] };
   const { target, base } = openGoal(log.index, log.index.rollback);
-  // A run in progress continues: its rollback may have come from within it.
+  // A run in progress continues, because the run itself may have requested the rollback.
   const isRunning = journal.statusState.current?.status === "in_progress";
   const leaves = isRunning ? undefined : pausedAt(target);
   const rollback = { setup, journal, log, target, base, signal: journal.lost, onFailure, ...(leaves && { leaves }) };

@@ -1,27 +1,27 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { abortable } from "../../internal/abortable.ts";
 
-/** A call of `run` or `resume` that this process carries out. */
+/** A call of `run` or `resume` that this process executes. */
 export interface RunningCall {
   readonly result: Promise<RunResult<unknown>>;
-  /** The signal of its caller. Absent: it was given none. */
+  /** The signal of the caller, if any. */
   readonly signal: AbortSignal | undefined;
   readonly isSameInput: (input: unknown) => boolean;
 }
 
 const turnsByStorage = new WeakMap<object, Map<string, AgentTurns>>();
 
-/** The calls of `run` and `resume` of one agent in this process, and whose turn it is. */
+/** The calls of `run` and `resume` of one agent in this process, and their order. */
 export class AgentTurns {
-  /** Those that are known to be of a run, by its id. */
+  /** The calls with a known run, by the id of the run. */
   readonly byRun = new Map<string, RunningCall>();
-  /** Those whose turn has come, the oldest first. Those that wait in the queue are not among them. */
+  /** The active calls, oldest first. Excludes calls that wait in the queue. */
   readonly #active = new Set<RunningCall>();
   #queueEnd: Promise<unknown> = Promise.resolve();
   #replacingEnd: Promise<unknown> = Promise.resolve();
   #users = 0;
 
-  /** Works with those of an agent, which are forgotten when nobody uses them. */
+  /** Runs `work` with the turns of an agent. Removes the turns when they are unused. */
   static async with<Result>(
     storage: object,
     agentId: string,
@@ -39,7 +39,7 @@ export class AgentTurns {
     }
   }
 
-  /** The oldest call whose turn has come, other than the given one. */
+  /** Returns the oldest active call other than the given call. */
   other(own?: RunningCall): RunningCall | undefined {
     return [...this.#active].find((call) => call !== own);
   }
@@ -53,9 +53,9 @@ export class AgentTurns {
   }
 
   /**
-   * Works when all earlier calls of the queue have ended, and no other call runs.
+   * Runs `work` after all earlier calls of the queue, when no other call runs.
    *
-   * @param signal aborting it leaves the queue. It does not end the work.
+   * @param signal leaves the queue when aborted, but does not stop running work.
    */
   inQueue<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
     const ready = this.#queueEnd.then(async () => {
@@ -66,14 +66,14 @@ export class AgentTurns {
     return turn;
   }
 
-  /** Takes the place of a run, after all earlier attempts to do so. */
+  /** Replaces a run, after all earlier attempts to do so. */
   inPlace<Result>(take: () => Promise<Result>): Promise<Result> {
     const turn = this.#replacingEnd.then(take);
     this.#replacingEnd = settled(turn);
     return turn;
   }
 
-  /** Resolves when no call is about to take the place of a run. */
+  /** Resolves when no call is about to replace a run. */
   async untilReplaced(): Promise<void> {
     await this.#replacingEnd;
   }

@@ -6,7 +6,6 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 
-/** Runs the agent itself. */
 export type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
 
 /** One call of `run` or `resume`. */
@@ -17,8 +16,8 @@ export interface DurableCall {
   readonly request: RunRequest;
   readonly next: Next;
   readonly turn: OwnTurn;
-  /** Whether the call has stopped another run, to take its place. */
+  /** Whether the call stopped another run to replace it. */
   readonly replaces: boolean;
-  /** Shows the call. Absent: nothing does. */
+  /** The telemetry span of the call, if any. */
   readonly span?: ActiveSpan;
 }

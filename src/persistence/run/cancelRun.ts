@@ -4,7 +4,7 @@ import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 
-/** {@link DurableAgent.cancel} */
+/** Implements {@link DurableAgent.cancel}. */
 export async function cancelRun(
   setup: PersistenceSetup,
   agentId: string,

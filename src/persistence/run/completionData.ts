@@ -9,7 +9,7 @@ import { z } from "zod";
 
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
-/** Collects what is recorded with the end of a run besides its output; `undefined`: nothing. */
+/** Collects additional data to record with the end of a run. Returns `undefined` if no participant has such data. */
 export function completionData(
   { participants, log }: PersistenceSetup,
   journal: Journal,
@@ -19,7 +19,7 @@ export function completionData(
   const changesFiles = participants.some(({ key }) => key === fileNoteKey);
   if (!verify && !changesFiles) return undefined;
   const { writer, agentId } = journal;
-  // Of a run that is resumed, earlier owners may have noted changes.
+  // For a resumed run, include changes that earlier owners noted.
   const after = recording ? 0 : journal.position;
   return async (output) => {
     const results = verify && (checkSchema(resultsSchema, await verify(output), "verification") as readonly unknown[]);

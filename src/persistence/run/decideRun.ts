@@ -1,29 +1,27 @@
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 
-/** How the input of a run compares with a given one. */
 export type RunInput = "same" | "other" | "unknown";
 
 interface UnfinishedRun {
   readonly runId: string;
-  /** How its input compares with the given one. */
   readonly input: RunInput;
-  /** True while it waits and no request is answered: it cannot continue. */
+  /** True if the run waits and no request has an answer, so that the run cannot continue. */
   readonly waits: boolean;
 }
 
-/** What a log says about an agent, as far as it matters for the next run. */
+/** The facts in a log that decide about the next run. */
 export interface RunFacts {
-  /** The run that has not ended. */
+  /** The unfinished run, if any. */
   readonly unfinished?: UnfinishedRun;
-  /** How the run with the given id ended; absent: it has not, or no id was given. */
+  /** The end of the run with the given id. `undefined` without an id, or if the run is unfinished. */
   readonly asked?: "completed" | "cancelled";
-  /** Whether this call has stopped the unfinished run, to take its place. */
+  /** Whether this call stopped the unfinished run to replace it. */
   readonly replaces?: boolean;
-  /** How the last run ended; absent: it has not, or there was none. */
+  /** The end of the last run. `undefined` without a run, or if the run is unfinished. */
   readonly last?: { readonly runId: string; readonly status: "completed" | "cancelled" };
 }
 
-/** What a call of `run` or `resume` does. */
+/** The action of a call of `run` or `resume`. */
 export type RunDecision =
   | { readonly kind: "resume" | "refuse_nothing" }
   | {

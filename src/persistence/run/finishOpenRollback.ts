@@ -3,9 +3,9 @@ import { finishRollback } from "../rollback/rollBack.ts";
 import type { DurableCall } from "./DurableCall.ts";
 
 /**
- * Finishes a rollback that was interrupted.
+ * Finishes an interrupted rollback.
  *
- * @returns the calls that stay unreverted, which a caller who abandons other runs leaves.
+ * @returns the calls that stay unreverted, which is allowed if the caller abandons other runs.
  */
 export async function finishOpenRollback({
   setup,
@@ -19,7 +19,7 @@ export async function finishOpenRollback({
   return (abandons ? left : []).map(({ error: _error, ...call }) => call);
 }
 
-/** The result of a run that left calls unreverted. */
+/** Adds unreverted calls to the result of a run. */
 export function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
   if (result.status !== "completed" || remaining.length === 0) return result;
   return { ...result, effects: { missing: [], remaining } };

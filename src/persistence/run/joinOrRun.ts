@@ -8,10 +8,10 @@ import { AgentTurns, type RunningCall } from "./AgentTurns.ts";
 
 type Result = Promise<RunResult<unknown>>;
 
-/** Says which run a call carries out, and how its input compares with that of another call. */
+/** Reports the run that a call executes, and a function that compares its input. */
 export type Announce = (runId: string, isSameInput: RunningCall["isSameInput"]) => void;
 
-/** A call among the others of its agent in this process. */
+/** A call among the other calls of its agent in this process. */
 export interface OwnTurn {
   readonly turns: AgentTurns;
   readonly own: RunningCall;
@@ -19,11 +19,11 @@ export interface OwnTurn {
 }
 
 /**
- * Carries out a call, unless it gets the result of another call of this process: one of the same run by its `runId`, or with
- * `whenBusy: "join"` the one that runs. If the caller of that one aborts it, the call is carried out. With
- * `whenBusy: "queue"` it waits until the others have ended.
+ * Executes a call, or returns the result of another call in this process. A call joins another call with the same
+ * `runId`, or with `whenBusy: "join"` the running call. If the other caller aborts, this call executes. With `whenBusy:
+ * "queue"` it waits until the other calls have finished.
  *
- * @throws RunInputDiffersError when the run of its `runId` was asked for with another input.
+ * @throws RunInputDiffersError if the run with its `runId` has another input.
  */
 export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn: OwnTurn) => Result): Result {
   return AgentTurns.with(storage, request.agentId, async (turns) => {
@@ -35,7 +35,7 @@ export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn:
   });
 }
 
-/** The call whose result another call gets. @throws RunInputDiffersError */
+/** Returns the call to join. @throws RunInputDiffersError */
 function joined(turns: AgentTurns, request: RunRequest): RunningCall | undefined {
   const { agentId, input } = request;
   const { runId, whenBusy } = runOptionsOf(request);
@@ -69,12 +69,12 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
   return result;
 }
 
-/** A resume has none of them. */
+/** A resume has neither option. */
 function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" | "whenBusy"> {
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/** @returns `undefined` when the caller of that call has aborted it, or when it was refused because another process runs the agent. */
+/** @returns `undefined` if the caller of that call aborted it, or if another process runs the agent. */
 async function resultOf(
   { result, signal: theirs }: RunningCall,
   ours: AbortSignal | undefined,

@@ -6,19 +6,18 @@ import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 
-/** An opened agent, and what the call does there. */
 interface OpenedForRun {
   readonly journal: Journal;
   readonly request: RunRequest;
-  /** Whether another run was stopped for this one. */
+  /** Whether another run was stopped for this run. */
   readonly replaces: boolean;
 }
 
 /**
- * Opens an agent for a call of `run` or `resume`. While it has another owner, `whenBusy` of the call decides.
+ * Opens an agent for a call of `run` or `resume`. If the agent has another owner, `whenBusy` of the call decides.
  *
- * @throws AgentBusyError while another owner is alive, if the call does not wait for it. RunStoppedError when the run that
- * the call has joined stops without a result.
+ * @throws AgentBusyError while another owner is alive and the call does not wait.
+ * @throws RunStoppedError if the joined run stops without a result.
  */
 export async function openForRun(
   setup: PersistenceSetup,
@@ -46,7 +45,7 @@ export async function openForRun(
   return { journal, request: await joined(journal, request), replaces: false };
 }
 
-/** Opens an agent, and waits for its owner as long as that takes. */
+/** Opens an agent, and waits for its owner without a time limit. */
 async function opened(
   { clock }: PersistenceSetup,
   signal: AbortSignal | undefined,
@@ -59,7 +58,7 @@ async function opened(
     await onBusy();
     return false;
   });
-  // Nothing but the agent itself ends the wait.
+  // Only the agent itself ends the wait.
   return { journal: journal as Journal, wasBusy };
 }
 
@@ -68,12 +67,12 @@ function refuse(error: unknown, inThisProcess: boolean): never {
   throw new AgentBusyError(error.agentId, error.owner, error.retryAfterMs, true);
 }
 
-/** The stopped run is not continued, whatever the input is. */
+/** Abandons the stopped run, even if the input is the same. */
 function abandoning(request: RunRequest): RunRequest {
   return { ...request, options: { ...request.options, unfinished: "abandon" } };
 }
 
-/** A request for the result of a run that another process has carried out. If that process has died, the run continues here. */
+/** Requests the result of a run in another process. If that process died, the run continues here. */
 async function joined(journal: Journal, { agentId, options }: RunRequest): Promise<RunRequest> {
   const status = journal.statusState.current?.status;
   if (status === "failed" || status === "cancelled") {

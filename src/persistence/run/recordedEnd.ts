@@ -16,16 +16,15 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 /** Envelopes that can be read without the state of their lane. */
 const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
 
-/** What the end of a run says. */
 interface RecordedEnd {
   readonly output: unknown;
-  /** Absent: unknown. */
+  /** `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  /** The digest of the run's input. Absent: unknown. */
+  /** The digest of the run's input. `undefined` if unknown. */
   readonly digest?: string;
 }
 
-/** The end of a finished run. Reads only that end, or the whole log when the output is a message. */
+/** Returns the end of a finished run. Reads only the end, or the whole log if the output is a message. */
 export async function recordedEnd(recordLog: RecordLog, journal: Journal, runId: string): Promise<RecordedEnd> {
   const place = journal.runs.get(runId);
   const end = place && (await findEnd(recordLog, journal.agentId, place));
@@ -36,10 +35,10 @@ export async function recordedEnd(recordLog: RecordLog, journal: Journal, runId:
   return withoutUndefined({ output: await output, usage, digest });
 }
 
-/** The position is that of the append or of one shortly before it: several may have been in flight. */
+/** The known position may be slightly too low, because several appends may be in flight. */
 async function findEnd(recordLog: RecordLog, agentId: string, [version, position]: Place): Promise<RunEnd | undefined> {
   for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
-    // A pruned append is restated in a later one.
+    // A later append restates a pruned append.
     const restated = pruningIn([entry])?.restated ?? [];
     const records = [entry, ...restated].flatMap((found) => found.records as readonly AgentRecord[]);
     const end = records.flatMap(endIn).find((found) => found.version === version);

@@ -6,7 +6,7 @@ import { comparedInput } from "./comparedInput.ts";
 import type { DurableCall } from "./DurableCall.ts";
 import { recordedEnd } from "./recordedEnd.ts";
 
-/** The result of a finished run, from its recorded end. @throws RunInputDiffersError when that run was asked for with another input. */
+/** Returns the recorded result of a finished run. @throws RunInputDiffersError if that run has another input. */
 export async function recordedResult(
   { setup, journal, request, span }: DurableCall,
   runId: string,

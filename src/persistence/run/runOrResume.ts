@@ -47,8 +47,8 @@ import { refusedRun } from "./refusedRun.ts";
 import { waitingResult } from "./waitingResult.ts";
 
 /**
- * Carries out a `run` or `resume` of a durable agent, and owns the agent until it ends. A `run` whose `runId` this process
- * is running gets the result of that run.
+ * Executes a `run` or `resume` of a durable agent, and owns the agent until it finishes. Joins a call in this process
+ * with the same `runId`.
  */
 export function runOrResume(
   setup: PersistenceSetup,
@@ -113,7 +113,7 @@ async function execute(call: DurableCall): Promise<RunResult<unknown>> {
   }
 }
 
-/** Resumes the unfinished run, or begins it anew if its strategy has changed and it may be abandoned. */
+/** Resumes the unfinished run. Starts a new run instead if the strategy changed and `unfinished` is `"abandon"`. */
 async function resume(call: DurableCall, stored: StoredState | undefined): Promise<RunResult<unknown>> {
   const options = call.request.options as RunOptions;
   let recorder: RunRecorder;
@@ -138,7 +138,7 @@ function assertStatus({ request: { options, agentId }, journal }: DurableCall): 
   if (ifStatus && !(status && ifStatus.includes(status))) throw new StatusChangedError(agentId, status, ifStatus);
 }
 
-/** Answers given with the resume come before the decision, and so do expired requests. */
+/** Applies the answers of a resume and expires requests before the decision. */
 async function settleRequests({ setup, journal, request: { options, agentId } }: DurableCall): Promise<void> {
   const answers = "answers" in options ? options.answers : undefined;
   if (answers) {
@@ -158,7 +158,7 @@ function storedState({ head }: Journal): StoredState | undefined {
 function decide({ request, journal, replaces }: DurableCall, stored: StoredState | undefined): RunDecision {
   const { kind, options } = request;
   const facts = { ...factsOf(request, journal.head?.log.index, stored), replaces };
-  // A request of kind `run` carries the options of `run`, one of kind `resume` those of `resume`.
+  // A request of kind `run` has the options of `run`. A request of kind `resume` has those of `resume`.
   return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
 }
 
@@ -195,14 +195,14 @@ async function resumed(
   if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
   const opening = startRecords(journal);
   const { current, task } = journal.statusState;
-  // Now: the process may end before the run records anything.
+  // Store it now, because the process may die before the run's first record.
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
   return restoredRun(setup, journal, await fitLines(fittingOf(call), stored), { lane, run, opening, by });
 }
 
-/** The first start of a task that was queued. */
+/** Starts a queued task for the first time. */
 function queued(
   { setup, journal }: DurableCall,
   stored: StoredState,
@@ -215,7 +215,9 @@ function queued(
   return newRun(setup, journal, { run, input, keep: "nothing", opening }, undefined);
 }
 
-/** The records that set the run to in progress. @throws TransitionNotAllowedError when it has failed permanently. */
+/**
+ * Returns the records that set the run to in progress. @throws TransitionNotAllowedError if the run failed permanently.
+ */
 function startRecords(journal: Journal): readonly AgentRecord[] {
   const { statusState, agentId } = journal;
   const { current } = statusState;
@@ -224,7 +226,7 @@ function startRecords(journal: Journal): readonly AgentRecord[] {
   return beginRecords(journal);
 }
 
-/** The attempts of a task are counted, so that one that ends its process is not begun for ever. */
+/** Counts the attempts of a task, so that a task that kills its process does not restart forever. */
 function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
   const { task, attempts, current } = statusState;
   const attempt = current?.status === "in_progress" ? attempts + 1 : 1;
@@ -254,7 +256,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   return { ...result, ...(differs && { effects }) } as RunResult<unknown>;
 }
 
-/** A branch of all lines that were open when a checkpoint was made. It is durable before it runs. */
+/** Restarts all lines that were open at a checkpoint. The branch is durable before it runs. */
 async function branchOfLines(
   call: DurableCall,
   log: AgentLog,
@@ -270,14 +272,17 @@ async function branchOfLines(
   return resumedAfter(call, opening);
 }
 
-/** Stores the beginning of the lanes from which the run continues. */
+/** Stores the first records of the lanes from which the run continues. */
 async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]): Promise<RunRecorder> {
   await call.journal.store(opening);
   await call.journal.readHead();
   return resumed(call, storedState(call.journal), "branch");
 }
 
-/** `undefined`: the checkpoint is the head of an unfinished run. A branch is a resume there: it keeps what the next node did already. */
+/**
+ * Returns `undefined` if the checkpoint is the head of an unfinished run. A branch from there is a resume, which keeps
+ * the recorded work of the next node.
+ */
 async function branchOfMain(
   call: DurableCall,
   log: AgentLog,
@@ -295,7 +300,7 @@ async function branchOfMain(
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 
-/** Begins a run after another one, which has just ended on this journal. */
+/** Starts a run after another run that has just finished on this journal. */
 async function beginAfterOther(call: DurableCall, keep: "history" | "nothing"): Promise<RunResult<unknown>> {
   await call.journal.readHead();
   return begin(call, keep, storedState(call.journal));
@@ -310,7 +315,7 @@ async function begin(
   const { options, input } = request;
   const { runId = randomId() } = options as RunOptions;
   const run = runRecord(journal, runId, input, span?.trace);
-  // One that was abandoned a moment ago begins anew.
+  // Allows an id of a run that this call has just abandoned.
   journal.runs.delete(run.run);
   journal.cancelled.delete(run.run);
   return start(call, newRun(setup, journal, { run, input, keep, opening: [run] }, before));
@@ -332,12 +337,12 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
 }
 
-/** What making the stored lines fit the code needs of a call. */
+/** Returns the parts of a call that adapt stored lines to the code. */
 function fittingOf(call: DurableCall): Fitting {
   return { setup: call.setup, journal: call.journal, signal: signalOf(call) };
 }
 
-/** Aborted when the caller aborts the run, or when the agent belongs to another owner. */
+/** Aborted if the caller aborts the run, or if another owner takes the agent. */
 function signalOf({ journal, request: { options } }: DurableCall): AbortSignal {
   return options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
 }

@@ -2,10 +2,9 @@ import { BranchesChangedError } from "../../errors/run/BranchesChangedError.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
- * Refuses to go on with a parallel node without the branches that had begun: a branch under another key would do again what
- * they did.
+ * Refuses to continue a parallel node if a started branch is missing. A branch under another key would repeat its work.
  *
- * @param keys the branches that the node has now.
+ * @param keys the current branches of the node.
  * @throws BranchesChangedError
  */
 export function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: string, keys: readonly string[]) {

@@ -16,10 +16,11 @@ import { structureRecord, structureReference } from "../record/strategyRecord.ts
 type Next = (event: AgentCallEvent) => Promise<AgentCallBeginning>;
 
 /**
- * An agent that runs for a tool call of a durable run: it begins on a lane of its own, or goes on from where the log has it;
- * ended, it does not run.
+ * Starts an agent for a tool call of a durable run on a new lane, or continues it from the log. A finished agent does
+ * not run again.
  *
- * @throws FeatureNotInstalledError when the agent has no Persistence; UnknownToolError when it is none of the caller's tools.
+ * @throws FeatureNotInstalledError if the agent has no Persistence.
+ * @throws UnknownToolError if the agent is not a tool of its caller.
  */
 export async function beginAgentCall(
   recorders: RunRecorders,
@@ -35,7 +36,7 @@ export async function beginAgentCall(
     const advice = "Add .install(Persistence); it needs no storage.";
     throw new FeatureNotInstalledError("Persistence", `The agent that tool "${toolName}" calls`, advice);
   }
-  // After a crash, and for a rollback, it is found by its name.
+  // A resume or a rollback finds the agent by the name of its tool.
   if (parent.setup.at([toolName]) !== setup) throw new UnknownToolError(toolName, [...parent.setup.tools.keys()]);
   const place = { parent: parent.lane, call: toolCallId };
   const { stored: log } = parent;
@@ -50,7 +51,7 @@ export async function beginAgentCall(
   return { start: recorder.start };
 }
 
-/** The output of a line that has ended. */
+/** Returns the output of a finished line. */
 function outputOf(log: AgentLog, lane: number): { readonly output: unknown } | undefined {
   const { record, order } = log.index.latestOf(lane) ?? {};
   return record?.ended ? { output: log.readValue(lineValue(log.index, lane, record.input, order)) } : undefined;

@@ -13,7 +13,9 @@ import { storedResult } from "./storedResult.ts";
 
 type Next = (event: BranchEvent) => Promise<BranchBeginning>;
 
-/** A branch of a durable run: it begins on a lane of its own, or goes on from where the log has it; ended, it does not run. */
+/**
+ * Starts a branch of a durable run on a new lane, or continues it from the log. A finished branch does not run again.
+ */
 export async function beginBranch(recorders: RunRecorders, event: BranchEvent, next: Next): Promise<BranchBeginning> {
   const beginning = await next(event);
   if ("result" in beginning) return beginning;

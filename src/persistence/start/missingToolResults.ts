@@ -9,10 +9,10 @@ type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
 const noResult = "There is no result: the run that asked for this call was ended.";
 
 /**
- * Results for the calls that an ended run left open at the end of its history, so that another run can continue it: models
- * refuse a history with unanswered calls. `undefined`: no call is open.
+ * Returns results for calls without a result at the end of a run's history. Models refuse a history with such calls, so
+ * another run needs the results. Returns `undefined` if every call has a result.
  *
- * @param input of the node that would have run next: the message with the results, if they were not yet in the history.
+ * @param input of the next node: a message with results that are not yet in the history.
  */
 export function missingToolResults(
   messages: readonly Message[],
@@ -42,7 +42,7 @@ function partsOf<Type extends ContentPart["type"]>(
   return message.content.filter((part): part is Extract<ContentPart, { type: Type }> => part.type === type);
 }
 
-/** A call that ended before its run did has its own result. */
+/** Returns the recorded result of a call that finished before its run. */
 function resultOf(call: CallPart, calls: AgentState["calls"], reader: ValueReader): ResultPart {
   const { toolCallId, providerToolCallId, toolName } = call;
   const part = withoutUndefined({ type: "tool-result", toolCallId, providerToolCallId, toolName } as const);

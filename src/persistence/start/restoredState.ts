@@ -8,13 +8,12 @@ import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
-/** The state of a run as it is restored. */
 export function seedOf(state: AgentState, reader: ValueReader, numbers: MessageNumbers): RunStateSeed {
   const { checkpoint, settings, requirements, decisions } = state;
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
   const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
   return {
-    // Without a checkpoint the run begins, with a fresh history unless it continues another's.
+    // Without a checkpoint, the run starts with an empty history or the history of an earlier run.
     ...((checkpoint || messages.length > 0) && { messages }),
     numbers,
     storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),

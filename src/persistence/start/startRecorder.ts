@@ -28,13 +28,13 @@ import { storedResult } from "./storedResult.ts";
 import { missingToolResults } from "./missingToolResults.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 
-/** A stored state with the log it was read from. */
+/** A stored state with its log. */
 export interface StoredState {
   readonly log: AgentLog;
   readonly state: AgentState;
 }
 
-/** The recorder of a new run; its opening is appended with its first checkpoint. */
+/** Returns the recorder of a new run. Its opening is appended with its first checkpoint. */
 export function newRun(
   setup: PersistenceSetup,
   journal: Journal,
@@ -45,11 +45,11 @@ export function newRun(
     opening,
   }: {
     readonly run: RunRecord;
-    /** The value of its input. */
+    /** The decoded input. */
     readonly input: unknown;
-    /** What it keeps of the run before. */
+    /** Whether the history of the previous run is kept. */
     readonly keep: "history" | "nothing";
-    /** Records that come before its lane. */
+    /** Records before the records of its lane. */
     readonly opening: readonly AgentRecord[];
   },
   before: StoredState | undefined,
@@ -71,22 +71,23 @@ export function newRun(
   return new RunRecorder(setup, journal, run, start, { structure, opening: records, origin });
 }
 
-/** How a line continues from a stored state. */
 interface Restored {
   readonly lane: number;
   readonly run: RunRecord;
   readonly opening: readonly AgentRecord[];
-  /** Default: the checkpoint of the state. */
+  /** Defaults to the checkpoint of the state. */
   readonly head?: CheckpointHead;
-  /** Absent: a line of the run only goes on. */
+  /** `undefined` if the line only continues. */
   readonly by?: "resume" | "branch" | "rollback";
-  /** Absent: it is the main line. */
+  /** `undefined` for the main line. */
   readonly line?: RecordedLine | undefined;
-  /** Of the line that this one is nested in. */
+  /** The recorder of the containing line. */
   readonly parent?: RunRecorder | undefined;
 }
 
-/** The recorder that continues from a stored state: on its own lane, or on one that begins from it with `opening`. */
+/**
+ * Returns the recorder that continues from a stored state. It uses the lane of the state, or a new lane with `opening`.
+ */
 export function restoredRun(
   setup: PersistenceSetup,
   journal: Journal,
@@ -142,7 +143,7 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
   };
 }
 
-/** The lines on which the visit that a state continues with was made before. */
+/** Returns the lanes with earlier tries of the next visit. */
 function recordedOn(
   { agentId }: Journal,
   index: LogProjection,
@@ -168,7 +169,7 @@ function tellRestored(
   setup.tell({ type: "checkpoint_restored", agentId, runId: run.run, ...at, by, ...shown });
 }
 
-/** What branches left that were joined where a line continues. */
+/** Returns the results of the branches that were joined at a checkpoint. */
 function joinedAt(
   checkpoint: CheckpointPoint,
   { log, seed, journal }: { readonly log: AgentLog; readonly seed: RunStateSeed; readonly journal: Journal },
@@ -186,12 +187,12 @@ function joinedAt(
   return { joined };
 }
 
-/** Where a run is: its lane, and the visit that comes next. */
+/** Returns the position of a run: its lane and the next visit. */
 function placeOf({ agentId, generation }: Journal, { run: runId }: RunRecord, lane: number, [base, ordinal]: Visit) {
   return { line: { agentId, runId, lane }, generation, visitBase: base, visitOrdinal: ordinal, runId };
 }
 
-/** The messages of the run before, with results for the calls that it left open. */
+/** Returns the messages of the previous run, with results for its unfinished calls. */
 function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
   const reader = log.reader(state);
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));

@@ -8,7 +8,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { requirementsOf, settingsOf } from "./restoredState.ts";
 
-/** What a branch left that has ended, as its log has it; `undefined` while it has not. @param fork what it began with */
+/** Returns the stored result of a branch, or `undefined` while it is unfinished. @param fork the state at its start. */
 export function storedResult(
   log: AgentLog,
   branch: StoredBranch,

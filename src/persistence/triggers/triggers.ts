@@ -9,17 +9,20 @@ const tenKilobytes = 10 * 1_024;
 const intervalSchema = strictOptions({ everyMs: numberFrom(0).optional() });
 const contextDeltaSchema = strictOptions({ bytes: numberFrom(0).optional() });
 
-/** After each node. High. */
+/** Makes a checkpoint after each node. Priority: high. */
 function afterNode(): CheckpointTrigger {
   return { name: "after_node", priority: "high", isDue: isAfterNode };
 }
 
-/** When {@link afterNode} is due: this distinguishes it from a trigger that has only its name. */
+/**
+ * Returns whether {@link afterNode} is due. Identifies `afterNode` by function, because a custom trigger may use its
+ * name.
+ */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
 }
 
-/** After a subgraph, such as a sub-agent, has ended. High. */
+/** Makes a checkpoint after a subgraph, such as a sub-agent. Priority: high. */
 function afterAgentCompletion(): CheckpointTrigger {
   return {
     name: "after_agent_completion",
@@ -28,7 +31,7 @@ function afterAgentCompletion(): CheckpointTrigger {
   };
 }
 
-/** Before a tool that declares `dangerous: true` runs. Critical. */
+/** Makes a checkpoint before a tool that declares `dangerous: true`. Priority: critical. */
 function beforeDangerousOperation(): CheckpointTrigger {
   return {
     name: "before_dangerous_operation",
@@ -37,7 +40,7 @@ function beforeDangerousOperation(): CheckpointTrigger {
   };
 }
 
-/** Before a tool that declares `externalApi: true` runs. High. */
+/** Makes a checkpoint before a tool that declares `externalApi: true`. Priority: high. */
 function beforeExternalApiCall(): CheckpointTrigger {
   return {
     name: "before_external_api_call",
@@ -46,7 +49,7 @@ function beforeExternalApiCall(): CheckpointTrigger {
   };
 }
 
-/** After a tool that declares `modifiesFiles: true` has run, also if it failed. High. */
+/** Makes a checkpoint after a tool that declares `modifiesFiles: true`, even if the tool failed. Priority: high. */
 function afterFileModification(): CheckpointTrigger {
   return {
     name: "after_file_modification",
@@ -55,17 +58,16 @@ function afterFileModification(): CheckpointTrigger {
   };
 }
 
-/** When a node gets an answer from outside. High. */
+/** Makes a checkpoint when a node receives an answer from outside. Priority: high. */
 function afterUserInteraction(): CheckpointTrigger {
   return { name: "after_user_interaction", priority: "high", isDue: ({ kind }) => kind === "request_answered" };
 }
 
 /**
- * When this much time has passed since the last checkpoint and the state has changed: the node that runs next, its input,
- * progress, or anything recorded. It looks at the time whenever
- * something happens in the run; no timer keeps a process alive. Normal.
+ * Makes a checkpoint if enough time has passed since the last one and the state has changed: the next node, its input,
+ * the progress, or any record. Checks the time at each event of the run, without a timer. Priority: normal.
  *
- * @param options `everyMs`: milliseconds; default five minutes.
+ * @param options `everyMs`: milliseconds. Defaults to five minutes.
  */
 function interval(options: { readonly everyMs?: number | undefined } = {}): CheckpointTrigger {
   checkSchema(intervalSchema, options, "options of triggers.interval()");
@@ -78,9 +80,9 @@ function interval(options: { readonly everyMs?: number | undefined } = {}): Chec
 }
 
 /**
- * When what there is to store has grown by more than this since the last checkpoint. Normal.
+ * Makes a checkpoint if the data to store has grown by more than a limit since the last one. Priority: normal.
  *
- * @param options `bytes`: default 10 KB.
+ * @param options `bytes`: the limit. Defaults to 10 KB.
  */
 function contextDelta(options: { readonly bytes?: number | undefined } = {}): CheckpointTrigger {
   checkSchema(contextDeltaSchema, options, "options of triggers.contextDelta()");
@@ -88,7 +90,17 @@ function contextDelta(options: { readonly bytes?: number | undefined } = {}): Ch
   return { name: "context_delta", priority: "normal", isDue: ({ grownBytes }) => grownBytes > bytes };
 }
 
-/** The checkpoint triggers that the library ships, each a function that makes one: `triggers.interval({ everyMs })`. */
+/**
+ * The built-in checkpoint triggers. Each entry is a function that creates a trigger.
+ *
+ * @example
+ * ```ts
+ * agent.install(Persistence, {
+ *   storage,
+ *   triggers: [triggers.interval({ everyMs: 60_000 }), triggers.beforeDangerousOperation()],
+ * });
+ * ```
+ */
 export const triggers = {
   afterNode,
   afterAgentCompletion,

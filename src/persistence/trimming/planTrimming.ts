@@ -2,27 +2,27 @@ import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts"
 
 type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 
-/** The key under which a tool result says that its output is a summary. */
+/** The key that marks the output of a tool result as a summary. */
 export const trimmedKey = "agent-persistence";
 
-/** What of a history is summarized. */
+/** The parts of a history to summarize. */
 export interface TrimmingPlan {
-  /** Tool results whose output is to be replaced, oldest first. */
+  /** Tool results whose output is replaced, oldest first. */
   readonly outputs: readonly ToolResult[];
-  /** Messages that become one, oldest first; empty: none do. */
+  /** Messages that become one message, oldest first. May be empty. */
   readonly older: readonly Message[];
 }
 
 /**
- * Decides what is trimmed, so that trimming what was trimmed changes nothing. Messages go in whole turns: a call and its
- * result stay together, and a call without a result stays with everything after it.
+ * Decides which parts to trim. Trimming a trimmed history changes no parts. Trims messages in whole turns. A call and
+ * its result stay together, and a call without a result stays with all later messages.
  */
 export function planTrimming(
   messages: readonly Message[],
   limits: { readonly toolOutputs: number; readonly messages: number },
 ): TrimmingPlan {
   const older = messages.slice(0, cutOf(messages, limits.messages)).filter(({ role }) => role !== "system");
-  // One message alone is a summary already, or not worth one.
+  // A single message is already a summary, or too short for one.
   const going = new Set<Message>(older.length > 1 ? older : []);
   const results = messages.flatMap((message) => resultsOf(message).map((result) => ({ message, result })));
   const outputs = results
@@ -32,7 +32,6 @@ export function planTrimming(
   return { outputs, older: [...going] };
 }
 
-/** Whether the output of a tool result is a summary already. */
 export function isTrimmed({ providerOptions }: ToolResult): boolean {
   return providerOptions !== undefined && trimmedKey in providerOptions;
 }
@@ -41,7 +40,7 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/** The last place, with at least so many messages after it, before which every call has its result. */
+/** Returns the last index before which every call has its result, with at least `keep` messages after it. */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())
@@ -56,7 +55,7 @@ function cutOf(messages: readonly Message[], keep: number): number {
   return cut;
 }
 
-/** The place with so many messages after it that are not of the system. */
+/** Returns the index with `keep` messages after it, without system messages. */
 function placeBefore(messages: readonly Message[], keep: number): number {
   let left = keep;
   for (let at = messages.length; at > 0; at--) {

@@ -3,14 +3,14 @@ import type { OlderContent } from "../config/TrimmingPolicy.ts";
 
 const outputCharacters = 120;
 const messageCharacters = 60;
-/** Of all older messages together: where the conversation began, and where it was last. */
+/** The limits for all older messages together: the start and the end of the conversation. */
 const firstCharacters = 600;
 const lastCharacters = 1_400;
 const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
 
 /**
- * The summarizer that is built in: the same for the same content, short, and without a model. Of messages it keeps their number
- * and the beginnings of the oldest and the newest, through any number of summaries of summaries.
+ * The built-in summarizer. It is deterministic, short, and uses no model. For messages it keeps their number and the
+ * start of the oldest and newest texts, even across repeated summaries.
  */
 export function summarizePlainly(older: OlderContent): string {
   if (older.kind === "tool_output") {
@@ -25,7 +25,7 @@ export function summarizePlainly(older: OlderContent): string {
   return `[${added.length + (before?.count ?? 0)} earlier messages, shortened]\n${withoutMiddle(text)}`;
 }
 
-/** What a message that this summarizer made stands for; `undefined` for any other. */
+/** Returns the content of a summary from this summarizer, or `undefined` for any other message. */
 function summaryIn({ role, content }: Message): { readonly count: number; readonly text: string } | undefined {
   if (role !== "user" || typeof content !== "string") return undefined;
   const found = summaryHead.exec(content);
@@ -37,7 +37,7 @@ function textOfOutput(output: unknown): string {
   try {
     return JSON.stringify(output) ?? String(output);
   } catch {
-    // A value that is stored but is not JSON, such as one with a bigint.
+    // A storable value that is not JSON, such as one with a bigint.
     return Object.prototype.toString.call(output);
   }
 }
@@ -58,7 +58,7 @@ function withoutMiddle(text: string): string {
   return `${text.slice(0, firstCharacters).replace(/[\ud800-\udbff]$/, "")}\n…\n${end}`;
 }
 
-/** Cut between characters, not inside one. */
+/** Cuts between characters, not inside a surrogate pair. */
 function beginning(text: string, characters: number): string {
   if (text.length <= characters) return text;
   return `${text.slice(0, characters).replace(/[\ud800-\udbff]$/, "")}…`;

@@ -10,8 +10,8 @@ import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
 type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 
 /**
- * Trims the history of a run, if that is configured. It is a change of the history like any other, saved with the next
- * checkpoint. A summarizer that fails is reported, and what it was to shorten stays.
+ * Trims the history of a run, if configured. The next checkpoint saves the change. Reports a failed summarizer and
+ * keeps its content.
  */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;

@@ -6,13 +6,12 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { schemaDigest } from "./schemaDigest.ts";
 
-/** What the stored runs of an agent rely on in its code, as plain JSON, with the agents that it calls. */
+/** The parts of an agent's code that its stored runs rely on, as plain JSON, with its sub-agents. */
 export interface CodeStructure extends AgentStructure {
-  /** The agents that are called, each once; tools name them by their number from 1. Absent: none. */
+  /** The sub-agents, each once. Tools refer to them by number, from 1. Omitted if the agent has no sub-agents. */
   readonly agents?: readonly AgentStructure[];
 }
 
-/** The code of one agent. */
 export interface AgentStructure extends GraphStructure {
   /** The version of its strategy. */
   readonly version: number;
@@ -20,21 +19,22 @@ export interface AgentStructure extends GraphStructure {
   readonly tools: readonly ToolStructure[];
 }
 
-/** A tool of an agent. */
 export interface ToolStructure {
   readonly name: string;
   /** A digest of its input schema. */
   readonly input: string;
-  /** As it is declared. Absent: it is not. */
+  /** The declared effect, if any. */
   readonly effect?: ToolEffect;
-  /** The number of the agent that it calls; 0 is the one that the structure is of. Absent: it is an ordinary tool. */
+  /**
+   * The number of the agent that the tool runs. 0 is the agent of the structure itself. Omitted for an ordinary tool.
+   */
   readonly agent?: number;
 }
 
 /** A {@link CodeStructure} with its digests. */
 export interface Code {
   readonly structure: CodeStructure;
-  /** The digest of the nodes and the edges of the strategy: what earlier versions recorded. */
+  /** The digest of the nodes and edges of the strategy, as recorded by earlier versions. */
   readonly fingerprint: string;
   /** The digest of the whole structure. */
   readonly code: string;
@@ -44,7 +44,10 @@ type Defined = Pick<AgentDefinition, "graph" | "tools">;
 
 const known = new WeakMap<object, Code>();
 
-/** The code of an agent. @param pipeline of the agent: its code is described once, and does not change after that. */
+/**
+ * Returns the code of an agent. @param pipeline of the agent, whose code is described once and does not change
+ * afterwards.
+ */
 export function codeOf(pipeline: object & Defined, sha256: Sha256): Code {
   const code = known.get(pipeline) ?? describe(pipeline, sha256);
   known.set(pipeline, code);
@@ -63,7 +66,7 @@ function describe(pipeline: object & Defined, sha256: Sha256): Code {
     numbers.set(hooks, number);
     return number;
   };
-  // It grows while it is gone over: an agent may call itself, and two may call the same one.
+  // The list grows during the loop, because agents may call themselves or share a sub-agent.
   for (const agent of pending) agents.push(agentStructure(agent, sha256, numberOf));
   const [own, ...called] = agents as [AgentStructure, ...AgentStructure[]];
   const structure = called.length > 0 ? { ...own, agents: called } : own;

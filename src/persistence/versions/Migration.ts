@@ -3,31 +3,38 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import { customSchema, functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** How stored runs get from one version of a strategy to a later one. */
+/** Migrates stored runs from one version of a strategy to a later version. */
 export interface Migration {
-  /** The version that a run has. */
+  /** The current version of the run. */
   readonly from: number;
-  /** The version that it gets; greater than `from`. */
+  /** The new version of the run, greater than `from`. */
   readonly to: number;
   /**
-   * The new paths of nodes by the old ones. The path of a subgraph stands for all that is in it. Names inside subgraphs are
-   * given as paths, such as `"facts/count"`. Default: no node has another name.
+   * The new paths of renamed nodes, by their old paths. The path of a subgraph includes all its contents. Nodes in
+   * subgraphs use paths such as `"facts/count"`. Defaults to no renamed nodes.
    */
   readonly nodes?: Readonly<Record<string, string>> | undefined;
-  /** The new names of tools by the old ones. Default: no tool has another name. */
+  /** The new names of renamed tools, by their old names. Defaults to no renamed tools. */
   readonly tools?: Readonly<Record<string, string>> | undefined;
   /**
-   * Changes a line of the run: it gets the line with the new names, and returns it as it is to continue. Called for each line
-   * that can go on, with copies, and again where a migration was tried or interrupted. When it throws, nothing has changed, and
-   * the run rejects with a `MigrationFailedError`, whose `cause` is what it threw. The signal of the run ends the wait for it.
-   * Default: the line stays.
+   * Receives a line with the new names and returns the changed line. Called with copies for each line that can
+   * continue, and again after a trial or an interruption. If it throws, the agent is unchanged, and the run rejects
+   * with a `MigrationFailedError` with the error as `cause`. The signal of the run ends the wait. By default the line
+   * is unchanged.
+   *
+   * @example
+   * ```ts
+   * const migrations: Migration[] = [
+   *   { from: 1, to: 2, nodes: { count: "tally" }, migrate: (line) => ({ ...line, storage: { ...line.storage, total: 0 } }) },
+   * ];
+   * ```
    */
   readonly migrate?: ((line: MigratedLine) => MigratedLine | PromiseLike<MigratedLine>) | undefined;
 }
 
-/** A line of a stored run, as a migration gets it and returns it: the run itself, or a branch of it. */
+/** A line of a stored run, as a migration receives and returns it: the run itself, or a branch of it. */
 export interface MigratedLine {
-  /** The path of the node that runs next; `"start"` where none has begun. */
+  /** The path of the node that runs next, or `"start"` if no node has started. */
   readonly nodeId: string;
   /** The input of that node. */
   readonly lastInput: unknown;
@@ -35,9 +42,11 @@ export interface MigratedLine {
   readonly messageHistory: readonly Message[];
   /** The values of the agent's storage by key. */
   readonly storage: Readonly<Record<string, unknown>>;
-  /** The names of the tools that the model is offered. */
+  /** The names of the tools that the model may call. */
   readonly tools: readonly string[];
-  /** The branch that the line is, such as `both#facts`. Absent: none. What a migration returns here is ignored. */
+  /**
+   * The branch of the line, such as `both#facts`. `undefined` for the main line. Ignored in the result of a migration.
+   */
   readonly branch?: string | undefined;
 }
 
@@ -47,7 +56,7 @@ const version = customSchema<number>(
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 );
 
-/** What `migrations` of `PersistenceConfig` may contain. That they fit each other and the strategy is checked with it. */
+/** Validates the form of `migrations`. `Migrations` checks that they fit each other and the strategy. */
 export const migrationSchema: z.ZodType = strictOptions({
   from: version,
   to: version,

@@ -6,28 +6,28 @@ import type { Migration } from "./Migration.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { quotedList } from "../../errors/quotedList.ts";
 
-/** The tools of an agent, and the inverses that it has registered. */
+/** The tools of an agent and its registered inverses. */
 interface KnownTools {
   readonly has: (name: string) => boolean;
-  /** Of the tools. */
+  /** The names of the tools, without inverses. */
   readonly names: readonly string[];
 }
 
-/** The migrations of an agent, and the chains that they make. */
+/** The migrations of an agent, and the chains between versions. */
 export class Migrations {
-  /** The version that they lead to. */
+  /** The current version of the strategy. */
   readonly version: number;
-  /** By the version that a run has, the shortest way to the version of the strategy. */
+  /** The shortest chain to the current version, by the version of a run. */
   readonly #chains = new Map<number, readonly Migration[]>();
   readonly #all: readonly Migration[];
 
-  /** @throws InvalidInputError for migrations that do not lead to the version of the strategy, or name what it does not have. */
+  /** @throws InvalidInputError if a migration does not lead to the current version, or names a missing node or tool. */
   constructor(migrations: readonly Migration[], graph: StrategyGraph, tools: KnownTools) {
     this.version = graph.version;
     this.#all = migrations;
     this.#chains.set(graph.version, []);
     const reached = [graph.version];
-    // It grows while it is gone over: the shortest chains come first.
+    // The list grows during the loop, so the shortest chains are found first.
     for (const to of reached) {
       for (const migration of migrations) {
         if (migration.to !== to || this.#chains.has(migration.from)) continue;
@@ -42,17 +42,20 @@ export class Migrations {
     if (problems.length > 0) throw new InvalidInputError("configuration of Persistence", problems);
   }
 
-  /** The migrations that a run of a version goes through, in order; empty: it has the version of the strategy. `undefined`: there is no way. */
+  /**
+   * Returns the migrations for a run of a version, in order. Empty for the current version. `undefined` if no chain
+   * exists.
+   */
   chainFrom(version: number): readonly Migration[] | undefined {
     return this.#chains.get(version);
   }
 
-  /** The name that a tool of a version has now. */
+  /** Returns the current name of a tool from a version. */
   toolNow(name: string, version: number): string {
     return renamed(name, this.chainFrom(version)?.map(({ tools = {} }) => tools) ?? []);
   }
 
-  /** The names that a tool of any version may have now. */
+  /** Returns the possible current names of a tool from any version. */
   toolNames(name: string): readonly string[] {
     const versions = [...this.#chains.keys()];
     return [...new Set([name, ...versions.map((version) => this.toolNow(name, version))])];

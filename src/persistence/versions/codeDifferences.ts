@@ -2,13 +2,15 @@ import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/s
 import type { AgentStructure, CodeStructure } from "./CodeStructure.ts";
 import { type LinePoint, type Reached, reachedFrom } from "./reachedFrom.ts";
 
-/** A structure as it is stored: one of an earlier version is a graph without schemas and tools. */
+/** A stored structure. Earlier versions stored a graph without schemas and tools. */
 export type StoredStructure = GraphStructure | CodeStructure;
 
-/** What a structure has, as users read it, with what may change of it. */
+/** The readable facts of a structure, with their details. */
 type Facts = ReadonlyMap<string, string>;
 
-/** What changed from one structure to another, one text each; empty when they are equal. What the first one lacks is not compared. */
+/**
+ * Returns the differences between two structures, one text each. Ignores facts that the stored structure cannot have.
+ */
 export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
   const before = factsOf(stored);
   const after = factsOf(current, stored);
@@ -21,20 +23,20 @@ export function codeDifferences(stored: StoredStructure, current: StoredStructur
   ];
 }
 
-/** Whether a fact comes and goes with another one, which says enough. */
+/** Returns whether a fact appears and disappears together with another fact, which is sufficient. */
 function isOfOther(fact: string): boolean {
   return /(^|: )the (input schema|output schema|effect) of /.test(fact);
 }
 
-/** Whether all that a line can still run of the stored structure is unchanged in another one, whatever that has besides. */
+/** Returns whether all stored parts that a line can still run are unchanged. Additions do not matter. */
 export function keepsReached(stored: StoredStructure, current: StoredStructure, point: LinePoint): boolean {
   const now = factsOf(current, stored);
   return [...factsOf(stored, stored, reachedFrom(stored, point))].every(([fact, value]) => now.get(fact) === value);
 }
 
 /**
- * @param like says what is compared: a structure of an earlier version has no schemas and no tools.
- * @param reached only what a line can still run. Default: everything.
+ * @param like decides which facts are compared, because a structure of an earlier version has no schemas and tools.
+ * @param reached limits the facts to parts that a line can still run. Defaults to all parts.
  */
 function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached): Facts {
   const facts = new Map<string, string>();
@@ -55,7 +57,7 @@ function withoutSchemas({ nodes, edges }: GraphStructure): GraphStructure {
   };
 }
 
-/** Which graph is described: what its facts begin with, the names around it, and what of it is. */
+/** The context of a described graph: the prefix of its facts, the names around it, and its reachable parts. */
 interface Within {
   readonly of: string;
   readonly prefix: string;
@@ -104,14 +106,16 @@ function parallelFacts(
   return [...facts, `history "${history}" of "${path}"`, `onFailure "${onFailure}" of "${path}"`];
 }
 
-/** Whose tools are described: what their facts begin with, and which agents are described already. */
+/** The context of described tools: the prefix of their facts, and the agents described so far. */
 interface Caller {
   readonly of: string;
   readonly described: Set<number>;
   readonly reached: Reached | undefined;
 }
 
-/** Any node may call any tool. An agent that is called anew begins with the code as it is then: what is in it does not count. */
+/**
+ * Any node may call any tool. A new sub-agent call uses the current code, so the code of sub-agents does not matter.
+ */
 function addTools(
   facts: Map<string, string>,
   { tools }: AgentStructure,
@@ -121,7 +125,7 @@ function addTools(
   for (const { name, input, effect = "", agent } of tools) {
     facts.set(`${of}tool "${name}"`, "");
     facts.set(`${of}the input schema of tool "${name}"`, input);
-    // A person who declares it anew settles calls in doubt: it is told, and stops no run.
+    // A changed effect is reported but does not stop a run, because its author decides about calls in doubt.
     if (!reached) facts.set(`${of}the effect of tool "${name}"`, effect);
     if (agent === undefined) continue;
     facts.set(`${of}the agent that tool "${name}" calls`, "");

@@ -6,21 +6,27 @@ import type { Migrations } from "./Migrations.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import { structureKey } from "../../checkpoint/records/structureKey.ts";
 
-/** How the code as it is now continues a line that other code has begun. */
+/** How the current code continues a line of other code. */
 export type CodeVerdict =
-  /** Nothing that counts has changed. */
+  /** No relevant code changed. */
   | { readonly kind: "same" }
-  /** `compatible`: all that the line can still run is unchanged. `incompatible`: it is not, and no migration leads there. */
+  /**
+   * `compatible`: all code that the line can still run is unchanged. `incompatible`: it changed, and no migration
+   * applies.
+   */
   | { readonly kind: "compatible" | "incompatible"; readonly differences: readonly string[] }
   | { readonly kind: "migrates"; readonly chain: readonly Migration[] };
 
-/** Whether nothing has changed, as far as the record of a structure tells. A storage of three methods keeps no versions. */
+/**
+ * Returns whether the code is unchanged, as far as the structure record shows. A three-method storage keeps no
+ * versions.
+ */
 export function isSameCode(stored: StructureRecord, now: Code, keepsVersions: boolean): boolean {
   if (stored.code !== undefined) return structureKey(stored) === now.code;
   return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
 }
 
-/** Judges code that is not the same. @param structure `undefined`: the storage does not keep it. */
+/** Judges changed code. @param structure `undefined` if the storage does not keep it. */
 export function judgeCode(
   { version = 0 }: StructureRecord,
   structure: StoredStructure | undefined,

@@ -1,24 +1,27 @@
 import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
 
-/** Where a line stands. */
+/** The current point of a line. */
 export interface LinePoint {
   /** The path of the node that runs next, or "start". */
   readonly node: string;
-  /** The branches of that node that have begun, which are lines of their own; `"all"`: no other begins. Default: none. */
+  /**
+   * The started branches of that node, which are separate lines. `"all"` if no other branch starts. Defaults to an
+   * empty set.
+   */
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }
 
-/** What of a strategy a line can still run. */
+/** The parts of a strategy that a line can still run. */
 export interface Reached {
-  /** The paths of the nodes and the subgraphs that begin. */
+  /** The paths of the nodes and subgraphs that may start. */
   readonly nodes: ReadonlySet<string>;
-  /** The paths of the subgraphs that end, or that something within is reached of. */
+  /** The paths of the subgraphs that may finish or contain reachable nodes. */
   readonly around: ReadonlySet<string>;
-  /** The paths whose edges may be followed, with "start" for the beginning of a graph. */
+  /** The paths whose edges may be followed, with "start" for the start of a graph. */
   readonly sources: ReadonlySet<string>;
 }
 
-/** What a strategy reaches from a point on, to the end of the line and of what is around it. */
+/** Returns the parts of a strategy that are reachable from a point to the end of the line and its containing graphs. */
 export function reachedFrom(root: GraphStructure, point: LinePoint): Reached {
   return new Walk(root, point);
 }
@@ -29,7 +32,6 @@ class Walk implements Reached {
   readonly sources = new Set<string>();
   readonly #root: GraphStructure;
   readonly #point: LinePoint;
-  /** What is reached and not gone over yet. */
   readonly #pending: (() => void)[] = [];
 
   constructor(root: GraphStructure, point: LinePoint) {
@@ -37,7 +39,7 @@ class Walk implements Reached {
     this.#point = point;
     if (point.node === "start") this.#source("start");
     else this.#node(point.node);
-    // It grows while it is gone over.
+    // The list grows during the loop.
     for (const next of this.#pending) next();
   }
 
@@ -62,7 +64,7 @@ class Walk implements Reached {
     this.#source(path);
   }
 
-  /** The nodes of the branches that have not begun. */
+  /** Returns the nodes of the branches that have not started. */
   #branches(node: NodeStructure | undefined, path: string): readonly string[] {
     const { branches } = node?.parallel ?? {};
     const begun = (path === this.#point.node && this.#point.begun) || new Set();

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** Enough against accidents, and short in the log. */
+/** Long enough against accidental collisions, and short in the log. */
 const digestLength = 11;
 
-/** What a schema of zod is made of and what stays the same from one version of zod to the next. Functions are not compared. */
+/** The parts of a zod schema that are stable between versions of zod. Functions are not compared. */
 const parts = [
   "type",
   "catchall",
@@ -41,8 +41,9 @@ type Definition = Readonly<Record<string, unknown>>;
 const known = new WeakMap<object, string>();
 
 /**
- * A digest of what a schema accepts, the same in each process; of none, an empty text. Each schema object is gone over once.
- * Functions in it, such as those of `refine` and `transform`, and descriptions are not part of it.
+ * Returns a digest of the values that a schema accepts, which is the same in each process. Returns an empty text
+ * without a schema. Ignores functions, such as those of `refine` and `transform`, and descriptions. Visits each schema
+ * object once.
  */
 export function schemaDigest(schema: z.ZodType | undefined, sha256: Sha256): string {
   if (schema === undefined) return "";
@@ -54,7 +55,7 @@ export function schemaDigest(schema: z.ZodType | undefined, sha256: Sha256): str
   return digest;
 }
 
-/** @param around the schemas that contain this one, which may contain itself. */
+/** @param around the schemas that contain this schema, because a schema may be recursive. */
 function shapeOf(value: unknown, around: readonly unknown[]): unknown {
   if (typeof value !== "object" || value === null) return plain(value);
   const definition = definitionOf(value);
@@ -78,7 +79,7 @@ function definedBy(definition: Definition, around: readonly unknown[]): unknown 
   return [
     ...own,
     ...(type === "object" ? [["shape", shapeOf(shape, around)]] : []),
-    // What zod takes for an e-mail address may get better.
+    // Ignores patterns of other formats, because a zod version may improve its pattern for e-mail addresses.
     ...(format === "regex" ? [["pattern", String(pattern)]] : []),
     ...(typeof getter === "function" ? [["of", shapeOf((getter as () => unknown)(), around)]] : []),
   ];

@@ -19,33 +19,33 @@ import { assertAnswersFit, endOf, type GivenReply, type ReplyEnd, replyRecord } 
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
-/** A request of a line that waits in this process. */
+/** An open request of a line that waits in this process. */
 interface LiveRequest extends AskedRequest {
-  /** The lane of the line that asks. */
+  /** The lane of the line with the request. */
   readonly lane: number;
-  /** The line whose node runs again: the one that asks, or one whose node has ended to wait for it. */
+  /** The line whose node runs again. It made the request, or its node finished to wait for the request. */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
-  /** Ends the watch for its time. */
+  /** Stops the expiry timer. */
   readonly forget: () => void;
 }
 
-/** How a request ended, and when it was to. */
+/** The end of a request, and its expiry time. */
 type Answered = Pick<ReplyEnd, "expired"> & Pick<PendingRequest, "expiresAt">;
 
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
 
-/** What the lines of a run wait for while this process runs it: an answer lets its line go on at once. */
+/** The open requests of a run in this process. An answer immediately continues the waiting line. */
 export class LiveRequests implements Disposable {
   readonly #journal: Journal;
   readonly #recorders: RunRecorders;
   readonly #open = new Map<string, LiveRequest>();
-  /** Those that were answered or expired here. */
+  /** The requests that were answered or expired in this process. */
   readonly #answered = new Map<string, Answered>();
-  /** What the run waits for, once it has ended as waiting. */
+  /** The requests of the run after it has finished as waiting. */
   waitedFor: readonly PendingRequest[] = [];
-  /** How many requests the status lists. */
+  /** The number of requests in the status. */
   #listed = 0;
   readonly #agents: Map<string, LiveRequests>;
   readonly #turns = new Mutex();
@@ -56,7 +56,7 @@ export class LiveRequests implements Disposable {
     this.#agents = agents;
   }
 
-  /** Those of a run that begins; dispose them when it has ended. */
+  /** Creates the requests of a starting run. Dispose them when the run has finished. */
   static begin(log: RecordLog, journal: Journal, recorders: RunRecorders): LiveRequests {
     const agents = agentsByLog.get(log) ?? new Map<string, LiveRequests>();
     const live = new LiveRequests(journal, recorders, agents);
@@ -66,19 +66,19 @@ export class LiveRequests implements Disposable {
     return live;
   }
 
-  /** Those of the run that a journal records. */
+  /** Returns the requests of the run in a journal. */
   static of(journal: Journal): LiveRequests {
     const live = liveByJournal.get(journal);
     if (!live) throw new TypeError(`Agent ${journal.agentId} was not run through Persistence.`);
     return live;
   }
 
-  /** Those of an agent that this process runs; `undefined`: it does not run it. */
+  /** Returns the requests of an agent, or `undefined` if this process does not run the agent. */
   static at(log: RecordLog, agentId: string): LiveRequests | undefined {
     return agentsByLog.get(log)?.get(agentId);
   }
 
-  /** A line waits: what it asks is stored now, whether or not the run waits. */
+  /** Stores the requests of a waiting line immediately, whether or not the run waits. */
   open(run: AgentRun, events: readonly InputRequestEvent[]): void {
     const recorder = this.#recorders.of(run);
     const { journal, lane } = recorder;
@@ -89,16 +89,19 @@ export class LiveRequests implements Disposable {
       const nested = this.#open.get(requestId);
       if (nested && nested.run !== run) this.#open.set(requestId, { ...nested, recorder, run });
     }
-    // The main line waits only where the run does, and its status says so in the same append.
+    // The main line waits only if the run waits, and the status says so in the same append.
     journal.append([...records, ...(run.parent ? this.#statusIfDue(false) : [])]);
     journal.durable().then(
       () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
-      // The run fails with it.
+      // The error also fails the run.
       () => undefined,
     );
   }
 
-  /** No line can go on: the run ends. It waits, unless something was answered while it ended. Durable when it resolves. */
+  /**
+   * Finishes the run because no line can continue. The run waits, unless an answer arrived meanwhile. Durable when it
+   * resolves.
+   */
   async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
     const waiting = events.flatMap(({ requestId }) => this.#open.get(requestId)?.pending ?? []);
@@ -111,7 +114,7 @@ export class LiveRequests implements Disposable {
     this.waitedFor = waiting;
   }
 
-  /** Forgets what is open: from now on an answer goes to the log. */
+  /** Drops the open requests. Later answers go to the log. */
   [Symbol.dispose](): void {
     for (const { forget } of this.#open.values()) forget();
     this.#open.clear();
@@ -119,7 +122,7 @@ export class LiveRequests implements Disposable {
   }
 
   /**
-   * Answers a request of a line that waits here. Durable when it resolves. @returns false if none does.
+   * Answers a request of a line that waits here. Durable when it resolves. Returns false if no such line waits.
    *
    * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
    */
@@ -133,7 +136,7 @@ export class LiveRequests implements Disposable {
     return true;
   }
 
-  /** A line around one that asks may have moved: that one waits no longer. @throws RequestNotOpenError */
+  /** Drops the request if a containing line has moved. @throws RequestNotOpenError */
   #openAt(requestId: string): LiveRequest | undefined {
     const open = this.#open.get(requestId);
     if (!open?.run.isClosed) return open;
@@ -173,7 +176,7 @@ export class LiveRequests implements Disposable {
     const { clock } = this.#journal;
     const expire = () => {
       const open = this.#open.get(requestId);
-      // A storage that fails meanwhile fails the run.
+      // A storage failure also fails the run.
       if (open && !open.run.isClosed)
         this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
     };
@@ -194,19 +197,20 @@ export class LiveRequests implements Disposable {
     forget();
     this.#open.delete(pending.requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
-    // At once: the run does not end as waiting while the answer is on its way. The line reads it once it is durable.
+    // Continue immediately, so that the run does not finish as waiting meanwhile. The line reads the answer once it is
+    // durable.
     this.#goOn(recorder, run);
     await journal.durable();
   }
 
   #goOn(recorder: RunRecorder, run: AgentRun): void {
-    // In turns, each reads only what was recorded since the one before.
+    // In turns, so that each read covers only the records since the previous one.
     const restart = () => this.#turns.runExclusive(() => this.#restart(recorder));
-    // Meanwhile the visit of its caller may have ended to wait for it: then that one goes on.
+    // The visit of the caller may have finished to wait for the line. Then continue the caller.
     if (!run.goOn(restart) && run.parent) this.#goOn(this.#recorders.of(run.parent), run.parent);
   }
 
-  /** The line goes on as after a crash: from what its log has. */
+  /** Continues the line from its log, as after a crash. */
   async #restart(recorder: RunRecorder): Promise<RunStart> {
     const { setup, run, lane, line, parent } = recorder;
     const journal = this.#journal;
@@ -221,7 +225,7 @@ export class LiveRequests implements Disposable {
     return next.start;
   }
 
-  /** Its node runs again, and asks again for what else it waits for. */
+  /** Drops other requests of the line, because its node runs again and repeats them. */
   #forgetOthers(recorder: RunRecorder): void {
     const others = [...this.#open].filter(([, open]) => open.recorder === recorder);
     for (const [requestId, { forget }] of others) {

@@ -19,19 +19,19 @@ import { pendingIn } from "./pendingRequests.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 import { fromJSONSchema, type z } from "zod";
 
-/** What somebody says to a request. */
+/** A reply from outside to a request. */
 export type GivenReply =
   | {
       readonly answer: unknown;
       readonly by?: string | undefined;
-      /** The digest of the call that was approved. Absent: it is not compared. */
+      /** The digest of the approved call. Not compared if omitted. */
       readonly digest?: string | undefined;
     }
   | { readonly rejected: string; readonly by?: string | undefined };
 
 /**
- * Gives replies to requests: all of them, or none when one is refused. The owner of the log decides who is first. With
- * the last open request of a line the run waits no more: it is in progress and can be resumed. Durable when it resolves.
+ * Records all replies, or none of them if one is refused. The owner of the log decides which reply is first. If a line
+ * has no more open requests, the run is in progress and can be resumed. Durable when it resolves.
  *
  * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
@@ -42,7 +42,7 @@ export async function answerRequests(
   given: ReadonlyMap<string, GivenReply>,
 ): Promise<void> {
   const asked = [...given].map(([requestId, said]) => ({ said, ...openRequest(journal, stored, requestId) }));
-  // Each was found open, so there is a state.
+  // An open request implies a stored state.
   if (!stored || asked.length === 0) return;
   const replies: ReplyRecord[] = [];
   const { uploads } = journal.writer;
@@ -56,7 +56,7 @@ export async function answerRequests(
 
 export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
 
-/** What is recorded of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
+/** Returns the recorded form of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
 export async function endOf(
   setup: PersistenceSetup,
   { agentId, writer }: Journal,
@@ -74,10 +74,10 @@ export async function endOf(
 }
 
 /**
- * What answers add is bounded as what a checkpoint adds.
+ * Limits the size of answers like the size of a checkpoint.
  *
- * @param nodeId of the first of them.
- * @param uploads how many blobs were on their way before those of the answers.
+ * @param nodeId the node of the first answer.
+ * @param uploads the number of uploads before the blobs of the answers.
  * @throws CheckpointTooLargeError
  */
 export function assertAnswersFit(
@@ -94,9 +94,9 @@ export function assertAnswersFit(
 }
 
 /**
- * Ends every open request whose time has passed without an answer.
+ * Ends every open request that has expired.
  *
- * @returns false when there was none, and nothing has changed.
+ * @returns false if no request has expired.
  */
 export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
   const now = journal.clock.now();
@@ -120,18 +120,18 @@ function openRequest({ agentId, clock }: Journal, stored: StoredState | undefine
   throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, open);
 }
 
-/** A request that has its reply, also of a line that has gone on since or has ended. */
+/** Returns a request with a reply, even if its line has continued or finished. */
 function answeredIn({ log: { index } }: StoredState, requestId: string): LineRequest | undefined {
   const known = index.requests.get(requestId);
   return known?.reply && known;
 }
 
-/** The node's own schema where a node of this process asked, else what is stored of it. */
+/** Returns the schema of the node if this process made the request, otherwise the stored schema. */
 function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.ZodType {
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 
-/** @param lane the lane on which the line that asked goes on. */
+/** @param lane the current lane of the line with the request. */
 export function replyRecord({ clock }: Journal, lane: number, request: string, end: ReplyEnd): ReplyRecord {
   return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
@@ -141,7 +141,7 @@ async function append(journal: Journal, stored: StoredState, replies: readonly R
   await journal.durable();
 }
 
-/** The status with what is still open; none while the one before says enough. */
+/** Returns a status with the remaining open requests, or no records if the current status is sufficient. */
 function statusIfDue(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): readonly StatusRecord[] {
   const { status, record } = journal.statusState.current ?? {};
   if (status === "paused") return [];
@@ -150,7 +150,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   if (isListed && status === "in_progress") return [];
   const left = openRequests(stored.log.index, stored.state).filter((open) => !replied.has(open.record.request));
   const asking = new Set(left.map(({ lane }) => lane));
-  // A line that has all its answers goes on without the others.
+  // A line with all its answers continues without the other lines.
   const isWaiting = status === "waiting" && replies.every(({ lane }) => asking.has(lane));
   if (isListed && isWaiting && record?.answered) return [];
   const pending = left.map((open) => pendingIn(stored, open.record));
@@ -160,7 +160,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   return statusRecords(journal.statusState, next);
 }
 
-/** Whether the status may go on listing some that were answered. It shows when the first of them expires. */
+/** Returns whether the status may still list answered requests. The status shows the earliest expiry. */
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};
@@ -172,7 +172,7 @@ function expiriesOf({ log: { index }, state }: StoredState, requests: ReadonlySe
   return [...requests].map((id) => requestOf(index, state, id)?.record.expiresAt);
 }
 
-/** What an answer to a request comes to now: only one to an open request is taken. */
+/** The current state of a request. Only an open request accepts an answer. */
 export type RequestJudgement =
   | { readonly kind: "open" | "answered" | "unknown" }
   | { readonly kind: "expired"; readonly expiredAt: string };
@@ -191,7 +191,7 @@ export function requestState(
   return { kind: isOpenRequest(index, state, known) ? "open" : "unknown" };
 }
 
-/** Whether a request whose answer was wanted by then has ended without one. */
+/** Returns whether a request with this expiry time has expired. */
 export function isPast(expiresAt: number | undefined, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }

@@ -10,15 +10,15 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
 
-/** A request that a line has made and that has no answer. */
+/** An open request of a line. */
 export interface AskedRequest {
   readonly event: InputRequestEvent;
   readonly pending: PendingRequest;
-  /** Whether it was not asked before. */
+  /** True if the request was not made before. */
   readonly isNew: boolean;
 }
 
-/** The records of what a line asks, and of the calls that wait within it: none of them is in doubt. This recorder ends. */
+/** Returns the records of a line's requests and of its suspended calls, which are not in doubt. Closes the recorder. */
 export function askedRecords(
   recorder: RunRecorder,
   events: readonly InputRequestEvent[],
@@ -38,7 +38,7 @@ export function askedRecords(
   return { asked, records: [...suspended, ...requests] };
 }
 
-/** Tells that a request waits, and is durable. */
+/** Emits an event for a durable open request. */
 export function tellOpened(
   { setup, journal, run }: RunRecorder,
   { nodeId, requestId, request, context }: InputRequestEvent,

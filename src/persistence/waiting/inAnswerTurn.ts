@@ -1,9 +1,11 @@
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** By log and agent, the end of the last answer that began or waits. */
+/** The end of the last running or waiting answer, by log and agent. */
 const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
 
-/** Gives answers to an agent one after another: those of one process would keep each other from owning its log. */
+/**
+ * Gives answers to an agent in sequence. Concurrent answers of one process would block each other from owning the log.
+ */
 export async function inAnswerTurn<Result>(
   log: RecordLog,
   agentId: string,

@@ -9,10 +9,10 @@ import type { Reply } from "../replay/RecordedAnswers.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 
 /**
- * The approval of a tool call of a durable run. A call that has begun, and one whose tool does not ask for it, need none.
- * The tool is not asked again once its request is recorded.
+ * Handles the approval of a tool call of a durable run. A started call needs no approval. Does not consult the tool
+ * again once the request is recorded.
  *
- * @returns the answer, which approves.
+ * @returns the approving answer.
  * @throws ToolRejectedError, ReplayDivergedError
  */
 export async function journalApproval(
@@ -23,7 +23,8 @@ export async function journalApproval(
   const { call } = event.approval;
   const reply = recorder.replies?.of(event);
   const recorded = recordedCall(recorder, call);
-  // It was approved, or needed no approval. One that is recorded otherwise is not asked about in vain.
+  // A recorded call was approved or needed no approval. A call that differs from its record fails without a new
+  // request.
   if (recorded && !recorder.recording?.needsApproval(recorded)) return approved;
   if (reply) return accept(recorder, event, reply);
   const request = await requestFor(recorder, event);
@@ -38,7 +39,7 @@ const approved = { approved: true };
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
 
-/** The request as it was recorded, or as the tool wants it now; `undefined`: the call needs no approval. */
+/** Returns the recorded request, or the tool's current one. Returns `undefined` if the call needs no approval. */
 async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent): Promise<InputRequest | undefined> {
   const { call, judge } = event.approval;
   const verdict = replies?.shownFor(event) ?? (await judge?.()) ?? true;

@@ -9,8 +9,8 @@ import { saveIfDue } from "../record/saveIfDue.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**
- * A request of a durable run: answered from the log when it has its answer. An answer was judged by the JSON Schema where
- * it was given; the schema of the node, which may be stricter, judges it here, and one that it refuses is asked for again.
+ * Handles a request of a durable run, and returns its answer from the log. The JSON Schema validated the answer when it
+ * arrived. The schema of the node may be stricter and validates it here. A rejected answer leads to a new request.
  */
 export async function journalInputRequest(
   recorder: RunRecorder,
@@ -41,7 +41,7 @@ export async function journalInputRequest(
   return answer;
 }
 
-/** What a refusal of an answer calls it. */
+/** Returns the name of an answer for error messages. */
 export function answerSubject(requestId: string): string {
   return `answer to request ${requestId}`;
 }

@@ -13,15 +13,15 @@ import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
 import { pendingRequests } from "./pendingRequests.ts";
 import { listsAll } from "./waitingStatus.ts";
 
-/** Which open requests to list. */
+/** Selects open requests. */
 export interface RequestFilter {
-  /** Only requests that wait for this. Default: all. */
+  /** Lists only requests of this kind. Defaults to all kinds. */
   readonly waitingFor?: WaitingFor | undefined;
-  /** Aborting it ends the listing with the signal's reason. */
+  /** Ends the listing with the signal's reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An open request, with its agent. */
+/** An open request with its agent. */
 export type AgentRequest = PendingRequest & { readonly agentId: string };
 
 export const requestFilterSchema: z.ZodType = strictOptions({
@@ -29,10 +29,10 @@ export const requestFilterSchema: z.ZodType = strictOptions({
   signal: abortSignalSchema.optional(),
 });
 
-/** What has open requests: an agent that waits, and one of which a line waits while others run. */
+/** The statuses with possible open requests. A line may wait while other lines are in progress. */
 const asking = ["waiting", "in_progress"] as const;
 
-/** The open requests of every agent, or of some line of it, that waits. An agent that cannot be read is passed over: `unfinished()` lists it. */
+/** Lists the open requests of every agent in the storage. Skips unreadable agents, which `unfinished()` lists. */
 export async function* listRequests(
   log: RecordLog,
   { waitingFor, signal }: RequestFilter,
@@ -55,10 +55,10 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
   }
 }
 
-/** Their summaries do not list the requests: whoever answers one is told why the agent may not run here. */
+/** Also includes statuses without listed requests, so that the answer reports why the agent may not run here. */
 const answerable = [...asking, "moving", "copied"];
 
-/** The agent that waits for a request. @throws RequestNotOpenError, InvalidInputError if several do */
+/** Returns the agent with a request. @throws RequestNotOpenError. InvalidInputError if several agents have it. */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
   const more: string[] = [];

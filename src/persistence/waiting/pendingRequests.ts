@@ -4,12 +4,11 @@ import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 
-/** What an agent, or some line of it, waits for, as its log says. */
+/** Returns the open requests of an agent from its log. */
 export function pendingRequests(stored: StoredState): readonly PendingRequest[] {
   return openRequests(stored.log.index, stored.state).map(({ record }) => pendingIn(stored, record));
 }
 
-/** A request as its log says. */
 export function pendingIn({ log }: StoredState, record: RequestRecord): PendingRequest {
   const waitsSince = log.index.statusState.current?.at ?? 0;
   const { request, node, prompt, schema, waitingFor, expiresAt, problems, approval, at = waitsSince } = record;

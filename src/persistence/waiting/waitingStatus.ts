@@ -4,7 +4,7 @@ import type { Journal } from "../../journal/Journal.ts";
 
 type StatusChange = Omit<StatusRecord, "kind" | "run">;
 
-/** The status of a run that waits. It shows the first request, and falls due when the first of them expires. */
+/** Returns the status of a waiting run. It shows the first request, and is due at the earliest expiry. */
 export function waitingStatus(requests: readonly PendingRequest[], at: number): StatusChange {
   const [first] = requests;
   const until = Math.min(
@@ -20,9 +20,9 @@ export function waitingStatus(requests: readonly PendingRequest[], at: number): 
 }
 
 /**
- * The status of a run that goes on, with what some of its lines wait for.
+ * Returns the status of a running run, with the requests of its waiting lines.
  *
- * @param isAnswered whether it goes on with an answer: then its task has got further.
+ * @param isAnswered whether an answer continues the run, which counts as progress of its task.
  */
 export function runningStatus(
   { statusState, clock }: Journal,
@@ -38,15 +38,21 @@ export function runningStatus(
   };
 }
 
-/** Up to so many open requests, the status lists all of them at every moment. */
+/** Up to this number of open requests, the status always lists all of them. */
 const mostListed = 100;
 
-/** Whether a status that lists so many requests lists all that are open: one more than the most may have been made since. */
+/**
+ * Returns whether a status with this number of requests lists all open requests. A new request may exceed the maximum
+ * by one.
+ */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
 
-/** Whether the status is to list anew what is open. Of very many requests not each answer changes the list: it would be written as often as it is long. */
+/**
+ * Returns whether to write the list of open requests again. With many requests, not every answer rewrites the list,
+ * because the total size would be quadratic.
+ */
 export function isListDue(listed: number, open: number): boolean {
   return open <= mostListed || Math.abs(open - listed) * 10 >= listed;
 }
