@@ -9,10 +9,9 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import type { Appended } from "./shape/AppendQueue.ts";
 import type { LogWriter } from "./shape/LogWriter.ts";
 
-/** Of all that was appended, so much more has to be there before the log is read again. That bounds what is read in all. */
+/** The log is read again only after it grew by this share of all appended bytes. This limits the total reading. */
 const leastShare = 1 / 16;
 
-/** The journal of the log. */
 interface SnapshotJournal {
   readonly agentId: string;
   readonly generation: number;
@@ -24,8 +23,8 @@ interface SnapshotJournal {
 }
 
 /**
- * Snapshots of the head of a log, with all of its open lines. They are made from the log, beside the run: no line waits for
- * them, and at most one is made at a time.
+ * Snapshots of the head of a log with all its open lines. They are built from the log in the background. No line waits
+ * for them, and at most one is built at a time.
  */
 export class HeadSnapshots {
   readonly #journal: SnapshotJournal;
@@ -41,22 +40,22 @@ export class HeadSnapshots {
     this.#writer = writer;
   }
 
-  /** Begins to make one if it is due. */
+  /** Starts building a snapshot if one is due. */
   makeIfDue(): void {
     if (this.#making || this.#isClosed || !this.#isDue()) return;
-    // Without it the log is as good: only an append that fails counts, and every later append fails with the same error.
+    // A failed snapshot does no harm. If an append failed, every later append fails with the same error.
     this.#making = this.#make()
       .catch(() => undefined)
       .finally(() => (this.#making = undefined));
   }
 
-  /** None is made from now on. Resolves once the one that was being made is given up. */
+  /** Stops building snapshots. Resolves once the current one is abandoned. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#making;
   }
 
-  /** A storage that does not keep every record is not read again. */
+  /** Does not read a storage that keeps only some records. */
   #isDue(): boolean {
     const { snapshotDue, storedBytes, unreadBytes } = this.#journal;
     if (this.#log.capabilities.keeps !== undefined) return false;
@@ -72,7 +71,7 @@ export class HeadSnapshots {
     try {
       const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
       if (this.#isClosed) return;
-      // From here to the append nothing else can be queued.
+      // Synchronous from here to the append, so that no other record is queued in between.
       const snapshot = headSnapshot(this.#continued(read, following.end()));
       if (!snapshot || !snapshotDue.tried("step", this.#journal.unreadBytes, estimateBytes(snapshot))) return;
       this.#retryBytes = 0;

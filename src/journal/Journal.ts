@@ -35,57 +35,57 @@ export interface JournalOptions {
   readonly storage: LogStorage;
   readonly agentId: string;
   readonly clock: Clock;
-  /** Creates the listener for durable appends. Absent: none. */
+  /** Creates the listener for durable appends, if any. */
   readonly listener?: (generation: number, index: LogProjection) => AppendListener<AgentRecord>;
-  /** The most that a checkpoint may add to the log, in bytes. */
+  /** The maximum size of a checkpoint's new data, in bytes. */
   readonly maxCheckpointBytes: number;
-  /** `take_over`: a copy may run from now on. `move`: an agent that is moving may be opened. Default: neither. */
+  /** `take_over` allows a copy to run. `move` opens an agent that is moving. By default neither is allowed. */
   readonly custody?: CustodyUse | undefined;
 }
 
 /**
- * One agent's log, owned: read once when it is opened, then only written. Everything that is stored about an agent goes
- * through a journal.
+ * The log of one owned agent. The journal reads the log once when it opens, and then only writes. All data of an agent
+ * is stored through a journal.
  */
 export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly writer: ValueWriter;
-  /** What was read when the journal was opened, until {@link forgetHead}. The state is `undefined` for a new agent. */
+  /** The head as read by the open, until {@link forgetHead}. The state is `undefined` for a new agent. */
   head: AgentHead | undefined;
-  /** Finished runs, with those that end while this journal is open. */
+  /** Finished runs, including those that finish while this journal is open. */
   readonly runs: Places;
-  /** The cancelled ones among the finished runs. */
+  /** The cancelled runs among the finished runs. */
   readonly cancelled: Set<string>;
   readonly named: Places;
   readonly names: CheckpointNames;
   readonly structures: Set<string>;
-  /** The last pruning; `undefined` for a log that was never pruned. */
+  /** The last pruning, or `undefined` if the log was never pruned. */
   pruned: LastPruning | undefined;
   nextVersion: number;
   nextLane: number;
-  /** Of the messages of all lines. */
+  /** The message numbers of all lines. */
   readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
-  /** What an open has to read of this log: the newest snapshot and what was appended since, estimated in bytes. */
+  /** The size that an open reads: the newest snapshot and all later appends, estimated in bytes. */
   unreadBytes: number;
-  /** What was read when the journal was opened, and what it has appended, estimated in bytes. */
+  /** The size of the data that the open read and this journal appended, estimated in bytes. */
   storedBytes: number;
   running = false;
-  /** The tokens of all model requests of the run so far. `undefined`: unknown. */
+  /** The tokens of all model requests of the run so far. `undefined` if unknown. */
   usage: ModelUsage | undefined;
-  /** Verifies the output before the end of the run is recorded; returns what is recorded with it. `undefined`: nothing does. */
+  /** Verifies the output before the end of the run is recorded, and returns the data to record with it. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
-  /** When the next snapshot is due; the same for all journals of the agent in this process, as far as it is remembered. */
+  /** When the next snapshot is due. Shared by all journals of the agent in this process. */
   snapshotDue: SnapshotDue;
   readonly #recordLog: RecordLog;
   readonly #owned: OwnedLog;
   readonly #log: LogWriter<AgentRecord>;
   readonly #headSnapshots: HeadSnapshots;
-  /** By lane, what was appended since this journal was opened, snapshots aside, with the blobs that it refers to. */
+  /** The appended bytes since the open, by lane, with blobs but without snapshots. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
-  /** {@link nextVersion} when the agent's summary was last written. */
+  /** {@link nextVersion} at the last write of the agent's summary. */
   #listedVersion: number;
 
   private constructor(
@@ -110,7 +110,7 @@ export class Journal implements AsyncDisposable {
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
     this.#listedVersion = index.nextVersion;
-    // After a deletion positions continue to count: lanes continue too, so that no id of a call comes a second time.
+    // Positions keep counting after a deletion. Lanes do as well, so that no call id is reused.
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.numbers = { next: index.nextNumber };
     this.unreadBytes = index.bytes;
@@ -127,11 +127,11 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership, then reads: what another owner might still write is never missed.
+   * Takes ownership, then reads, so that it sees all records of earlier owners.
    *
    * @throws AgentBusyError while another owner is alive.
-   * @throws CorruptLogError when the log is damaged.
-   * @throws AgentMovedError, AgentCopiedError when the agent may not run here.
+   * @throws CorruptLogError if the log is damaged.
+   * @throws AgentMovedError, AgentCopiedError if the agent may not run here.
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { agentId, storage } = options;
@@ -148,20 +148,20 @@ export class Journal implements AsyncDisposable {
     }
   }
 
-  /** Reads the head again, after a move of this journal's own. */
+  /** Reads the head again after a move by this journal. */
   async readHead(): Promise<void> {
     this.head?.[Symbol.dispose]();
     this.head = await this.readNow();
     this.snapshotDue = this.head.snapshotDue;
   }
 
-  /** The head once all that was recorded so far is durable. */
+  /** Returns the head once all records so far are durable. */
   async readNow(): Promise<AgentHead> {
     await this.durable();
     return readHead(this.#recordLog, this.agentId);
   }
 
-  /** Frees what was read at the start, once a run has continued from it. */
+  /** Frees the data read by the open, once a run has continued from it. */
   forgetHead(): void {
     this.head = undefined;
   }
@@ -174,17 +174,17 @@ export class Journal implements AsyncDisposable {
     return this.#log.generation;
   }
 
-  /** Aborted when this journal has lost ownership of the log. */
+  /** Aborted when this journal loses ownership of the log. */
   get lost(): AbortSignal {
     return this.#log.lost;
   }
 
-  /** The interrupted append that the open skipped; `undefined`: there was none. */
+  /** The interrupted append that the open skipped, if any. */
   get tornTail(): TornTail | undefined {
     return this.#owned.tornTail;
   }
 
-  /** The picture of the status that the open found damaged; `undefined`: none. */
+  /** The damaged summary that the open rebuilt, if any. */
   get rebuilt(): RebuiltSummary | undefined {
     return this.#owned.rebuilt;
   }
@@ -193,22 +193,22 @@ export class Journal implements AsyncDisposable {
     return this.#recordLog.capabilities.keeps;
   }
 
-  /** True after a failed append: nothing more can be written. */
+  /** True after a failed append. No more records can be written. */
   get failed(): boolean {
     return this.#log.failed;
   }
 
-  /** The agent's status, after everything appended so far. */
+  /** The agent's status after all appended records. */
   get statusState(): StatusState {
     return this.#statusState;
   }
 
   /**
-   * Queues records; {@link durable} tells when they are stored. The values in them were written by {@link writer}. When
-   * they change the agent's status, its summary goes with them.
+   * Queues records. {@link durable} resolves when they are stored. The values in the records must come from {@link
+   * writer}. If the records change the agent's status, the append includes its summary.
    *
-   * @param options.last whether nothing else is going to be queued in this turn of the event loop, which is then not
-   * waited for.
+   * @param options.last true if no more records are queued in this turn of the event loop. The append then starts
+   * immediately.
    */
   append(records: readonly AgentRecord[], { last = false }: { readonly last?: boolean } = {}): void {
     assertReadable(records);
@@ -233,12 +233,12 @@ export class Journal implements AsyncDisposable {
     return agentSummary(this.agentId, this.#statusState, mostCheckpoints(this));
   }
 
-  /** Begins to make a snapshot of every open line if one is due. It is made beside the run, which goes on at once. */
+  /** Starts building a snapshot of every open line if one is due. Does not block the run. */
   snapshotBeside(): void {
     this.#headSnapshots.makeIfDue();
   }
 
-  /** Returns about how many bytes the records take, a snapshot aside. */
+  /** Returns the approximate size of records in bytes, without a snapshot. */
   #count(records: readonly AgentRecord[]): number {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
     const own = snapshot ? records.filter((record) => record !== snapshot) : records;
@@ -252,24 +252,27 @@ export class Journal implements AsyncDisposable {
     return bytes;
   }
 
-  /** About how many bytes this journal has appended for a lane. */
+  /** Returns the approximate number of bytes that this journal appended for a lane. */
   valueBytesOn(lane: number): number {
     return this.#valueBytes.get(lane) ?? 0;
   }
 
-  /** Appends records; they are durable when it resolves. */
+  /** Appends records. Durable when it resolves. */
   store(records: readonly AgentRecord[]): Promise<void> {
     this.append(records);
     return this.durable();
   }
 
-  /** Every stored entry, oldest first, pruned ones included if they are still there. */
+  /** Returns all stored entries, oldest first, including pruned entries that are not removed yet. */
   async readStored(): Promise<readonly Entry[]> {
     await this.durable();
     return readPaced(this.#recordLog, this.agentId);
   }
 
-  /** Whether an entry is still the last one. Its checksum covers the entries before it, so they are unchanged too. */
+  /**
+   * Returns whether an entry is still the last one. Its checksum covers the entries before it, so they are unchanged as
+   * well.
+   */
   async endsWith({ position, checksum }: Entry): Promise<boolean> {
     if (this.position !== position) return false;
     for await (const entry of this.#recordLog.read(this.agentId, { after: position - 1 }))
@@ -278,9 +281,9 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes the log. Once it resolves, readers skip what the record names; call {@link removePruned} next. The summary is
-   * appended too, since the appends that contain it may be removed. It does not count checkpoints, so lists show that the
-   * pruning is unfinished.
+   * Prunes the log. Readers then skip the entries in the record. Call {@link removePruned} next. Appends the summary as
+   * well, because the appends with the old summary may be removed. The summary has no number of checkpoints, which
+   * shows lists that the pruning is unfinished.
    */
   async prune(record: PrunedRecord): Promise<void> {
     await this.#headSnapshots.close();
@@ -293,7 +296,9 @@ export class Journal implements AsyncDisposable {
     this.writer.forgetContents(new Set(contentsIn(record)));
   }
 
-  /** Removes what a durable pruning omitted, as {@link LogWriter.removePruned}. The summary counts checkpoints again. */
+  /**
+   * Removes the data of a durable pruning. See {@link LogWriter.removePruned}. The summary counts checkpoints again.
+   */
   async removePruned(blobs: readonly string[]): Promise<void> {
     await this.#log.removePruned(blobs);
     const summary = this.#summary();
@@ -301,29 +306,29 @@ export class Journal implements AsyncDisposable {
     await this.durable();
   }
 
-  /** Deletes the agent and all its data. The journal cannot be used afterwards. */
+  /** Deletes the agent and all its data. The journal is unusable afterwards. */
   async drop(): Promise<void> {
     await this.#headSnapshots.close();
     await this.#log.drop();
   }
 
-  /** Resolves when everything appended so far is durable; rejects if that is uncertain. */
+  /** Resolves when all appended records are durable. Rejects if that is uncertain. */
   durable(): Promise<void> {
     return this.#log.durable();
   }
 
-  /** Resolves when there is room to append more. What does not wait until it is durable waits for this. */
+  /** Resolves when the queue has room. Callers that do not wait for durability wait for this. */
   room(): Promise<void> {
     return this.#log.room();
   }
 
-  /** Reads the whole log, with everything appended so far. */
+  /** Reads the whole log with all appended records. */
   async readAll(): Promise<AgentLog> {
     await this.durable();
     return AgentLog.read(this.#recordLog, this.agentId);
   }
 
-  /** Releases the agent. Queued records are stored first, unless an append has failed. */
+  /** Releases the agent. Stores queued records first, unless an append has failed. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.#headSnapshots.close();
@@ -354,7 +359,9 @@ function contentsIn({ restated }: PrunedRecord): readonly string[] {
   return packs.flatMap(({ contents }) => contents.map(([hash]) => hash));
 }
 
-/** Plain JavaScript and models can produce values of wrong types: a record that a reader would refuse is not written. */
+/**
+ * Refuses records that a reader would refuse, because plain JavaScript and models can produce values of wrong types.
+ */
 function assertReadable(records: readonly AgentRecord[]): void {
   for (const record of records) {
     const path = invalidField(record);

@@ -9,17 +9,17 @@ interface ContentSource {
   readonly sha256: Sha256;
 }
 
-/** Reads the contents that notes name by hash, from their packs. A content that does not match its hash is not returned. */
+/** Reads the contents of notes by hash from their packs. Ignores contents that do not match their hash. */
 export class PackedContents {
   readonly #source: ContentSource;
-  /** The pack that was read last: contents are requested in about the order of the pack. */
+  /** The last pack, because contents are requested roughly in the order of the pack. */
   #last: { readonly blob: string; readonly bytes: Uint8Array | undefined } | undefined;
 
   constructor(source: ContentSource) {
     this.#source = source;
   }
 
-  /** `undefined` when the log has no content of this hash. @throws CorruptBlobError */
+  /** Returns `undefined` if the log has no content with this hash. @throws CorruptBlobError */
   async read(hash: string): Promise<Uint8Array | undefined> {
     const { blobs, agentId, index, sha256 } = this.#source;
     const place = index.contents.get(hash);

@@ -1,9 +1,9 @@
 import type { Place } from "../checkpoint/records/SnapshotRecord.ts";
 
-/** Places by name: those that were read, and what changed since. Nothing is copied. */
+/** Places by name. Keeps changes separate from the map that was read, so that it copies no entries. */
 export class Places {
   readonly #read: ReadonlyMap<string, Place>;
-  /** `undefined` for one that is gone. */
+  /** `undefined` marks a deleted place. */
   readonly #changed = new Map<string, Place | undefined>();
 
   constructor(read: ReadonlyMap<string, Place>) {
@@ -26,7 +26,6 @@ export class Places {
     this.#changed.set(name, undefined);
   }
 
-  /** All of them, each once. */
   *entries(): Generator<readonly [name: string, place: Place]> {
     for (const entry of this.#read) if (!this.#changed.has(entry[0])) yield entry;
     for (const [name, place] of this.#changed) if (place) yield [name, place];

@@ -1,78 +1,85 @@
 /** A value that a participant stores in the log of an agent. */
 export interface Note {
-  /** The noted value, decoded and frozen. It comes from storage: validate it before you act on it. */
+  /** The noted value, decoded and frozen. It comes from storage, so validate it before you use it. */
   readonly value: unknown;
-  /** The tool call in which it was noted; absent: node code noted it. */
+  /** The tool call that made the note. `undefined` if node code made it. */
   readonly toolCallId?: string;
-  /** That call has no recorded success: what was noted may or may not have happened. Absent: it succeeded, or there is no call. */
+  /** True if that call has no recorded success, so that the noted effect is uncertain. */
   readonly uncertain?: true;
 }
 
-/** What a participant gets when it plans its part of a rollback. */
+/** The input of a participant's plan. */
 export interface ParticipantRequest {
   readonly agentId: string;
   /** The target of the rollback. */
   readonly checkpointId: string;
   /**
-   * Its notes below that checkpoint that are not reverted yet, abandoned lanes included; newest first. If the checkpoint is on a branch
-   * that was left, its notes below the common ancestor that do not lead to the checkpoint.
+   * The participant's notes below that checkpoint that are not reverted, newest first. Includes abandoned lanes. In a
+   * redo, the notes below the common ancestor that are not part of the target's history.
    */
   readonly notes: readonly Note[];
   /**
-   * Only if the checkpoint is on a branch that was left: the notes on the way to it from the common ancestor that an earlier rollback
-   * reverted, oldest first.
+   * Set only in a redo. The notes between the common ancestor and the target that an earlier rollback reverted, oldest
+   * first.
    */
   readonly redone?: readonly Note[];
-  /** Reads a noted or planned content by its SHA-256 in hex; `undefined` when the log does not have it. */
+  /** Reads a noted or planned content by its SHA-256 in hex. Returns `undefined` if the log does not have it. */
   readonly content: (hash: string) => Promise<Uint8Array | undefined>;
   readonly abortSignal: AbortSignal;
 }
 
-/** What a participant gets when it applies a step. */
+/** The input of a step. */
 export interface StepRequest extends Omit<ParticipantRequest, "notes" | "redone"> {
   /**
-   * `stop`: if the step cannot be applied, `apply` throws. `leave`: `apply` leaves what it cannot do, and says so in its
-   * outcome.
+   * `stop`: `apply` throws if the step cannot be applied. `leave`: `apply` skips parts that fail, and reports them in
+   * its outcome.
    */
   readonly onFailure: "stop" | "leave";
-  /** Stores contents by their SHA-256 in hex, such as what the step is about to replace. Durable when it resolves; `content` reads them. */
+  /**
+   * Stores contents by their SHA-256 in hex, such as data that the step replaces. Durable when it resolves. `content`
+   * reads them.
+   */
   readonly keep: (contents: ReadonlyMap<string, Uint8Array>) => Promise<void>;
 }
 
 /** A participant's part of a rollback. */
 export interface ParticipantPlan {
-  /** In the order in which they are applied; stored before the first one is applied. */
+  /** The steps in the order of application. They are stored before the first one is applied. */
   readonly steps: readonly unknown[];
-  /** Contents that the steps name, by their SHA-256 in hex. Those that were noted need not be given again. Default: none. */
+  /**
+   * Contents that the steps refer to, by their SHA-256 in hex. Omit contents that were noted. Defaults to an empty map.
+   */
   readonly contents?: ReadonlyMap<string, Uint8Array>;
 }
 
-/** A step as reports show it. */
+/** A step in reports. */
 export interface DescribedStep {
-  /** What it is about, such as the path of a file. */
+  /** The subject of the step, such as the path of a file. */
   readonly subject: string;
-  /** What the step does, in a word or two, such as "write". */
+  /** The action of the step in a word or two, such as "write". */
   readonly change: string;
-  /** SHA-256, in hex, of what others had made and the step replaced; the log keeps it. Absent: there was no such content. */
+  /**
+   * SHA-256 in hex of other parties' content that the step replaced. The log keeps the content. `undefined` if the step
+   * replaced no such content.
+   */
   readonly replaced?: string;
 }
 
-/** What a participant gets when it compares its notes with what is there now. */
+/** The input of a comparison between notes and the current state. */
 export interface ComparisonRequest {
   readonly agentId: string;
-  /** Its notes in the run of the newest checkpoint that are not reverted, abandoned lanes included; oldest first. */
+  /** The notes in the run of the newest checkpoint that are not reverted, oldest first. Includes abandoned lanes. */
   readonly notes: readonly Note[];
-  /** Where the run worked. Absent: not recorded. */
+  /** The working directory of the run. `undefined` if not recorded. */
   readonly workingDirectory?: string;
-  /** Files that are compared already, relative to that directory or absolute. */
+  /** Files that are already compared, relative to that directory or absolute. */
   readonly compared: readonly string[];
 }
 
-/** How what is there now differs from what the agent left. */
+/** The differences between the state that the agent left and the current state. */
 export interface Comparison {
-  /** Files that are not as the agent left them. */
   readonly changed: readonly ChangedFile[];
-  /** What could not be compared, each with the reason. Default: nothing. */
+  /** The reasons for items that could not be compared. Defaults to an empty list. */
   readonly notCompared?: readonly string[];
 }
 
@@ -80,64 +87,77 @@ export interface Comparison {
 export interface ChangedFile {
   /** Absolute, or relative to the working directory of the run. */
   readonly path: string;
-  /** SHA-256 of what the agent left, in hex; for a link that of its target. Absent: the agent deleted the file. */
+  /**
+   * SHA-256 in hex of the content that the agent left, or of a link's target. `undefined` if the agent deleted the
+   * file.
+   */
   readonly expected?: string;
-  /** What is there now: a SHA-256 in hex, or `unreadable` for what is too large or neither a file nor a link. Absent: nothing. */
+  /**
+   * SHA-256 in hex of the current content. `unreadable` if it is too large, or neither a file nor a link. `undefined`
+   * if the file does not exist.
+   */
   readonly found?: string;
 }
 
-/** What a participant may ask about the agents of the definition that it is installed in. */
+/** Access to the agents of the definition in which a participant is installed. */
 export interface ParticipantContext {
-  /** The agent that was asked for or run last through this definition, or else its own. */
+  /** The agent that was last requested or run with this definition. Defaults to the agent id of the definition. */
   readonly agentId: string;
-  /** The folder that the storage keeps its files in, as an absolute path: leave it alone. Absent: there is none. */
+  /** The absolute path of the directory with the files of the storage, if any. Do not change it. */
   readonly storageFolder?: string;
   /**
-   * What a rollback from outside a run to a checkpoint would give to `plan` or `planRedo`. Owns and writes nothing.
+   * Returns the input of `plan` or `planRedo` for a rollback from outside a run. Owns and writes no agents.
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
   request(agentId: string, checkpointId: string, key: string): Promise<ParticipantRequest>;
   /**
-   * The notes on the way to a checkpoint that are not reverted, oldest first. Owns and writes nothing.
+   * Returns the notes in the history of a checkpoint that are not reverted, oldest first. Owns and writes no agents.
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
   notesBefore(agentId: string, checkpointId: string, key: string): Promise<readonly Note[]>;
-  /** A noted, planned or kept content by its SHA-256 in hex; `undefined`: the log does not have it. Owns and writes nothing. */
+  /**
+   * Returns a noted, planned or kept content by its SHA-256 in hex, or `undefined` if the log does not have it. Owns
+   * and writes no agents.
+   */
   content(agentId: string, hash: string): Promise<Uint8Array | undefined>;
 }
 
 /**
- * Something outside the agent that is rolled back together with it, such as files. It notes what it does while the agent
- * runs (`persistence(context).note`). A rollback asks it for a plan before anything is reverted, stores the plan, and then
- * applies each step. After a crash, the rollback finishes with the stored steps.
+ * A resource outside the agent that is rolled back with it, such as files. It notes its work while the agent runs, with
+ * `persistence(context).note`. A rollback requests a plan before the first revert, stores the plan, and then applies
+ * each step. After a crash, the rollback finishes with the stored steps.
  */
 export interface RollbackParticipant {
-  /** Unique among the participants of an agent, and the key of its notes. */
+  /** Unique among the participants of an agent. Also the key of its notes. */
   readonly key: string;
-  /** Tools whose effects it reverts: their calls need no inverse. Default: none. */
+  /** Tools whose effects the participant reverts. Their calls need no inverse. Defaults to an empty list. */
   readonly tools?: readonly { readonly name: string }[];
-  /** Called once for each definition that it is installed in. */
+  /** Called once for each definition that the participant is installed in. */
   onInstall?(host: ParticipantContext): void;
-  /** Plans its part of a rollback and changes nothing. If it throws, the rollback is refused and nothing has changed. */
+  /**
+   * Plans the participant's part of a rollback without changing data. If it throws, the rollback is refused and the
+   * agent is unchanged.
+   */
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
-   * Like `plan`, for a redo: a rollback to a checkpoint on a branch that was left. It plans to revert `notes`, newest first, and then to
-   * make the changes of `redone` again, oldest first. Absent: these changes stay reverted, and the report says so.
+   * Plans a redo, which is a rollback to a checkpoint on an abandoned branch. The plan first reverts `notes`, newest
+   * first. It then applies the changes of `redone` again, oldest first. If omitted, these changes stay reverted and the
+   * report says so.
    */
   planRedo?(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
-   * Applies one step. It must be repeatable: if a crash comes before its end is stored, the step is applied again. If it
-   * throws, the rollback stops, and the next run or rollback continues with this step. What it resolves with is stored, and
-   * `describe` gets it; `undefined`: nothing to add.
+   * Applies one step. Must be repeatable: after a crash before its end is stored, the step runs again. If it throws,
+   * the rollback stops, and the next run or rollback continues with this step. The resolved value is stored and passed
+   * to `describe`.
    */
   apply(step: unknown, request: StepRequest): Promise<unknown>;
-  /** What a step did, for the report. @param outcome what `apply` resolved with. */
+  /** Describes a step for the report. @param outcome the resolved value of `apply`. */
   describe(step: unknown, outcome: unknown): DescribedStep | readonly DescribedStep[];
   /**
-   * Compares its notes with what is there now, for `validateCheckpoint` and `recoverTask`; changes nothing. Absent: those say
-   * that it was not checked.
+   * Compares the notes with the current state, for `validateCheckpoint` and `recoverTask`. Must not change data. If
+   * omitted, both report that the participant was not compared.
    */
   compare?(request: ComparisonRequest): Promise<Comparison>;
 }

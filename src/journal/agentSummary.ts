@@ -5,7 +5,9 @@ import type { StatusEntry, StatusState } from "../checkpoint/state/StatusState.t
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
-/** How many checkpoints a log has at most: a version may have been left out. */
+/**
+ * Returns the maximum number of checkpoints in a log. The actual number may be lower, because versions can be skipped.
+ */
 export function mostCheckpoints({ nextVersion, pruned: [version, kept] = [0, 0] }: CountedCheckpoints): number {
   return Math.max(0, nextVersion - 1 - version) + kept;
 }
@@ -16,9 +18,9 @@ interface CountedCheckpoints {
 }
 
 /**
- * The summary of an agent, for lists and other tools; `undefined` before its first run.
+ * Returns the summary of an agent for lists and other tools, or `undefined` before its first run.
  *
- * @param checkpoints how many there are, at most. Absent: not known.
+ * @param checkpoints the maximum number of checkpoints. `undefined` if unknown.
  */
 export function agentSummary(agentId: string, state: StatusState, checkpoints?: number): AgentSummary | undefined {
   const { task, attempts, run, current, createdAt, custody } = state;
@@ -42,7 +44,7 @@ export function agentSummary(agentId: string, state: StatusState, checkpoints?: 
   });
 }
 
-/** What a list shows of an agent that may not run here. */
+/** Returns the summary fields of an agent that may not run here. */
 function awayFields(
   { state, at, to }: CustodyRecord = { kind: "custody", state: "here", at: 0 },
 ): Partial<AgentSummary> {
@@ -61,7 +63,10 @@ function taskFields({ name, priority, reserves = [] }: TaskRecord, { input }: Ru
   });
 }
 
-/** A prefix of the date that sorts high priorities first and negative ones last; empty for the default priority, 0. */
+/**
+ * Returns a prefix of the date that sorts high priorities first and negative ones last. Empty for the default priority,
+ * 0.
+ */
 function priorityOrder(priority: number): string {
   if (priority === 0) return "";
   const digits = 16;
@@ -72,7 +77,7 @@ function priorityOrder(priority: number): string {
 
 const orderFormat = /^(?:[!~]\d{16} )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
 
-/** Whether a text has the form of the `order` of a summary. */
+/** Returns whether a text is a valid `order` of a summary. */
 export function isSummaryOrder(text: string): boolean {
   const [, time] = orderFormat.exec(text) ?? [];
   return time !== undefined && !Number.isNaN(Date.parse(time));

@@ -3,9 +3,9 @@ import { AgentLog } from "../storage/AgentLog.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
 /**
- * The paths of the files that a run changed and that were not reverted since: each once, sorted.
+ * Returns the paths of files that a run changed and that were not reverted, each once, sorted.
  *
- * @param after a position after which only this run is recorded: what comes up to it is not read. 0: there is none.
+ * @param after a position after which the log has only this run. Earlier entries are not read. 0 reads the whole log.
  */
 export async function changedFiles(
   log: RecordLog,

@@ -7,7 +7,7 @@ type CheckpointFields = Pick<CheckpointRecord, "node" | "input" | "iteration"> &
   readonly [Field in Exclude<keyof CheckpointRecord, Assigned>]?: CheckpointRecord[Field] | undefined;
 };
 
-/** A checkpoint of this moment, with the next version. Fields are stored in the given order. */
+/** Returns a checkpoint record with the current time and the next version. Keeps the given order of fields. */
 export function checkpointAt(
   journal: Pick<Journal, "nextVersion" | "clock" | "usage">,
   lane: number,

@@ -2,10 +2,9 @@ import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 
-/** How much of a message and of a stack is stored, in characters. */
+/** The stored length of a message and of a stack, in characters. */
 const keptCharacters = 10_000;
 
-/** The stored form of an error. */
 export function describeError(error: unknown): StatusRecord["error"] & object {
   const { name, stack } = shownOf(error);
   return {
@@ -16,7 +15,7 @@ export function describeError(error: unknown): StatusRecord["error"] & object {
   };
 }
 
-/** A thrown value may have any shape: fields of other types are ignored, and so are getters that throw. */
+/** Ignores fields of other types and getters that throw, because a thrown value may have any shape. */
 function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
   try {
     if (!(error instanceof Error)) return {};

@@ -7,12 +7,14 @@ import { checkpointAt } from "./checkpointAt.ts";
 import type { Journal } from "./Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
-/** How a run ends that does not end by itself. */
+/** The end of a run that is ended from outside. */
 export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
 
-/** The records that end an unfinished run: its effects stay, and stay revertible. Append them together. */
+/**
+ * Returns the records that end an unfinished run. Its effects remain and can still be reverted. Append them together.
+ */
 export function endRecords(
   journal: Journal,
   { log, state }: { readonly log: AgentLog; readonly state: AgentState },

@@ -12,10 +12,9 @@ import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts"
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 
-/** What is needed of a log to find a checkpoint in it. */
 type IndexedLog = Pick<AgentLog, "agentId" | "index">;
 
-/** @param checkpointId its id or name; default: the latest. @throws CheckpointNotFoundError */
+/** @param checkpointId the id or name. Defaults to the latest checkpoint. @throws CheckpointNotFoundError */
 export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: string | undefined): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : findPoint(index, checkpointId);
   if (point) return point;
@@ -24,11 +23,11 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
 }
 
 /**
- * A checkpoint that a line can be rolled back to: an ancestor of its head. While a rollback is open that was cut short, its
- * target counts as the head: what it has reverted stays reverted.
+ * Returns a checkpoint that a line can roll back to: an ancestor of its head. For an open rollback, the head is its
+ * target, because reverted calls stay reverted.
  *
- * @param checkpointId default: the head.
- * @param lane of the line that rolls back. Default: any line that is open, and by default the main line.
+ * @param checkpointId defaults to the head.
+ * @param lane of the line that rolls back. Defaults to any open line, with the main line first.
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
@@ -38,8 +37,8 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
 }
 
 /**
- * Where a rollback from outside a run goes: to an ancestor of the head, as {@link findRollbackTarget}, or to a checkpoint of the main
- * line on a branch that was left, which is a redo.
+ * Returns the goal of a rollback from outside a run. The goal is an ancestor of the head, as in {@link
+ * findRollbackTarget}. Or it is a checkpoint of the main line on an abandoned branch, which is a redo.
  *
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
@@ -56,13 +55,13 @@ export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefin
   return { target, base };
 }
 
-/** The common ancestor of a redo that has begun, or that ended last and may be tried again. */
+/** Returns the common ancestor of an open redo, or of the last redo, which may be tried again. */
 function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
   const { target, base } = index.rollback ?? index.lastRollback ?? {};
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;
 }
 
-/** The newest ancestor of a checkpoint that is an ancestor of the head. */
+/** Returns the newest ancestor of a checkpoint that is also an ancestor of the head. */
 function baseOf(
   { checkpoints }: LogProjection,
   target: CheckpointPoint,
@@ -70,7 +69,7 @@ function baseOf(
 ): CheckpointPoint | undefined {
   const seen = new Set<number>();
   let at = parentOf(checkpoints, target);
-  // A checkpoint follows an earlier one, unless the log is forged.
+  // A checkpoint follows an earlier one, except in a forged log.
   while (at && !isAncestor(at) && !seen.has(at.version)) {
     seen.add(at.version);
     at = parentOf(checkpoints, at);
@@ -92,7 +91,7 @@ function findTarget(
   const [head] = heads;
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
   const ways = heads.map((each) => placesOnWay(index, each));
-  // A line without a checkpoint may go back to where it comes from.
+  // A line without a checkpoint may go back to its origin.
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));
   const isAncestor = ({ record, order }: CheckpointPoint) =>
     !record.ended && ways.some((isOnWay) => isOnWay(record.lane, order));
@@ -117,7 +116,7 @@ function refusal(
   });
 }
 
-/** The path of the branch that a lane is of, if it has been joined. */
+/** Returns the path of the branch of a lane, if the branch has been joined. */
 function joinedBranch(index: LogProjection, lane: number): string | undefined {
   const place = index.lines.nestedLine(lane)?.place;
   if (!place || !("fork" in place)) return undefined;
@@ -125,22 +124,22 @@ function joinedBranch(index: LogProjection, lane: number): string | undefined {
   return isJoined ? linePath(index, lane).branch : undefined;
 }
 
-/** The heads of the lines that may roll back, that of the main line first. */
+/** Returns the heads of the lines that may roll back, the main line first. */
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
-  // While a run goes on, an open rollback is that of another line: this one moves after it.
+  // During a run, an open rollback belongs to another line. This line moves after it.
   if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
   const lanes = lane === undefined ? index.lines.openLanes.filter((each) => !isSettled(index, each)) : [lane];
   const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);
   return heads.length > 0 || lane !== undefined ? heads : [index.latest ?? []].flat();
 }
 
-/** Whether a lane is of a called agent that has ended: its caller has the output, and may have acted on it. */
+/** Returns whether a lane belongs to a finished sub-agent. Its caller may already have used the output. */
 function isSettled(index: LogProjection, lane: number): boolean {
   const place = index.lines.nestedLine(lane)?.place;
   return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;
 }
 
-/** The first checkpoint of the last run that leads to the head, or to the target of an open rollback. */
+/** Returns the first checkpoint of the last run in the history of the head, or of an open rollback's target. */
 export function firstOfRun(index: LogProjection): CheckpointPoint | undefined {
   let first: CheckpointPoint | undefined;
   let at = headOf(index);
@@ -162,7 +161,7 @@ export function stateAt({ index }: AgentLog, point: CheckpointPoint): AgentState
   return state;
 }
 
-/** The messages of a state, oldest first. */
+/** Returns the messages of a state, oldest first. */
 export function messagesOf(log: AgentLog, state: AgentState): readonly Message[] {
   const reader = log.reader(state);
   return state.history.map(({ message }) => reader.message(message));

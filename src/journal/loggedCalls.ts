@@ -8,24 +8,23 @@ import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { RequestedCalls } from "../checkpoint/data/RequestedCalls.ts";
 import { callFacts } from "../checkpoint/data/toolCalls.ts";
 
-/** A tool call on any lane of a log. */
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
-  /** The agent that made it, of which this one is a fork. `undefined`: this agent. */
+  /** The agent that made the call before this agent was forked from it. `undefined` for calls of this agent. */
   readonly owner: string | undefined;
-  /** The names of the tools by which agents called each other down to the one that made the call. */
+  /** The names of the tools from this agent down to the sub-agent that made the call. */
   readonly agentPath: readonly string[];
   /** The version of the strategy that recorded the name of its tool. */
   readonly version: number;
-  /** Decoded when asked for. @throws when it cannot be read. */
+  /** Decodes the input. @throws if the input is unreadable. */
   readonly input: () => unknown;
-  /** Decoded when asked for; `undefined` when there is none. @throws when it cannot be read. */
+  /** Decodes the output. Returns `undefined` without an output. @throws if the output is unreadable. */
   readonly output: () => unknown;
 }
 
-/** Every tool call of a log, sorted by its end, or by its beginning if it has no end. */
+/** Returns every tool call of a log, sorted by its end, or by its start if it has no end. */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
-  // Values of calls and answers refer only to blobs, so they can be read without the state of their lane.
+  // Values of calls and responses refer only to blobs, so they can be read without the state of their lane.
   const reader = new ValueReader(emptyState, blobs);
   const requested = new RequestedCalls(answersIn(index), reader);
   const paths = new Map<number, readonly string[]>();
@@ -55,7 +54,7 @@ function answersIn(index: LogProjection): readonly { readonly record: AnswerReco
   return answers.sort((a, b) => a.order - b.order);
 }
 
-/** A value of a call, or why it cannot be read. */
+/** Returns a value of a call, or the reason why it is unreadable. */
 export function read(value: () => unknown): { readonly value?: unknown; readonly unreadable?: unknown } {
   try {
     return { value: value() };

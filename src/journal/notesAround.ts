@@ -8,17 +8,17 @@ import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
 
-/** The notes of a key on the way to a checkpoint that are not reverted, oldest first. */
+/** Returns the notes of a key in the history of a checkpoint that are not reverted, oldest first. */
 export function notesBefore(index: LogProjection, target: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, placesUpTo(index, target));
 }
 
-/** The notes of a key that a rollback reverts, newest first, those on abandoned lanes included. */
+/** Returns the notes of a key that a rollback reverts, newest first. Includes abandoned lanes. */
 export function notesLeft(index: LogProjection, { target, base }: RollbackGoal, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, placesLeft(index, target, base)).reverse();
 }
 
-/** The notes of a key that an earlier rollback reverted and that lead to the target of a redo, oldest first. */
+/** Returns the reverted notes of a key between the common ancestor and the target of a redo, oldest first. */
 export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal, key: string): readonly NoteRecord[] {
   const isRejoined = base ? placesRejoined(index, target, base) : () => false;
   const found = index.notes.filter(
@@ -27,19 +27,20 @@ export function notesToRedo(index: LogProjection, { target, base }: RollbackGoal
   return found.map(({ record }) => record);
 }
 
-/** The notes of a key in the run of a checkpoint that are not reverted, those on abandoned lanes included, oldest first. */
+/**
+ * Returns the notes of a key in the run of a checkpoint that are not reverted, oldest first. Includes abandoned lanes.
+ */
 export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key: string): readonly NoteRecord[] {
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
-/** The values of the notes of a key in the last run, on the way to its head; oldest first. Owns and writes nothing. */
+/** Returns the noted values of a key in the history of the last run's head, oldest first. Owns and writes no agents. */
 export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
   const stored = await AgentLog.readNotes(log, agentId, key, 0);
   const notes = foldTo(stored.index)?.notes ?? [];
   return notes.filter((note) => note.key === key).map(({ value }) => stored.readValue(value));
 }
 
-/** A note as its participant gets it. */
 export function noteOf({ value, call }: NoteRecord, log: AgentLog): Note {
   if (call === undefined) return { value: log.readValue(value) };
   return { value: log.readValue(value), toolCallId: call, ...(!log.index.succeeded(call) && { uncertain: true }) };

@@ -3,13 +3,15 @@ import type { Journal } from "./Journal.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { whileBusy } from "./shape/whileBusy.ts";
 
-/** What opens agents. */
 interface Opener {
   readonly clock: Clock;
   openJournal(agentId: string): Promise<Journal>;
 }
 
-/** Takes ownership of an agent, and waits for its owner. @throws AgentBusyError when the agent is busy for longer than `timeoutMs`. */
+/**
+ * Takes ownership of an agent after waiting for its owner. @throws AgentBusyError if the agent is busy for longer than
+ * `timeoutMs`.
+ */
 export async function openWithRetry(
   opener: Opener,
   agentId: string,
@@ -20,15 +22,15 @@ export async function openWithRetry(
     await onBusy();
     return false;
   });
-  // Nothing but the agent itself ends the wait.
+  // Only the agent itself ends the wait.
   return journal as Journal;
 }
 
 /**
- * {@link openWithRetry}, until there is no need to.
+ * Opens an agent as {@link openWithRetry} does, unless `isDone` ends the wait.
  *
- * @param isDone asked while the agent is busy: true ends the wait.
- * @returns `undefined` if that ended it.
+ * @param isDone evaluated while the agent is busy. True ends the wait.
+ * @returns `undefined` if `isDone` ended the wait.
  */
 export function openUnless(
   opener: Opener,
@@ -39,12 +41,15 @@ export function openUnless(
   return whileBusy(() => opener.openJournal(agentId), { clock: opener.clock, timeoutMs }, isDone);
 }
 
-/** Asks the owner of an agent to stop, waits for it, and takes ownership. @throws AgentBusyError when that takes longer than `timeoutMs`. */
+/**
+ * Requests a stop from the owner of an agent, waits for it, and takes ownership. @throws AgentBusyError if that takes
+ * longer than `timeoutMs`.
+ */
 export async function stopAndOpen(
   opener: Opener & { readonly log: RecordLog },
   agentId: string,
   { reason, timeoutMs }: { readonly reason: string; readonly timeoutMs: number },
 ): Promise<Journal> {
-  // Asked again at each try: another process may have taken the agent in the meantime.
+  // Repeats the request at each try, because another process may take the agent in the meantime.
   return openWithRetry(opener, agentId, timeoutMs, () => opener.log.requestStop(agentId, reason));
 }

@@ -7,43 +7,49 @@ import type { LoggedCall } from "./loggedCalls.ts";
 
 const noTool = (): boolean => false;
 
-/** Where a rollback goes. */
+/** The goal of a rollback. */
 export interface RollbackGoal {
   readonly target: CheckpointPoint;
   /**
-   * The common ancestor of the head and the target. `undefined` if the target is an ancestor of the head. Otherwise the target is on
-   * a branch that was left, and the rollback is a redo.
+   * The common ancestor of the head and the target, if the rollback is a redo. `undefined` if the target is an ancestor
+   * of the head.
    */
   readonly base?: CheckpointPoint | undefined;
 }
 
-/** What a rollback does with each call below its target. Each list is sorted by the end of the calls, newest first. */
+/**
+ * The decision for each call below the target of a rollback. Each list is sorted by the end of the calls, newest first.
+ */
 export interface RollbackPlan {
   /**
-   * Calls to revert: they have an inverse, or had one when they were made. A call without a recorded end is made again first,
-   * which gives it one.
+   * Calls to revert, which have an inverse now or had one when they were made. A call without a recorded end is
+   * repeated first, to get one.
    */
   readonly revert: readonly LoggedCall[];
   /** Calls that the open rollback to this target has already reverted. */
   readonly reverted: readonly LoggedCall[];
-  /** Calls that succeeded and whose effect nothing reverts. */
+  /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];
-  /** Calls with neither a recorded end nor an inverse, or with an unknown outcome: they may have had their effect. */
+  /** Calls with an unknown outcome, or with neither a recorded end nor an inverse. They may have taken effect. */
   readonly inDoubt: readonly LoggedCall[];
-  /** Calls that moved the run themselves, calls that wait for an answer, and those of the agent that this one is a fork of. */
+  /** Calls that moved the run, calls that wait for an answer, and calls of the agent that was forked. */
   readonly skipped: readonly LoggedCall[];
-  /** Calls on the way back to the target of a redo that an earlier rollback reverted. They are not made again. */
+  /**
+   * In a redo, calls between the common ancestor and the target that an earlier rollback reverted. They are not made
+   * again.
+   */
   readonly stayedReverted: readonly LoggedCall[];
-  /** Ids of all calls below the target that are not reverted yet, those without effect included. */
+  /** Ids of all calls below the target that are not reverted yet, including calls without effect. */
   readonly closed: readonly string[];
 }
 
 /**
- * Plans a rollback: decides about every call below the target that is not reverted yet, those on abandoned lanes included. A redo
- * decides about the calls below the common ancestor that do not lead to the target.
+ * Plans a rollback. Decides about every call below the target that is not reverted, including abandoned lanes. A redo
+ * decides about calls below the common ancestor that are not in the target's history.
  *
- * @param hasInverse whether the tool of a call has an inverse; its calls are reverted whatever effect the tool declares.
- * @param isReverted whether a participant reverts the calls of a tool, ended or not. Default: none does.
+ * @param hasInverse whether the tool of a call has an inverse. Such calls are reverted, whatever effect the tool
+ * declares.
+ * @param isReverted whether a participant reverts the calls of a tool. Defaults to false for every tool.
  */
 export function planRollback(
   index: LogProjection,
@@ -68,7 +74,7 @@ export function planRollback(
   };
 }
 
-/** The calls on the way back to the target of a redo that were reverted. */
+/** Returns the reverted calls between the common ancestor and the target of a redo. */
 function revertedBetween(
   index: LogProjection,
   calls: readonly LoggedCall[],
@@ -80,9 +86,9 @@ function revertedBetween(
 }
 
 /**
- * The calls that a rollback leaves, and those of agents that begin afresh from there: an agent does whose call had not ended there, or
- * had failed in the visit that runs again. That failure may be what the run rejects with next: then the call is tried again, on
- * another lane.
+ * Returns the calls that a rollback leaves behind, with those of sub-agents that restart at the target. A sub-agent
+ * restarts if its call was unfinished there, or failed in the visit that runs again. If that failure later ends the
+ * run, the call is tried again on another lane.
  */
 function callsLeft(
   index: LogProjection,
@@ -101,7 +107,7 @@ function callsLeft(
   return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
 }
 
-/** The calls on the way to a checkpoint, of the visit that runs again from there, that have failed or not ended until now. */
+/** Returns the calls in the visit that runs again from a checkpoint that have failed or are still unfinished. */
 function withoutOutputBefore(
   index: LogProjection,
   calls: readonly LoggedCall[],
@@ -116,7 +122,7 @@ function withoutOutputBefore(
   return new Set(found.map(({ call }) => call));
 }
 
-/** Whether a call of this agent had an effect that nothing has undone, or may have had one. */
+/** Returns whether a call of this agent may have an effect that is not undone. */
 export function leavesEffect(call: LoggedCall): boolean {
   if (call.owner !== undefined) return false;
   return ["revert", "irreversible", "in_doubt"].includes(judge(call, noTool, noTool));

@@ -3,10 +3,9 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { custodyError } from "./custodyError.ts";
 
-/** What an agent is opened for that may not run here. */
+/** The reason for opening an agent that may not run here. */
 export type CustodyUse = "take_over" | "move";
 
-/** What is asked of a journal. */
 interface Opened {
   readonly agentId: string;
   readonly clock: Clock;
@@ -14,7 +13,7 @@ interface Opened {
   store(records: readonly AgentRecord[]): Promise<void>;
 }
 
-/** Takes a copy over where that is asked for. @throws AgentMovedError, AgentCopiedError when the agent may not run here. */
+/** Takes over a copy if requested. @throws AgentMovedError, AgentCopiedError if the agent may not run here. */
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
   const { state } = statusState.custody ?? {};

@@ -2,7 +2,7 @@ import { AgentCopiedError } from "../../errors/agent/AgentCopiedError.ts";
 import { AgentMovedError } from "../../errors/agent/AgentMovedError.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 
-/** Why an agent may not run here; `undefined`: it may. */
+/** Returns why an agent may not run here, or `undefined` if it may. */
 export function custodyError(
   agentId: string,
   { custody }: StatusState,

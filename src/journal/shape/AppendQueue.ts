@@ -5,44 +5,42 @@ import type { BlobStore } from "../../storage/BlobStore.ts";
 import { putBlobs } from "../../storage/putBlobs.ts";
 import type { AgentSummary, OwnedLog } from "../../storage/RecordLog.ts";
 
-/** What is appended together with records. */
+/** Options of an append. */
 export interface AppendOptions {
   readonly summary?: AgentSummary;
   readonly snapshot?: boolean;
-  /** About how many bytes the records take. Default: 0. */
+  /** The approximate size of the records in bytes. Defaults to 0. */
   readonly bytes?: number;
-  /** Runs once this is durable, before the next append begins. Must not reject. Default: nothing. */
+  /** Runs once the append is durable, before the next append starts. Must not reject. */
   readonly afterwards?: () => Promise<void>;
-  /** True when the caller queues nothing else in this turn of the event loop: the append then starts at once. */
+  /** True if the caller queues no more records in this turn of the event loop. The append then starts immediately. */
   readonly last?: boolean;
 }
 
-/** Called with what was appended once it is durable, before `durable()` resolves. Must not throw. */
+/** Called with the appended records once they are durable, before `durable()` resolves. Must not throw. */
 export type AppendListener<Rec extends LogRecord> = (records: readonly Rec[]) => void;
 
-/** Records and the position of their append. */
 export interface Appended<Rec extends LogRecord> {
   readonly position: number;
   readonly records: readonly Rec[];
 }
 
-/** What is appended from a moment on. */
+/** The appends since a certain point. */
 export interface Following<Rec extends LogRecord> {
-  /** Of the last append that was acknowledged before. */
+  /** The position of the last append acknowledged before that point. */
   readonly position: number;
-  /** All of it until now, with what is in flight and what is queued under the positions that these get. */
+  /** Returns all appends until now. Appends that are in flight or queued have their future positions. */
   readonly end: () => readonly Appended<Rec>[];
 }
 
-/** What waits to be appended is held in memory: from about this many bytes on, {@link AppendQueue.room} waits. */
+/** Queued records are in memory. From about this number of bytes, {@link AppendQueue.room} waits. */
 const mostWaitingBytes = 256 * 1024;
 
-/** What an {@link AppendQueue} needs besides its log. */
 export interface AppendQueueOptions<Rec extends LogRecord> {
   readonly blobs: BlobStore;
   readonly agentId: string;
   readonly compressThresholdBytes: number;
-  /** The records of an append as they are stored. Default: as they are. */
+  /** Converts the records of an append to their stored form. Defaults to no conversion. */
   readonly stored?: (records: readonly Rec[]) => readonly LogRecord[];
   readonly onAppended: AppendListener<Rec>;
 }
@@ -60,8 +58,8 @@ interface Batch<Rec extends LogRecord> {
 }
 
 /**
- * The only writer of a log. What is queued in one turn of the event loop goes in one append, and so does what is queued
- * while another append is in flight. After a failure nothing more is appended: the outcome of the failed one is unknown.
+ * The only writer of a log. Records that are queued in one turn of the event loop form one append, as do records queued
+ * during an append. After a failed append no more records are appended, because its outcome is unknown.
  */
 export class AppendQueue<Rec extends LogRecord> {
   readonly #log: OwnedLog;
@@ -84,12 +82,12 @@ export class AppendQueue<Rec extends LogRecord> {
     return this.#position;
   }
 
-  /** The error of the failed append, after which nothing can be appended; `undefined` if none failed. */
+  /** The error of the failed append, if any. It prevents all later appends. */
   get failure(): unknown {
     return this.#failure?.error;
   }
 
-  /** Queues records to be appended together, after all that were queued before. Throws what an earlier append failed with. */
+  /** Queues records as one append after all earlier ones. Throws the error of an earlier failed append. */
   push(records: readonly Rec[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
     if (this.#failure) throw this.#failure.error;
     this.#open ??= newBatch();
@@ -102,18 +100,21 @@ export class AppendQueue<Rec extends LogRecord> {
     if (!this.#draining) void this.#drain(options.last === true);
   }
 
-  /** Resolves when everything pushed so far is durable; rejects when it may not be. */
+  /** Resolves when all pushed records are durable. Rejects if they may not be. */
   async durable(): Promise<void> {
     if (this.#failure) throw this.#failure.error;
     await (this.#open ?? this.#inFlight)?.done;
   }
 
-  /** Resolves when there is room for more: at once, or when what waits is durable. Rejects as {@link durable}. */
+  /**
+   * Resolves immediately if the queue has room, otherwise when the queued records are durable. Rejects like {@link
+   * durable}.
+   */
   async room(): Promise<void> {
     if ((this.#open?.bytes ?? 0) >= mostWaitingBytes) await this.durable();
   }
 
-  /** Keeps what is appended from now on, until that ends. */
+  /** Collects all appends from now on, until `end` is called. */
   follow(): Following<Rec> {
     const appended: Appended<Rec>[] = [];
     this.#followers.add(appended);
@@ -177,7 +178,7 @@ function newBatch<Rec extends LogRecord>(): Batch<Rec> {
     resolve = onDone;
     reject = onFailure;
   });
-  // A failure that no caller awaits is not unhandled: the next push throws it.
+  // The next push throws the error, so a rejection without a handler is fine.
   done.catch(() => {});
   return { records: [], uploads: [], snapshot: false, bytes: 0, done, resolve, reject };
 }

@@ -4,18 +4,21 @@ import type { Clock } from "../../internal/Clock.ts";
 import type { ShapeState } from "./LogShape.ts";
 import type { ShapedLog } from "./ShapedLog.ts";
 
-/** How often an owner with nothing to do looks whether another waits for its log. */
+/** How often an idle owner checks whether another process waits for its log, in milliseconds. */
 const lookEveryMs = 75;
 
 interface Options<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly clock: Clock;
   readonly idleMs: number;
   readonly open: () => Promise<ShapedLog<Rec, State>>;
-  /** Called when it is no longer kept, with when it has been given back. */
+  /** Called when the log is no longer kept. `ended` resolves when it is released. */
   readonly onEnd: (ended: Promise<void>) => void;
 }
 
-/** One log that is kept open between its uses: until another asks for it, it was idle for some time, or an append has failed. */
+/**
+ * A log that stays open between its uses. It is released if another process requests it, if it was idle for some time,
+ * or if an append failed.
+ */
 export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly opening: Promise<ShapedLog<Rec, State>>;
   readonly #options: Options<Rec, State>;
@@ -28,16 +31,16 @@ export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   constructor(options: Options<Rec, State>) {
     this.#options = options;
     this.opening = this.#open();
-    // Who uses it is told. It was not opened, so nothing is to be given back.
+    // The user of the log gets the error. An unopened log needs no release.
     this.opening.catch(() => this.#endUnheard());
   }
 
-  /** The log, if it is open and takes appends. */
+  /** The log, if it is open and accepts appends. */
   get log(): ShapedLog<Rec, State> | undefined {
     return this.#log && isWritable(this.#log) ? this.#log : undefined;
   }
 
-  /** Whether an append has failed, or another owner has the log: it has to be opened anew. */
+  /** True if an append failed or another owner has the log. The log must then be opened again. */
   get isBroken(): boolean {
     return this.#log !== undefined && !isWritable(this.#log);
   }
@@ -55,7 +58,7 @@ export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#lookLater();
   }
 
-  /** Gives the log back. Rejects when what was appended is not durable. */
+  /** Releases the log. Rejects if appended records are not durable. */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -78,7 +81,7 @@ export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     return log;
   }
 
-  /** A failure to give it back concerns nobody: those who appended were told. */
+  /** Ignores a failed release, because the callers that appended already got the error. */
   #endUnheard(): void {
     this.end().catch(() => {});
   }
@@ -87,11 +90,11 @@ export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#cancelLook = this.#options.clock.after(lookEveryMs, () => void this.#look(), true);
   }
 
-  /** Between uses only. */
+  /** Runs only between uses. */
   async #look(): Promise<void> {
     const { clock, idleMs } = this.#options;
     if (clock.monotonic() - this.#idleSince >= idleMs) return this.#endUnheard();
-    // A storage that cannot be asked now is asked again; if it asks for the log, that ends it.
+    // Ignores a storage error and checks again later. If another process requested the log, the next check ends it.
     await this.#log?.checkStop().catch(() => {});
     if (this.#users === 0 && !this.#ending) this.#lookLater();
   }

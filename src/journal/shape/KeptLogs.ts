@@ -7,30 +7,30 @@ import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { ShapedLog } from "./ShapedLog.ts";
 import { whileBusy } from "./whileBusy.ts";
 
-/** How long logs are kept open, and waited for. */
+/** How long logs stay open, and how long to wait for them. */
 export interface KeptLogsOptions {
   readonly storage: LogStorage;
-  /** Default: the machine's. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** Milliseconds for which a log stays open that nobody uses. Default 5,000. */
+  /** How long an unused log stays open, in milliseconds. Defaults to 5,000. */
   readonly idleMs?: number | undefined;
-  /** Milliseconds to wait for a log that another owner has. Default 10,000. */
+  /** How long to wait for a log with another owner, in milliseconds. Defaults to 10,000. */
   readonly waitMs?: number | undefined;
 }
 
 const stopReason = "another process or another instance waits for this log";
-/** An owner with nothing to do gives a log back within 250 ms. */
+/** An idle owner releases a log within 250 ms. */
 const pauseMs = 50;
 
 /**
- * Logs of one shape that stay open between their uses: opening one reads its state. A log that nobody uses is given back soon
- * after another asks for it, in whichever process that is.
+ * Logs of one shape that stay open between their uses, because opening a log reads its state. An unused log is released
+ * soon after another process requests it.
  */
 export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly #shape: LogShape<Rec, State>;
   readonly #options: { readonly [Name in keyof KeptLogsOptions]-?: NonNullable<KeptLogsOptions[Name]> };
   readonly #kept = new Map<string, KeptLog<Rec, State>>();
-  /** Logs on their way back. */
+  /** Logs that are being released. */
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(
@@ -41,16 +41,16 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     this.#options = { storage, clock, idleMs, waitMs };
   }
 
-  /** The log, if it is open and takes appends: what the next {@link use} of this turn gets. */
+  /** Returns the log if it is open and accepts appends. The next {@link use} in this turn gets the same log. */
   opened(id: string): ShapedLog<Rec, State> | undefined {
     return this.#kept.get(id)?.log;
   }
 
   /**
-   * Uses a log, which is opened for it unless it is open. Several uses at a time share one. Of an open log, `work` is called
+   * Opens a log if necessary and calls `work` with it. Concurrent uses share one log. For an open log, `work` is called
    * before the next turn of the event loop.
    *
-   * @throws AgentBusyError when another owner does not give it back in time; what {@link ShapedLog.open} throws.
+   * @throws AgentBusyError if another owner does not release the log in time, and the errors of {@link ShapedLog.open}.
    */
   async use<Result>(id: string, work: (log: ShapedLog<Rec, State>) => Promise<Result>): Promise<Result> {
     const kept = this.#enter(id);
@@ -61,7 +61,10 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     }
   }
 
-  /** Keeps a log open until what it resolves to is disposed: nobody is given it meanwhile. Throws as {@link use}. */
+  /**
+   * Keeps a log open until the resolved object is disposed. Other processes do not get it meanwhile. Throws like {@link
+   * use}.
+   */
   async hold(id: string): Promise<AsyncDisposable> {
     const kept = this.#enter(id);
     let isHeld = true;
@@ -78,7 +81,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     return { [Symbol.asyncDispose]: async () => leave() };
   }
 
-  /** Gives all logs back. What was appended is stored first. */
+  /** Stores all appended records and releases all logs. */
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = [...this.#kept.values()].map((kept) => kept.end());
     await Promise.all([...ended, ...this.#ending.values()]);
@@ -107,17 +110,17 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
 
   async #open(id: string): Promise<ShapedLog<Rec, State>> {
     const { storage, clock, waitMs: timeoutMs } = this.#options;
-    // Opening takes longer than anything else here. A caller that goes on without waiting, as a graph does, goes on first.
+    // Lets a caller that does not wait, such as a graph, continue before the slow open.
     await nextTurn();
     await this.#ending.get(id);
     const open = () => ShapedLog.open(this.#shape, { storage, id, clock });
     const logId = logIdOf(this.#shape, id);
     const log = await whileBusy(open, { clock, timeoutMs, pauseMs }, async () => {
-      // Asked again at each try: another may have taken the log in the meantime.
+      // Repeats the request at each try, because another process may take the log in the meantime.
       await storage.log.requestStop(logId, stopReason);
       return false;
     });
-    // Nothing but the log itself ends the wait.
+    // Only the log itself ends the wait.
     return log as ShapedLog<Rec, State>;
   }
 }

@@ -10,14 +10,14 @@ import { WrongShapeError } from "../../errors/storage/WrongShapeError.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { invalidRecordField, recordFields } from "./recordFields.ts";
 
-/** What was read of a log, in a state that grows with it. */
+/** The contents of a log, in a state that grows with each added append. */
 export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
   /** The blobs that the records refer to, by their reference. */
   readonly blobs = new Map<string, BlobCell>();
-  /** When the log was begun, in milliseconds since 1970. `undefined`: it has no records. */
+  /** The creation time of the log, in milliseconds since 1970. `undefined` if it has no records. */
   createdAt: number | undefined;
-  /** About how many bytes an open has to read. */
+  /** The approximate number of bytes that an open reads. */
   unreadBytes = 0;
   readonly #shape: LogShape<Rec, State>;
   readonly #logId: string;
@@ -29,8 +29,8 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   }
 
   /**
-   * Adds the records of an append: of one that restates the log, which nothing may have been added before, those that do so and
-   * those after them. Nobody may use the state any more when it throws.
+   * Adds the records of an append. If the append restates the log, it must be added first, and only its restating and
+   * later records count. If it throws, the state is unusable.
    */
   add(entry: Entry): void {
     const fields = recordFields(this.#shape);

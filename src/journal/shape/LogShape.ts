@@ -3,33 +3,34 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import type { LogShapeName } from "../../errors/storage/WrongShapeError.ts";
 
-/** What a log that is no agent's consists of: its records, and the state that they make. */
+/** The definition of a log that does not belong to an agent: its records, and the state that they build. */
 export interface LogShape<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /** What lists have as the status of its logs, what their first record says, and what their ids begin with. */
+  /** The status of its logs in lists, the shape in their first record, and the prefix of their ids. */
   readonly name: Exclude<LogShapeName, "agent">;
-  /** The version of its records, from 1. A log of a higher one is refused. */
+  /** The version of its records, from 1. Logs with a higher version are refused. */
   readonly version: number;
-  /** Tests of the fields of each kind of record, other than stored values. No kind is `shape` or `pruned`. */
+  /** Tests of the fields of each kind of record, except stored values. `shape` and `pruned` are reserved kinds. */
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
-  /** The stored values in a record. The blobs that hold them stay while a record that the state restates has them. */
+  /** Returns the stored values in a record. Their blobs stay while a restated record has them. */
   values(record: Rec): readonly StoredValue[];
-  /** The state of a log without records. */
+  /** Returns the state of an empty log. */
   begin(): State;
 }
 
-/** What the records of a log come to. */
+/** The state that the records of a log build. */
 export interface ShapeState<Rec extends LogRecord> {
   /**
-   * Adds a record whose fields are valid. Takes as long as the record is large.
+   * Adds a record with valid fields. Takes time proportional to the size of the record.
    *
-   * @throws TypeError, RangeError when the record does not fit the ones before: nothing was added, and the log cannot be read.
+   * @throws TypeError, RangeError if the record does not fit the earlier ones. The state is unchanged, and the log is
+   * unreadable.
    */
   add(record: Rec): void;
-  /** As few records as make this state out of that of a log without records. */
+  /** Returns the fewest records that build this state from an empty log. */
   restate(): Iterable<Rec>;
 }
 
-/** The id of a log, by which storages know it: agents, threads and sessions of one name do not meet. */
+/** Returns the id of a log in storages. The prefix separates agents, threads and sessions with the same name. */
 export function logIdOf({ name }: { readonly name: string }, id: string): string {
   return `${name}:${id}`;
 }

@@ -10,7 +10,7 @@ type Options<Rec extends LogRecord> = Omit<AppendQueueOptions<Rec>, "blobs"> & {
   readonly owned: OwnedLog;
 };
 
-/** The one writer of a log that this process owns, whatever shape the log has. */
+/** The only writer of a log of any shape that this process owns. */
 export class LogWriter<Rec extends LogRecord> {
   readonly #agentId: string;
   readonly #log: RecordLog;
@@ -24,7 +24,7 @@ export class LogWriter<Rec extends LogRecord> {
     this.#queue = new AppendQueue(owned, { ...options, blobs: log.blobs });
   }
 
-  /** Of the last acknowledged append. */
+  /** The position of the last acknowledged append. */
   get position(): number {
     return this.#queue.position;
   }
@@ -33,57 +33,57 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.generation;
   }
 
-  /** Aborted when this writer has lost ownership of the log. */
+  /** Aborted when this writer loses ownership of the log. */
   get lost(): AbortSignal {
     return this.#owned.lost;
   }
 
-  /** Aborts {@link lost} if somebody asked for the log, as far as the storage can tell at once. */
+  /** Aborts {@link lost} if another process requested the log, as far as the storage knows immediately. */
   async checkStop(): Promise<void> {
     await this.#owned.checkStop?.();
   }
 
-  /** True after a failed append: nothing more can be written. */
+  /** True after a failed append. No more records can be written. */
   get failed(): boolean {
     return this.#queue.failure !== undefined;
   }
 
-  /** As {@link AppendQueue.push}. */
+  /** See {@link AppendQueue.push}. */
   push(records: readonly Rec[], uploads: readonly BlobUpload[], options?: AppendOptions): void {
     this.#queue.push(records, uploads, options);
   }
 
-  /** As {@link AppendQueue.durable}. */
+  /** See {@link AppendQueue.durable}. */
   durable(): Promise<void> {
     return this.#queue.durable();
   }
 
-  /** As {@link AppendQueue.room}. */
+  /** See {@link AppendQueue.room}. */
   room(): Promise<void> {
     return this.#queue.room();
   }
 
-  /** As {@link AppendQueue.follow}. */
+  /** See {@link AppendQueue.follow}. */
   follow(): Following<Rec> {
     return this.#queue.follow();
   }
 
   /**
-   * Removes what a durable pruning omitted, blobs first: if a crash or a full disk interrupts this, the appends that remain
-   * show that it must be repeated.
+   * Removes the data of a durable pruning, blobs first. After a crash or on a full disk, the remaining appends show
+   * that the removal must be repeated.
    */
   async removePruned(blobs: readonly string[]): Promise<void> {
     await forEachAtOnce(blobs, blobsAtOnce, (reference) => this.#log.blobs.delete(this.#agentId, reference));
     await this.#owned.prune();
   }
 
-  /** Deletes the log and all its data, once everything that was queued is durable. */
+  /** Deletes the log and all its data, once all queued records are durable. */
   async drop(): Promise<void> {
     await this.durable();
     await this.#owned.drop();
   }
 
-  /** Gives the log back. What is queued is stored first, unless an append has failed. */
+  /** Stores queued records, unless an append has failed, and releases the log. */
   async release(): Promise<void> {
     try {
       if (!this.failed) await this.durable();

@@ -6,7 +6,6 @@ import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { fetchBlobs } from "../../storage/fetchBlobs.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** Decodes the stored values of one log. */
 export class ShapeValues {
   readonly #log: RecordLog;
   readonly #logId: string;
@@ -18,7 +17,7 @@ export class ShapeValues {
   }
 
   /**
-   * The values, frozen; one stored object always gives one value. Blobs are read again by each call.
+   * Returns the frozen values. The same stored object always gives the same value. Each call reads blobs again.
    *
    * @throws UnreadableValueError, CorruptBlobError, StorageError
    */

@@ -21,25 +21,24 @@ import { readRecords, readStored } from "./readRecords.ts";
 import { shapeSummary } from "./shapeSummary.ts";
 import { ShapeValues } from "./ShapeValues.ts";
 
-/** Lists are told at most this often that a log goes on: on some storages that costs as much as an append. */
+/** The minimum time between summary updates of an active log, because some storages need a full append for each. */
 const summaryEveryMs = 60_000;
 
-/** Which log to open. */
 export interface ShapedLogOptions {
   readonly storage: LogStorage;
-  /** What users call it: without the name of its shape. */
+  /** The id for users, without the name of its shape. */
   readonly id: string;
-  /** Default: the machine's. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * One log of any shape but that of an agent, owned: read once when it is opened, then only written. Its state is always there,
- * with all that was appended.
+ * An owned log of any shape except an agent log. It is read once when it opens, and then only written. Its state always
+ * includes all appended records.
  */
 export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly id: string;
-  /** With all that was appended, durable or not. Of no use any more once an append has failed. */
+  /** Includes appended records that are not durable yet. Unusable after a failed append. */
   readonly state: State;
   readonly #shape: LogShape<Rec, State>;
   readonly #clock: Clock;
@@ -75,12 +74,12 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Takes ownership, then reads: what another owner might still write is never missed.
+   * Takes ownership, then reads, so that it sees all records of earlier owners.
    *
    * @throws AgentBusyError while another owner is alive.
-   * @throws WrongShapeError when the log is that of something else.
-   * @throws CorruptLogError, UnreadableValueError when the log is damaged.
-   * @throws UnsupportedFormatError, UnsupportedRecordError when a newer version wrote it.
+   * @throws WrongShapeError if the log has another shape.
+   * @throws CorruptLogError, UnreadableValueError if the log is damaged.
+   * @throws UnsupportedFormatError, UnsupportedRecordError if a newer version wrote the log.
    */
   static async open<Rec extends LogRecord, State extends ShapeState<Rec>>(
     shape: LogShape<Rec, State>,
@@ -99,7 +98,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     }
   }
 
-  /** Of the last acknowledged append. */
+  /** The position of the last acknowledged append. */
   get position(): number {
     return this.#writer.position;
   }
@@ -108,43 +107,43 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.generation;
   }
 
-  /** Aborted when another owner has the log, or when this one was asked to stop. */
+  /** Aborted when another owner has the log, or when a stop was requested. */
   get lost(): AbortSignal {
     return this.#writer.lost;
   }
 
-  /** As {@link LogWriter.checkStop}. */
+  /** See {@link LogWriter.checkStop}. */
   checkStop(): Promise<void> {
     return this.#writer.checkStop();
   }
 
-  /** True after a failed append, and after {@link drop}: nothing more can be written. */
+  /** True after a failed append, and after {@link drop}. No more records can be written. */
   get failed(): boolean {
     return this.#isDropped || this.#writer.failed;
   }
 
   /**
-   * The stored form of a value, for a record that is appended in the same turn of the event loop. A large one becomes a blob,
-   * the same content once.
+   * Returns the stored form of a value, for a record in the same turn of the event loop. A large value becomes a blob.
+   * Equal contents share a blob.
    *
-   * @param subject what the value is, for the error.
+   * @param subject the name of the value for the error.
    * @throws NotSerializableError
    */
   value(value: unknown, subject: string): StoredValue {
     return this.#blobs.value(value, subject);
   }
 
-  /** Decodes stored values, as {@link ShapeValues.read}. What they refer to is durable when it resolves. */
+  /** Decodes stored values. See {@link ShapeValues.read}. All referenced blobs are durable when it resolves. */
   async read(values: readonly StoredValue[]): Promise<unknown[]> {
     await this.durable();
     return this.#values.read(values);
   }
 
   /**
-   * Adds records to the state, and queues them: what is appended in one turn of the event loop goes in one append.
+   * Adds records to the state and queues them. All records of one turn of the event loop form one append.
    *
-   * @param options.last whether nothing else is going to be appended in this turn, which is then not waited for.
-   * @throws InvalidInputError for a record that a reader would refuse; nothing was added.
+   * @param options.last true if no more records are appended in this turn. The append then starts immediately.
+   * @throws InvalidInputError for a record that a reader would refuse. No record is added.
    */
   append(records: readonly Rec[], { last = false }: { readonly last?: boolean } = {}): void {
     const fields = recordFields(this.#shape);
@@ -161,40 +160,40 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     this.#restateIfDue();
   }
 
-  /** Resolves when everything appended so far is durable; rejects if that is uncertain. */
+  /** Resolves when all appended records are durable. Rejects if that is uncertain. */
   durable(): Promise<void> {
     return this.#writer.durable();
   }
 
-  /** Resolves when there is room to append more. What does not wait until it is durable waits for this. */
+  /** Resolves when the queue has room. Callers that do not wait for durability wait for this. */
   room(): Promise<void> {
     return this.#writer.room();
   }
 
-  /** Appends records; they are durable when it resolves. */
+  /** Appends records. Durable when it resolves. */
   store(records: readonly Rec[]): Promise<void> {
     this.append(records, { last: true });
     return this.durable();
   }
 
   /**
-   * Rewrites the log as what its state restates, and removes everything else, with the blobs that nothing refers to any more.
-   * Nothing is done where that would free nothing. The first append of each owner stays.
+   * Rewrites the log as its restated state. Removes all other appends and unused blobs. Does not run if it would free
+   * no space. The first append of each owner stays.
    *
-   * @returns about how many bytes were freed.
+   * @returns the approximate number of freed bytes.
    */
   async prune(): Promise<{ readonly bytes: number }> {
     await this.durable();
     const logId = logIdOf(this.#shape, this.id);
     const [stored, left] = [await readStored(this.#log, logId), await this.#log.unremovedBytes?.(logId)];
-    // From here to the append nothing else can be queued.
+    // Synchronous from here to the append, so that no other record is queued in between.
     const restated = this.#restated();
     const plan = planShapePruning(this.#shape, stored, restated);
     const { gaps, blobs } = plan;
     const freed = plan.bytes + (left ?? 0);
     if (freed <= 0) return { bytes: 0 };
     const pruned: ShapePrunedRecord = { kind: "pruned", gaps, blobs };
-    // Contents that come up again are put again, after they were removed: that is done before the next append.
+    // Later appends must put such contents again. The removal happens before the next append.
     this.#blobs.forgetBlobs(new Set(blobs));
     const bytes = estimateBytes(restated);
     this.#unreadBytes = bytes;
@@ -206,13 +205,13 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return { bytes: freed };
   }
 
-  /** Deletes the log and all its data. It cannot be used afterwards; its id is free. */
+  /** Deletes the log and all its data, and frees its id. The object is unusable afterwards. */
   drop(): Promise<void> {
     this.#isDropped = true;
     return this.#writer.drop();
   }
 
-  /** Gives the log back. What was appended is stored first, unless an append has failed. */
+  /** Stores appended records, unless an append has failed, and releases the log. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#writer.release();
   }
@@ -227,7 +226,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#blobs.take(new Set(records.flatMap((record) => cellsIn(this.#shape, record))));
   }
 
-  /** The record that the log begins with. */
+  /** Returns the first record of the log. */
   #header(): ShapeRecord {
     const { name, version } = this.#shape;
     this.#createdAt ??= this.#clock.now();
@@ -239,7 +238,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return [header, ...this.state.restate()];
   }
 
-  /** What an open reads stays within what the state takes and what was appended since, of which this is a small part. */
+  /** Limits the data that an open reads to the size of the state and a fraction of it. */
   #restateIfDue(): void {
     if (!this.#snapshotDue.isDue("step", this.#unreadBytes)) return;
     const restated = this.#restated();

@@ -3,17 +3,17 @@ import { logIdOf } from "./LogShape.ts";
 
 /** A log of one shape in a list. */
 export interface ListedShape {
-  /** What users call it. */
+  /** The id for users. */
   readonly id: string;
-  /** Where a list goes on: `after` of the next page. */
+  /** The cursor of a list. Pass it as `after` for the next page. */
   readonly order: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601: when it last changed, or up to a minute earlier. */
+  /** ISO 8601. The time of the last change, or up to a minute earlier. */
   readonly updatedAt: string;
 }
 
-/** The logs of one shape, those that changed last first. @param options.limit the most to yield. Default: no limit. */
+/** Lists the logs of one shape, last changed first. @param options.limit the maximum number. Defaults to no limit. */
 export async function* listShape(
   shape: { readonly name: string },
   log: RecordLog,

@@ -8,12 +8,12 @@ import type { ShapePrunedRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { LogShape, ShapeState } from "./LogShape.ts";
 
-/** What a pruning removes. */
+/** The data that a pruning removes. */
 export interface ShapePruning {
   readonly gaps: readonly PrunedGap[];
-  /** Blobs that nothing refers to any more. */
+  /** Unused blobs. */
   readonly blobs: readonly string[];
-  /** About how many bytes it frees. Not more than 0: it is of no use. */
+  /** The approximate number of freed bytes. If not positive, the pruning is useless. */
   readonly bytes: number;
 }
 
@@ -22,8 +22,8 @@ type Values<Rec extends LogRecord> = Pick<LogShape<Rec, ShapeState<Rec>>, "recor
 /**
  * Plans a pruning.
  *
- * @param stored the appends that are there, oldest first.
- * @param restated the records that take their place.
+ * @param stored the existing appends, oldest first.
+ * @param restated the records that replace them.
  */
 export function planShapePruning<Rec extends LogRecord>(
   shape: Values<Rec>,
@@ -44,13 +44,13 @@ export function planShapePruning<Rec extends LogRecord>(
   return { gaps, blobs: [...blobs.keys()], bytes };
 }
 
-/** The blobs that a record refers to, and those that an earlier pruning may not have got to removing. */
+/** Returns the blobs of a record, and blobs that an earlier pruning may have failed to remove. */
 function namedIn<Rec extends LogRecord>(shape: Values<Rec>, record: LogRecord): readonly (readonly [string, number])[] {
   if (record.kind !== "pruned") return cellsIn(shape, record).map(([reference, length]) => [reference, length]);
   return (record as ShapePrunedRecord).blobs.map((reference) => [reference, 0]);
 }
 
-/** The blobs that a record refers to. A record that the logs of all shapes have refers to none. */
+/** Returns the blobs of a record. Records common to all shapes have no blobs. */
 export function cellsIn<Rec extends LogRecord>(shape: Values<Rec>, record: LogRecord): readonly BlobCell[] {
   return record.kind in shape.records ? shape.values(record as Rec).flatMap(blobCellsOf) : [];
 }

@@ -8,19 +8,18 @@ import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { LogContents } from "./LogContents.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 
-/** A log as it was read. */
 export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly contents: LogContents<Rec, State>;
-  /** The last append; `undefined`: there is none. */
+  /** The last append, if any. */
   readonly end: ChainLink | undefined;
 }
 
 type Readable = Pick<RecordLog, "read">;
 
 /**
- * Reads a log from where it was restated last, or what follows what was read before.
+ * Reads a log from its last restatement, or the appends after a known state.
  *
- * @param known what was read before. Its state grows: whether or not this succeeds, nobody may use it afterwards.
+ * @param known a state from an earlier read. Do not use it afterwards, because this call changes it even if it fails.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
@@ -34,7 +33,7 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   if (known && added) return addEntries(known.contents, added, known.end);
   const entries = await entriesAfter(log, logId, 0);
   assertShape(shape.name, logId, entries);
-  // What a pruning left of the appends before it makes no whole.
+  // A pruning leaves only parts of the earlier appends.
   const from = Math.max(0, entries.findLastIndex(isRestated));
   return addEntries(new LogContents(shape, id), entries.slice(from), undefined);
 }
@@ -45,7 +44,7 @@ function assertShape(expected: LogShapeName, logId: string, [first]: readonly En
   if (found !== expected) throw new WrongShapeError(logId, found, expected);
 }
 
-/** What follows an append; `undefined` when it is not in the log any more, or the log was restated since. */
+/** Returns the entries after an append. Returns `undefined` if the append is gone, or the log was restated since. */
 async function entriesSince(log: Readable, logId: string, end: ChainLink): Promise<readonly Entry[] | undefined> {
   const [first, ...added] = await entriesAfter(log, logId, end.position - 1);
   if (first?.position !== end.position || first.checksum !== end.checksum) return undefined;
@@ -56,7 +55,7 @@ function entriesAfter(log: Readable, logId: string, after: number): Promise<read
   return readStored(log, logId, { after, sinceSnapshot: true });
 }
 
-/** The stored entries of a log, oldest first. Lets the event loop go on. */
+/** Returns the stored entries of a log, oldest first. Yields to the event loop. */
 export async function readStored(log: Readable, logId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
   const entries: Entry[] = [];

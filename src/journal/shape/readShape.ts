@@ -5,12 +5,12 @@ import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { type ReadRecords, readRecords } from "./readRecords.ts";
 import { ShapeValues } from "./ShapeValues.ts";
 
-/** A log as it was read, without owning it. */
+/** A log as read without owning it. */
 export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
-  /** Of the last append; 0: there is none. */
+  /** The position of the last append, or 0. */
   readonly position: number;
-  /** What {@link readShape} continues from. */
+  /** The state from which {@link readShape} continues. */
   readonly records: ReadRecords<Rec, State>;
   readonly #values: ShapeValues;
 
@@ -26,18 +26,18 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
     return this.position > 0;
   }
 
-  /** Decodes stored values, as {@link ShapeValues.read}. */
+  /** Decodes stored values. See {@link ShapeValues.read}. */
   read(values: readonly StoredValue[]): Promise<unknown[]> {
     return this.#values.read(values);
   }
 }
 
 /**
- * Reads a log of any shape but that of an agent, as all that is durable makes it. Owns and writes nothing.
+ * Reads the durable state of a log of any shape except an agent log. Owns and writes no logs.
  *
- * @param options.id what users call the log: without the name of its shape.
- * @param known what was read of this log before. Only what follows is read then, and added to its state: nobody may use it
- *   afterwards. Default: nothing was.
+ * @param options.id the id for users, without the name of the shape.
+ * @param known an earlier read of this log. Then only later appends are read and added to its state. Do not use it
+ * afterwards.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(

@@ -10,7 +10,7 @@ import {
 } from "../../checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 
-/** The tests of the records of one shape, by kind. */
+/** The field tests of a shape's records, by kind. */
 export type RecordFields = ReadonlyMap<string, FieldList>;
 
 const common: Readonly<Record<string, FieldTests>> = {
@@ -20,7 +20,7 @@ const common: Readonly<Record<string, FieldTests>> = {
 
 const known = new WeakMap<object, RecordFields>();
 
-/** The tests of the records of a shape, with those that the logs of all shapes have. */
+/** Returns the field tests of a shape, with the tests that all shapes share. */
 export function recordFields(shape: { readonly records: Readonly<Record<string, FieldTests>> }): RecordFields {
   const fields =
     known.get(shape) ??
@@ -29,7 +29,10 @@ export function recordFields(shape: { readonly records: Readonly<Record<string, 
   return fields;
 }
 
-/** The first field of a record that is invalid, `kind` for a record of another shape. `undefined`: none is. */
+/**
+ * Returns the first invalid field of a record, or `kind` for a record of another shape. Returns `undefined` for a valid
+ * record.
+ */
 export function invalidRecordField(fields: RecordFields, record: LogRecord): string | undefined {
   const tests = fields.get(record.kind);
   return tests === undefined ? "kind" : firstInvalid(record, tests);

@@ -2,11 +2,14 @@ import { orderBehindAgents } from "../../storage/listSummaries.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { logIdOf } from "./LogShape.ts";
 
-/** The latest time that there is, in milliseconds since 1970. */
+/** The latest possible time, in milliseconds since 1970. */
 const latestTime = 8.64e15;
 const timeDigits = 16;
 
-/** The summary of a log that is no agent's. Lists have those first that changed last. Times are milliseconds since 1970. */
+/**
+ * Returns the summary of a log of any shape except an agent log. Its order sorts the last changed log first. Times are
+ * milliseconds since 1970.
+ */
 export function shapeSummary(
   shape: { readonly name: string },
   id: string,

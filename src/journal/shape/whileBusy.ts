@@ -9,18 +9,18 @@ const longestPauseMs = 500;
 export interface BusyWait {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Between two tries. Default 500 ms; the first pauses are shorter. */
+  /** The pause between two tries, in milliseconds. Defaults to 500. The first pauses are shorter. */
   readonly pauseMs?: number;
-  /** Aborting it ends the wait with its reason. Default: nothing does. */
+  /** Ends the wait with its reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens something, again and again while it has another owner.
+ * Opens a log, and tries again while it has another owner.
  *
- * @param isDone asked while it is busy: true ends the wait.
- * @returns `undefined` if that ended it.
- * @throws AgentBusyError when it is busy for longer.
+ * @param isDone evaluated while the log is busy. True ends the wait.
+ * @returns `undefined` if `isDone` ended the wait.
+ * @throws AgentBusyError if the log is busy for longer.
  */
 export async function whileBusy<Opened>(
   open: () => Promise<Opened>,
