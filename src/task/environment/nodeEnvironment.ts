@@ -15,13 +15,13 @@ import type { Environment, EnvironmentAnswer } from "../../environment/Environme
 const run = promisify(execFile);
 const gitTimeoutMs = 10_000;
 
-/** What {@link nodeEnvironment} reads. */
+/** Options of {@link nodeEnvironment}. */
 export interface NodeEnvironmentOptions {
-  /** Default: the working directory of the process at the call. */
+  /** Defaults to the working directory of the process at the call. */
   readonly workingDirectory?: string | undefined;
   /**
-   * More versions by name: each function returns a version, or `undefined` for none. Without them only `node`, `git` and
-   * `env:` are known, because names come from stored data, and no name may start a program. Default: none.
+   * Additional versions by name. Each function returns a version or `undefined`. Without them only `node`, `git` and
+   * `env:` are known. Names come from stored data, and no name may start a program.
    */
   readonly versions?: Readonly<Record<string, () => string | undefined | Promise<string | undefined>>> | undefined;
 }
@@ -32,8 +32,9 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * The environment of this process. `node` and `git` are versions, compared with a range of the `semver` package. `env:NAME`
- * is a variable: `*` requires that it is set, any other text that it has this value. Its value is never reported.
+ * Returns the environment of this process. `node` and `git` are versions, compared with a range of the `semver`
+ * package. `env:NAME` is a variable. `*` requires that it is set, and any other text requires that value. Reports never
+ * contain the value.
  *
  * @throws InvalidInputError
  */
@@ -64,7 +65,7 @@ function variable(value: string | undefined, wanted: string): EnvironmentAnswer 
   return { satisfied: value !== undefined && (wanted === "*" || value === wanted) };
 }
 
-/** Some systems extend the version of `git`: then its first numbers count. */
+/** Some systems extend the version of `git`. Then only its leading numbers count. */
 function satisfies(version: string, wanted: string): boolean {
   const exact = semver.parse(version) ?? semver.coerce(version);
   return exact !== null && semver.satisfies(exact, wanted, { includePrerelease: true });

@@ -17,7 +17,7 @@ export class TaskLogs {
   readonly #storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
-  /** @throws StorageNotListableError for a three-method provider, or one that keeps nothing. */
+  /** @throws StorageNotListableError for a three-method storage, or a storage that stores no data. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError, telemetry }: TaskManagerOptions) {
     if (!offersLog(storage) || storage.log.capabilities.keeps === "nothing") throw new StorageNotListableError();
     this.#storage = storage;
@@ -27,7 +27,7 @@ export class TaskLogs {
     this.#emit = eventEmitter(clock, onEvent, onListenerError);
   }
 
-  /** Reads and folds the log of a task without owning it. */
+  /** Reads the state of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
     using head = await readHead(this.log, taskId);
     return head.log.index.statusState;

@@ -36,22 +36,35 @@ import {
 } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
-/** How long `create` waits for an owner of the id who has stored no task under it. */
+/** How long `create` waits for an owner of the id who has not stored a task under it. */
 const createTimeoutMs = 5_000;
 
 type StopOptions = Parameters<typeof stopAndOpen>[2];
 
 /**
  * Creates tasks and changes their status as `STATE_TRANSITIONS` allows. A task is the agent that it drives, and its run
- * changes the status by itself. Each change here owns the agent, so it rejects with `AgentBusyError` while the task runs;
- * only `pause` and `cancel` interrupt the run. A change that is not allowed rejects with `TransitionNotAllowedError`, an
- * unknown task id with `TaskNotFoundError` and a wrong argument with `InvalidInputError`; the task is then unchanged.
+ * changes the status as well. Each change owns the agent, so it rejects with `AgentBusyError` while the task runs. Only
+ * `pause` and `cancel` interrupt the run.
+ *
+ * A forbidden change rejects with `TransitionNotAllowedError`. An unknown id rejects with `TaskNotFoundError`, and a
+ * wrong argument with `InvalidInputError`. The task is then unchanged.
+ *
+ * @example
+ * ```ts
+ * const tasks = new TaskManager({ storage });
+ * const { taskId } = await tasks.create({ taskName: "import", inputRequest: "Import the users.", priority: 5 });
+ * await new TaskWorker({ tasks, agents: { import: agent } }).run();
+ * console.log((await tasks.get(taskId))?.status); // "completed"
+ * ```
  */
 export class TaskManager {
   readonly #logs: TaskLogs;
   readonly #maxInputBytes: number;
 
-  /** @throws InvalidInputError; StorageNotListableError for a provider without a `RecordLog`, or one that keeps nothing. */
+  /**
+   * @throws InvalidInputError
+   * @throws StorageNotListableError for a storage without a `RecordLog`, or a storage that stores no data.
+   */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#maxInputBytes = options.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
@@ -59,10 +72,12 @@ export class TaskManager {
   }
 
   /**
-   * Stores a new task in the queue. A worker, or a run of its agent, starts it.
+   * Stores a new task in the queue. A worker or a run of its agent starts it.
    *
-   * @throws InvalidInputError, which names the fields; AlreadyExistsError when the id is in use; NotSerializableError; CheckpointTooLargeError for an input that a run would refuse;
-   * AgentBusyError when another process has owned the id for seconds and stored no run under it.
+   * @throws InvalidInputError, which names the fields. NotSerializableError.
+   * @throws AlreadyExistsError if the id is in use.
+   * @throws CheckpointTooLargeError if a run would refuse the input because of its size.
+   * @throws AgentBusyError if another process has owned the id for seconds without storing a run under it.
    */
   async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
     const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
@@ -73,7 +88,7 @@ export class TaskManager {
   }
 
   async #create(taskId: string, given: Omit<NewTask, "taskId">, trace?: string): Promise<TaskWithStatus<"queued">> {
-    // Whoever owns the agent may be creating it, and its records come later than its ownership.
+    // The owner of the agent may be creating it. Its records follow its ownership.
     const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
     await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
     assertUnused(taskId, journal.statusState);
@@ -85,9 +100,10 @@ export class TaskManager {
   }
 
   /**
-   * The current task; `undefined` when no task has this id.
+   * Returns the current task, or `undefined` for an unknown id.
    *
-   * @throws AgentMovedError when it was moved, or is moving, to another storage; AgentCopiedError when it was imported as a copy.
+   * @throws AgentMovedError if the task moved or is moving to another storage.
+   * @throws AgentCopiedError if the task was imported as a copy.
    */
   async get(taskId: string): Promise<Task | undefined> {
     const life = await this.#logs.life(taskId);
@@ -102,9 +118,9 @@ export class TaskManager {
   }
 
   /**
-   * Yields tasks by priority, higher first, then by age. For the next page, pass the `cursor` of the last task as `after`.
-   * Agents that are not tasks are left out, and so are tasks that cannot be read or may not run here. Tasks in progress are
-   * read from their logs, all others from their summaries.
+   * Lists tasks by priority, higher first, then by age. For the next page, pass the `cursor` of the last task as
+   * `after`. Omits agents that are not tasks, unreadable tasks, and tasks that may not run here. Reads tasks in
+   * progress from their logs, and all others from their summaries.
    *
    * @throws InvalidInputError
    */
@@ -115,14 +131,14 @@ export class TaskManager {
     for await (const summary of left > 0 ? this.#summaries(filter) : []) {
       const listed = taskOfSummary(summary);
       const task = listed && (await this.#readListed(listed));
-      // Its status may have changed since it was listed.
+      // The status may have changed since the listing.
       if (!task || (status !== undefined && task.status !== status)) continue;
       yield task;
       if (--left === 0) return;
     }
   }
 
-  /** A page after another, until the caller has enough: some agents may be no tasks. */
+  /** Reads further pages until the caller has enough tasks, because some agents are not tasks. */
   async *#summaries({ status, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
     let behind = after;
     for (let found = limit; found === limit;) {
@@ -139,7 +155,7 @@ export class TaskManager {
     }
   }
 
-  /** A summary with data of another status than its own is a damaged picture: the log has the task. */
+  /** Reads the task from its log if the data of its summary does not match its status, which indicates damage. */
   async #readListed(listed: Task): Promise<Task | undefined> {
     try {
       const isWhole = listed.status !== "in_progress" && hasStateData(listed);
@@ -151,37 +167,40 @@ export class TaskManager {
     }
   }
 
-  /** The tasks that a worker may claim, by priority; of equal ones the interrupted, then the overdue, then the queue by age. */
+  /**
+   * Lists the tasks that a worker may claim, by priority. With equal priority, interrupted tasks are first, then
+   * overdue tasks, then the queue by age.
+   */
   claimable(): AsyncGenerator<ClaimableTask> {
     return claimableTasks(this.#logs);
   }
 
   /**
-   * Calls a function soon after an agent of the storage was given back, when a task may be claimable. Calls may be without a
-   * cause, late or missing. `undefined`: the storage cannot tell.
+   * Calls a function soon after an agent of the storage was released and a task may be claimable. Calls may be
+   * unnecessary, late or missing. Returns `undefined` if the storage cannot report releases.
    */
   async watch(onChange: () => void): Promise<LogWatch | undefined> {
     return this.#logs.log.watch?.(onChange);
   }
 
-  /** The clock of the options. */
+  /** The clock from the options. */
   get clock(): Clock {
     return this.#logs.clock;
   }
 
-  /** Whether a stopped task can be resumed; see {@link isResumable}. Reads the state of its owner. */
+  /** Returns whether a stopped task can be resumed. Reads the state of its owner. See {@link isResumable}. */
   async isResumable(taskId: string): Promise<boolean> {
     const task = storedTask(taskId, await this.#logs.life(taskId));
     if (!task) throw new TaskNotFoundError(taskId);
     return isResumable(task, (await this.#logs.log.owner(taskId))?.state);
   }
 
-  /** Starts a task that no run drives. A worker that finds it in progress resumes it. */
+  /** Starts a task without a run. A worker that finds it in progress resumes it. */
   async start(taskId: string): Promise<TaskWithStatus<"in_progress">> {
     return this.#change(taskId, { status: "in_progress" });
   }
 
-  /** Pauses a task until it is resumed. A running task is aborted first. */
+  /** Pauses a task until it is resumed. Aborts a running task first. */
   async pause(taskId: string, reason: string, options: PauseTaskOptions = {}): Promise<TaskWithStatus<"paused">> {
     checkSchema(taskManagerSchemas.pause, { reason, options }, "pause of a task");
     const { resumeInstructions: instructions, interrupt = true, timeoutMs = defaultStopTimeoutMs } = options;
@@ -194,7 +213,7 @@ export class TaskManager {
     return this.#change(taskId, { status: "in_progress" });
   }
 
-  /** Records that a task that no run drives waits for something outside. */
+  /** Records that a task without a run waits for an external event. */
   async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskWithStatus<"waiting">> {
     checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
@@ -202,7 +221,7 @@ export class TaskManager {
     return this.#change(taskId, withoutUndefined({ status: "waiting", waitingFor, prompt, until }));
   }
 
-  /** Completes a task that no run drives. */
+  /** Completes a task without a run. */
   async complete(
     taskId: string,
     end: { readonly output: unknown; readonly verificationResults?: readonly unknown[] | undefined },
@@ -221,7 +240,7 @@ export class TaskManager {
     });
   }
 
-  /** Fails a task that no run drives. @param options.recoverable whether it may be retried; default true. */
+  /** Fails a task without a run. @param options.recoverable whether the task may be retried. Defaults to true. */
   async fail(
     taskId: string,
     error: unknown,
@@ -232,7 +251,7 @@ export class TaskManager {
     return this.#change(taskId, withoutUndefined({ status: "failed", error: describeError(error), recoverable }));
   }
 
-  /** Ends a task permanently. A running task is aborted first. Its effects remain, and can still be reverted. */
+  /** Cancels a task permanently. Aborts a running task first. Its effects remain and can still be reverted. */
   async cancel(
     taskId: string,
     reason?: string,
@@ -245,7 +264,7 @@ export class TaskManager {
     );
   }
 
-  /** Queues a failed task again; its run resumes where it failed. Rejects when the failure is not recoverable. */
+  /** Queues a failed task again. Its run resumes at the failed step. Rejects if the failure is not recoverable. */
   async retry(taskId: string): Promise<TaskWithStatus<"queued">> {
     return this.#change(taskId, { status: "queued" });
   }

@@ -15,52 +15,53 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 import type { Telemetry } from "../../telemetry/Telemetry.ts";
 import { telemetrySchema } from "../../telemetry/telemetrySchema.ts";
 
-/** Where a `TaskManager` keeps its tasks, and who hears of their changes. */
+/** Options of `TaskManager`. */
 export interface TaskManagerOptions {
   /** The storage of the agents that the tasks drive. It must have a `RecordLog`. */
   readonly storage: PersistenceStorageProvider;
   /**
-   * The largest input of a new task, in bytes of JSON. An agent refuses to begin a run with more than its own
-   * `maxCheckpointBytes`: give both the same. Default 5,242,880.
+   * The maximum input size of a new task, in bytes of JSON. An agent refuses a run that exceeds the agent's
+   * `maxCheckpointBytes`, so use the same value. Defaults to 5,242,880.
    */
   readonly maxCheckpointBytes?: number | undefined;
-  /** Default: the system clock. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Gets an event for each change that this manager makes, once it is durable: `status_changed`, and `checkpoint_saved` when
-   * a run ends. The agent's own `onEvent` gets the events of its runs. Not awaited. Default: no listener.
+   * Receives an event for each durable change by this manager: `status_changed`, and `checkpoint_saved` when a run
+   * ends. The agent's `onEvent` receives the events of its runs. The return value is not awaited.
    */
   readonly onEvent?: PersistenceListener | undefined;
-  /** Gets the errors of `onEvent`; they have no other effect. Default: a process warning. */
+  /** Receives the errors of `onEvent`, which have no other effect. Defaults to a process warning. */
   readonly onListenerError?: ListenerErrorHandler | undefined;
   /**
-   * Shows what this manager does as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`. The run of a task
-   * links to the span that queued it; the agent's own `telemetry` shows the run. Default: nothing is shown.
+   * Shows the operations of this manager as spans and metrics, such as `openTelemetry()` of `agent-persistence/otel`.
+   * The run of a task links to the span that queued it. The agent's `telemetry` shows the run. Defaults to no
+   * telemetry.
    */
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Which tasks `TaskManager.list` yields. */
+/** Selects tasks for `TaskManager.list`. */
 export interface TaskFilter {
-  /** Only tasks in this status. Default: in any status. */
+  /** Only tasks with this status. Defaults to all statuses. */
   readonly status?: TaskStatus | undefined;
-  /** The most tasks to yield. Default: no limit. */
+  /** The maximum number of tasks. Defaults to no limit. */
   readonly limit?: number | undefined;
-  /** The `cursor` of a task: only the tasks behind it. Default: from the first task on. */
+  /** The `cursor` of a task. The list starts after it. Defaults to the start of the list. */
   readonly after?: string | undefined;
 }
 
-/** How `TaskManager.cancel` interrupts a running task. */
+/** Options of `TaskManager.cancel`. */
 export interface InterruptTaskOptions {
-  /** How long to wait until the owner has released the task, in milliseconds. Default 30,000. */
+  /** How long to wait until the owner has released the task, in milliseconds. Defaults to 30,000. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** How `TaskManager.pause` pauses a task. */
+/** Options of `TaskManager.pause`. */
 export interface PauseTaskOptions extends InterruptTaskOptions {
-  /** What the person who resumes the task should know or do. Default: none. */
+  /** Instructions for the person who resumes the task. */
   readonly resumeInstructions?: string | undefined;
-  /** False: a running task is left alone, and the call rejects with `AgentBusyError`. Default true. */
+  /** If false, a running task continues, and the call rejects with `AgentBusyError`. Defaults to true. */
   readonly interrupt?: boolean | undefined;
 }
 

@@ -15,21 +15,25 @@ import type { TaskLogs } from "./TaskLogs.ts";
 export interface ClaimableTask {
   readonly taskId: string;
   readonly taskName: string;
-  /** `in_progress`: its process ended before the task did. `waiting`: its time to wait is over. */
+  /** `in_progress`: its process ended before the task did. `waiting`: its wait has expired. */
   readonly status: "queued" | "in_progress" | "waiting";
   readonly priority: number;
   readonly reserves: readonly FileReservation[];
-  /** ISO 8601; the time of the last status change. */
+  /** ISO 8601. The time of the last status change. */
   readonly updatedAt: string;
-  /** How often it was begun or continued since it last got further; 0 for a task that was not. */
+  /** How often the task was started or continued since its last progress. 0 if it never was. */
   readonly attempts: number;
-  /** How many checkpoints it has, at most, as its summary says; while it is in progress it makes more. Absent: not known. */
+  /**
+   * The maximum number of checkpoints according to its summary. A task in progress has more. `undefined` if unknown.
+   */
   readonly checkpoints?: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
 }
 
-/** Yields tasks by priority; of equal ones those that were interrupted, then those that are overdue, then the queue by age. */
+/**
+ * Lists tasks by priority. With equal priority, interrupted tasks are first, then overdue tasks, then the queue by age.
+ */
 export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableTask> {
   const dueBefore = new Date(logs.clock.now()).toISOString();
   const lists: readonly ListOptions[] = [
@@ -39,7 +43,7 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
   ];
   const tasks = lists.map((options) => listTasks(logs, options));
   for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
-    // It was free when its list came to it, which may have waited for the others. Who opens it finds out, too.
+    // The task was free at the listing, which may be some time ago. The next owner also checks this.
     if (!logs.log.capabilities.narrows && (await isOwned(logs.log, summary.agentId))) continue;
     const task = await claimable(logs, summary, taskName);
     if (task) yield task;
@@ -61,7 +65,7 @@ async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerat
 
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
   const { agentId: taskId, updatedAt, requestIds, priority = 0, checkpoints } = summary;
-  // What was asked for.
+  // The list was filtered by these statuses.
   const status = summary.status as ClaimableTask["status"];
   const listed = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0, checkpoints };
   const rest = inSummary(summary) ?? (await inLog(logs, summary));
@@ -70,7 +74,7 @@ async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string
 
 type Rest = Pick<ClaimableTask, "attempts" | "reserves">;
 
-/** `undefined` where the summary may count too many attempts, or was written by an earlier version. */
+/** Returns `undefined` if the summary may count too many attempts, or if an earlier version wrote it. */
 function inSummary(summary: AgentSummary): Rest | undefined {
   const { status, reserves, attempts } = summary;
   if (!hasStateData(summary)) return undefined;
@@ -78,7 +82,7 @@ function inSummary(summary: AgentSummary): Rest | undefined {
   return status === "queued" ? { attempts: 0, reserves: reservesOf(summary) } : undefined;
 }
 
-/** `undefined` for a task whose owner ended it between the listing and the look at its log. */
+/** Returns `undefined` for a task whose owner finished it after the listing. */
 async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise<Rest | undefined> {
   const recorded = await ifReadable(() => logs.life(agentId));
   if (!recorded) return { attempts: 0, reserves: [] };
@@ -86,7 +90,7 @@ async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise
   return current?.status === status ? { attempts, reserves: task?.reserves ?? [] } : undefined;
 }
 
-/** `undefined` for a task that cannot be read: the worker that claims it gets the error. */
+/** Returns `undefined` for an unreadable task. The worker that claims it gets the error. */
 async function ifReadable(known: () => Promise<StatusState>): Promise<StatusState | undefined> {
   try {
     return await known();
@@ -100,7 +104,7 @@ function reservesOf({ data }: AgentSummary): readonly FileReservation[] {
   return (data as StateData["queued"]).reserves ?? [];
 }
 
-/** Whether an error means that one task cannot be read, and says nothing about the others. */
+/** Returns whether an error concerns a single unreadable task. */
 export function isUnreadable(error: unknown): boolean {
   return isAboutOneAgent(error) || error instanceof CorruptBlobError || error instanceof UnreadableValueError;
 }

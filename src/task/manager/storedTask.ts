@@ -13,8 +13,8 @@ import type { Task, TaskWithStatus } from "../state/Task.ts";
 import { transitionTask } from "../state/transitionTask.ts";
 
 /**
- * Builds a task from its folded log, with values in their stored form; `undefined` for an agent that is not a task, and for
- * one that may not run here.
+ * Builds a task from the state of its log, with values in their stored form. Returns `undefined` for an agent that is
+ * not a task or may not run here.
  */
 export function storedTask(taskId: string, life: StatusState): Task | undefined {
   const summary = agentSummary(taskId, life);
@@ -24,8 +24,8 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
 }
 
 /**
- * Builds a task from its summary, with values in their stored form; `undefined` for an agent that is not a task, and for
- * one that may not run here. The summary of a task in progress lacks what each step changes.
+ * Builds a task from its summary, with values in their stored form. Returns `undefined` for an agent that is not a task
+ * or may not run here. The summary of a task in progress lacks data that each step changes.
  */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, data } = summary;
@@ -37,7 +37,7 @@ export function taskOfSummary(summary: AgentSummary): Task | undefined {
 
 const statuses: ReadonlySet<string> = new Set(Object.values(TaskStatus));
 
-/** Decodes the values of a task; large ones are read from their blobs. @throws UnreadableValueError, CorruptBlobError */
+/** Decodes the values of a task. Reads large values from their blobs. @throws UnreadableValueError, CorruptBlobError */
 export async function readTask<Some extends Task>(log: RecordLog, task: Some): Promise<Some> {
   const references = new Map<string, BlobCell>();
   for (const slot of slotsOf(task)) addBlobReference(slot, references);
@@ -62,7 +62,6 @@ function slotsOf(task: Task): readonly StoredValue[] {
   return [task.inputRequest, finalOutput, filesModified, ...verificationResults];
 }
 
-/** A stored value may have any type. */
 function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
@@ -78,8 +77,8 @@ export interface PlannedTransition<Status extends TaskStatus> {
 }
 
 /**
- * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first;
- * every other change is a single transition.
+ * Returns the task after the records, with values in their stored form. Cancelling a task in progress pauses it first.
+ * Every other change is a single transition.
  *
  * @throws TransitionNotAllowedError, InvalidInputError
  */
@@ -94,7 +93,7 @@ export function applyTransition<Status extends TaskStatus>(planned: PlannedTrans
   return transitionTask<Status>(from, { to, at: reached.updatedAt, data: reached.data as StateData[Status] });
 }
 
-/** The task after each record that changes its status. */
+/** Returns the task after each record that changes its status. */
 function tasksOf({ before, life: start, generation, records }: PlannedTransition<TaskStatus>): readonly Task[] {
   let life = start;
   return records.flatMap((record) => {

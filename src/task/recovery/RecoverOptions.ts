@@ -9,7 +9,7 @@ import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.
 import type { RecoveryStepName } from "../../events/PersistenceEvent.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
-/** What `onConfirm` gets. */
+/** The argument of `onConfirm`. */
 export interface RecoveryProposal {
   readonly checkpoint: AgentCheckpointData;
   readonly validation: CheckpointValidation;
@@ -19,13 +19,13 @@ export interface RecoveryProposal {
 /** The decisions of a recovery, and the participants that carry them out. */
 export interface RecoveryHandlers {
   /**
-   * When `onConfirm` is called, before anything changes: `"on_mismatch"` when the environment differs from the recorded
-   * one, `"always"`, or `"never"`. `"always"` requires `onConfirm`. Default `"on_mismatch"`.
+   * When to call `onConfirm`, before any change. `"on_mismatch"`: when the environment differs from the record.
+   * `"always"`, which requires `onConfirm`, or `"never"`. Defaults to `"on_mismatch"`.
    */
   readonly confirm?: "on_mismatch" | "always" | "never" | undefined;
   /**
-   * Chooses how to resolve a mismatch, one of `options`: those that the participants can carry out. `checkpoint` says which
-   * agent is meant. All mismatches are decided before any is resolved. Default: any mismatch rejects the recovery with
+   * Chooses one of `options`, which the participants can carry out, for a mismatch. `checkpoint` identifies the agent.
+   * All mismatches are decided before any is resolved. By default any mismatch rejects the recovery with
    * EnvironmentMismatchError.
    */
   readonly onEnvironmentMismatch?:
@@ -35,28 +35,30 @@ export interface RecoveryHandlers {
         checkpoint: AgentCheckpointData,
       ) => RecoveryOption | PromiseLike<RecoveryOption>)
     | undefined;
-  /** Returns false to leave the agent unchanged. Default: the recovery continues. */
+  /** Returns false to leave the agent unchanged. By default the recovery continues. */
   readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
   /**
-   * They offer and carry out options that change the environment. Default: the `recovery` of each participant of the agent,
-   * such as its workspace.
+   * Offer and carry out options that change the environment. Defaults to the `recovery` of each participant of the
+   * agent, such as its workspace.
    */
   readonly participants?: readonly RecoveryParticipant[] | undefined;
 }
 
-/** Which agents {@link recoverTasks} recovers, and how. */
+/** Options of {@link recoverTasks}. */
 export interface RecoverAllOptions extends RecoveryHandlers {
-  /** Only agents for which it returns true. Default: all agents in the storage, also those of other definitions. */
+  /**
+   * Recovers only agents for which this returns true. Defaults to all agents in the storage, even of other definitions.
+   */
   readonly only?: AgentFilter | undefined;
-  /** Aborting it ends the recovery, or the run, with the signal's reason. */
+  /** Ends the recovery or the run with the signal's reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Which agent {@link recoverTask} recovers, and how. */
+/** Options of {@link recoverTask}. */
 export interface RecoverOptions extends RecoveryHandlers {
-  /** Default: the agent's own id. */
+  /** Defaults to the agent id of the definition. */
   readonly agentId?: string | undefined;
-  /** Aborting it ends the recovery, or the run, with the signal's reason. */
+  /** Ends the recovery or the run with the signal's reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -67,7 +69,7 @@ const handlers = {
   participants: z.array(objectWithMethods<RecoveryParticipant>("optionsFor", "prepare")).optional(),
 };
 
-/** The schema of options with {@link RecoveryHandlers} and these fields beside them. */
+/** Returns the schema of options with {@link RecoveryHandlers} and additional fields. */
 export function handlerOptions(shape: z.ZodRawShape): z.ZodType {
   return strictOptions({ ...handlers, ...shape }).refine(
     ({ confirm, onConfirm }) => confirm !== "always" || onConfirm !== undefined,
@@ -85,7 +87,7 @@ export const recoverAllSchema: z.ZodType = handlerOptions({
   signal: abortSignalSchema.optional(),
 });
 
-/** The option that was chosen for one mismatch. */
+/** The chosen option for one mismatch. */
 export interface RecoveryChoice {
   readonly mismatch: EnvironmentMismatch;
   readonly option: RecoveryOption;
@@ -93,27 +95,28 @@ export interface RecoveryChoice {
 
 /** One step of a recovery. */
 export interface RecoveryStep {
-  /** The name of the step. */
   readonly step: RecoveryStepName;
   /** The checks of this step, by name. */
   readonly checks: Readonly<Record<string, ValidationCheck>>;
-  /** The options that were chosen, or carried out, in this step. */
+  /** The options that were chosen or carried out in this step. */
   readonly chosen: readonly RecoveryChoice[];
 }
 
 /** The result of a recovery. */
 export interface RecoveryReport<Output> {
   readonly agentId: string;
-  /** Where the run continued. Absent: the run had no checkpoint yet and began at its start. */
+  /** The checkpoint from which the run continued. `undefined` if the run started without a checkpoint. */
   readonly checkpointId?: string;
   /**
-   * True when the run had ended before: only its checkpoint was validated, and `result` is the recorded result.
+   * True if the run was already finished. Then only its checkpoint was validated, and `result` is the recorded result.
    */
   readonly finished: boolean;
-  /** `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order; steps that did not apply are absent. */
+  /**
+   * `find_checkpoint`, `verify_environment`, `restore_state`, `resume_execution`, in this order. Omits steps that did
+   * not apply.
+   */
   readonly steps: readonly RecoveryStep[];
-  /** What `onConfirm` answered; a refusal rejects the recovery instead. Absent: it was not called. */
+  /** True if `onConfirm` agreed. `undefined` if it was not called. A refusal rejects the recovery. */
   readonly confirmed?: true;
-  /** The result of the run. */
   readonly result: RunResult<Output>;
 }

@@ -33,7 +33,7 @@ interface Settled extends RecoveryChoice {
   readonly offered: OfferedMismatch;
 }
 
-/** Recovers one agent: validates, decides, changes, resumes. Nothing changes before every mismatch is decided. */
+/** The recovery of one agent: validate, decide, change, resume. Changes no data before every mismatch is decided. */
 export class Recovery<Output> {
   readonly #agent: AIAgent<never, Output>;
   readonly #feature: PersistenceFeature;
@@ -55,7 +55,9 @@ export class Recovery<Output> {
     return this.#options.participants ?? this.#feature.recoveryParticipants;
   }
 
-  /** @param known.hasCheckpoint false: the agent never began, and its log is not read before it is opened. Default true. */
+  /**
+   * @param known.hasCheckpoint false if the agent never started, which saves reading its log first. Defaults to true.
+   */
   async execute(known: { readonly hasCheckpoint?: boolean } = {}): Promise<RecoveryReport<Output>> {
     const { agentId } = this.#durable;
     const checkpoint = known.hasCheckpoint === false ? undefined : await this.#durable.getLatestCheckpoint();
@@ -72,7 +74,7 @@ export class Recovery<Output> {
   async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
     const validation = await this.#durable.validateCheckpoint();
     this.#assertWhole(validation);
-    // An ended run has nothing to resume.
+    // A finished run needs no resume.
     if (isEnd(checkpoint)) return;
     const mismatches = await this.#mismatches(validation, checkpoint);
     const settled = await this.#settle(mismatches, checkpoint);
@@ -90,7 +92,7 @@ export class Recovery<Output> {
     await this.#notice(checkpoint);
   }
 
-  /** A damaged checkpoint is refused; an older one never takes its place. @throws RecoveryRefusedError */
+  /** Refuses a damaged checkpoint. An older checkpoint never replaces it. @throws RecoveryRefusedError */
   #assertWhole({ agentId, checkpointId = "", structural, integrity }: CheckpointValidation): void {
     const checks = { ...structural, ...integrity };
     const reasons = Object.values(checks).flatMap((check) => (check.ok ? [] : [check.reason]));
@@ -102,7 +104,7 @@ export class Recovery<Output> {
     this.#ended("find_checkpoint", checks);
   }
 
-  /** The mismatches that need a decision; those that the agent caused itself do not. */
+  /** Returns the mismatches that need a decision, without those that the agent caused. */
   async #mismatches(
     validation: CheckpointValidation,
     checkpoint: AgentCheckpointData,
@@ -201,7 +203,7 @@ function isEnd({ status }: AgentCheckpointData): boolean {
   return status !== "in_progress";
 }
 
-/** A rebase needs the committed files, and it may still be refused. */
+/** Applies a rebase first, because it needs the committed files and may still be refused. */
 function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   return [
     ...settled.filter(({ option }) => option === "rebase"),
@@ -209,7 +211,7 @@ function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   ];
 }
 
-/** The environment and each participant look for their own directories, which may be one. */
+/** The environment and the participants check their directories separately, which may be the same directory. */
 function isMissingDirectoryOf(known: readonly EnvironmentMismatch[], found: EnvironmentMismatch): boolean {
   if (found.kind !== "working_directory_missing") return false;
   return known.some((each) => each.kind === found.kind && each.path === found.path);
@@ -229,11 +231,14 @@ export interface OfferedMismatch {
   readonly mismatch: EnvironmentMismatch;
   /** In the order of {@link recoveryOptions}. */
   readonly options: readonly RecoveryOption[];
-  /** The participant that carries out an option or wants to know of it; `undefined`: none. */
+  /** Returns the participant that carries out an option or wants to record it, if any. */
   readonly doneBy: (option: RecoveryOption) => RecoveryParticipant | undefined;
 }
 
-/** Collects the options that change nothing, and those that a participant offers; the first that offers one carries it out. */
+/**
+ * Collects the options that need no change, and the options of participants. The first participant with an option
+ * carries it out.
+ */
 export async function offeredOptions(
   mismatch: EnvironmentMismatch,
   participants: readonly RecoveryParticipant[],
@@ -250,14 +255,23 @@ export async function offeredOptions(
 }
 
 /**
- * Recovers an interrupted agent: validates its newest checkpoint, compares the environment with the recorded one, has each
- * mismatch decided and resolved, and resumes the run. `onEvent` gets a `recovery_step` for each step and a
- * `recovery_notice` before the run continues.
+ * Recovers an interrupted agent. Validates its newest checkpoint, and compares the environment with the recorded one.
+ * Then decides and resolves each mismatch, and resumes the run. `onEvent` receives a `recovery_step` for each step and
+ * a `recovery_notice` before the run continues.
  *
- * @throws CorruptLogError when the log is damaged; it names the file and the last checkpoint before the damage.
- * @throws EnvironmentMismatchError when the environment differs and there is no `onEnvironmentMismatch`; nothing has changed.
- * @throws RecoveryRefusedError when the checkpoint is damaged, or a handler refuses; nothing has changed.
- * @throws InvalidInputError for an option, and for `confirm: "always"` without `onConfirm`.
+ * @throws CorruptLogError if the log is damaged. The error names the file and the last checkpoint before the damage.
+ * @throws EnvironmentMismatchError if the environment differs and `onEnvironmentMismatch` is missing. The agent is
+ * unchanged.
+ * @throws RecoveryRefusedError if the checkpoint is damaged, or a handler refuses. The agent is unchanged.
+ * @throws InvalidInputError for an invalid option, and for `confirm: "always"` without `onConfirm`.
+ *
+ * @example
+ * ```ts
+ * const { checkpointId, result } = await recoverTask(agent, {
+ *   agentId: "team-7",
+ *   onEnvironmentMismatch: (mismatch, options) => (options.includes("use_current") ? "use_current" : "abort"),
+ * });
+ * ```
  */
 export async function recoverTask<Output>(
   agent: AIAgent<never, Output>,
@@ -267,15 +281,15 @@ export async function recoverTask<Output>(
   return new Recovery(agent, options).execute();
 }
 
-/** How the recovery of one agent ended. */
+/** The outcome of one agent's recovery. */
 export type RecoveryOutcome<Output> =
   | { readonly agentId: string; readonly report: RecoveryReport<Output> }
   | { readonly agentId: string; readonly error: unknown };
 
 /**
- * Recovers all agents that a crash left in progress, one after the other. The error of one agent is its outcome, and the
- * next agent follows; an agent that cannot be read has such an outcome, too. When several definitions share a storage,
- * `only` selects the agents of this one.
+ * Recovers all agents that a crash left in progress, one after the other. An error is the outcome of its agent, and the
+ * next agent follows. Unreadable agents have such an outcome as well. If several definitions share a storage, select
+ * the agents of this one with `only`.
  *
  * @throws InvalidInputError
  */

@@ -5,43 +5,46 @@ import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** A stored task: the agent that it drives, seen by its status. Narrow it by `status` to reach its data. */
+/** A stored task. Narrow it by `status` to access the data of the status. */
 export type Task = {
   [Status in TaskStatus]: {
     /** The id of the agent that the task drives. */
     readonly taskId: string;
     readonly taskName: string;
-    /** An integer; higher priorities go first. */
+    /** An integer. Higher priorities run first. */
     readonly priority: number;
     /** The input of the agent's run. */
     readonly inputRequest: unknown;
     readonly status: Status;
     /** ISO 8601. */
     readonly createdAt: string;
-    /** ISO 8601; the time of the last status change. */
+    /** ISO 8601. The time of the last status change. */
     readonly updatedAt: string;
-    /** The place of the task in a list: pass it as `after` to list the tasks behind it. It never changes. */
+    /** The position of the task in a list. Pass it as `after` to list the tasks after it. It never changes. */
     readonly cursor: string;
     readonly data: Readonly<StateData[Status]>;
   };
 }[TaskStatus];
 
-/** A task in one status. */
+/** A task with a certain status. */
 export type TaskWithStatus<Status extends TaskStatus> = Extract<Task, { readonly status: Status }>;
 
-/** What `TaskManager.create` takes. */
+/** The argument of `TaskManager.create`. */
 export interface NewTask {
-  /** The id of the agent that the task drives. Default: a random id. */
+  /** The id of the agent that the task drives. Defaults to a random id. */
   readonly taskId?: string | undefined;
-  /** The kind of task: a worker chooses the agent by this name. */
+  /** The kind of task. A worker selects the agent by this name. */
   readonly taskName: string;
-  /** The input of the agent's run: any storable value. */
+  /** The input of the agent's run, which may be any storable value. */
   readonly inputRequest: unknown;
-  /** An integer; higher priorities go first. Default 0. */
+  /** An integer. Higher priorities run first. Defaults to 0. */
   readonly priority?: number | undefined;
-  /** For people and their tools; this library does not act on it. */
+  /** For people and their tools. This library ignores it. */
   readonly estimatedComplexity?: "low" | "medium" | "high" | undefined;
-  /** The files that the task will read and write. A worker reserves all of them before it starts the task. Default: none. */
+  /**
+   * The files that the task will read and write. A worker reserves all of them before it starts the task. Defaults to
+   * an empty list.
+   */
   readonly reserves?: readonly FileReservation[] | undefined;
 }
 

@@ -16,17 +16,19 @@ const planned = z.object({ reserves: reservationsSchema.optional() });
 const plannedSchema = z.array(planned.extend({ data: planned.optional() }));
 const optionsSchema = strictOptions({ root: nonEmptyString.optional() });
 
-/** What says which files it needs: a new task, or a queued task as `TaskManager.list` yields it. Other tasks reserve nothing. */
+/**
+ * A task with reservations: a new task, or a queued task from `TaskManager.list`. Tasks with other statuses reserve no
+ * files.
+ */
 interface PlannedTask {
   readonly reserves?: readonly FileReservation[] | undefined;
-  /** The data of a task. Default: none. */
   readonly data?: object | undefined;
 }
 
 /**
- * Finds the planned tasks that need the same files, in the order of the tasks. It reserves nothing.
+ * Finds the planned tasks that need the same files, in the order of the tasks. Reserves no files.
  *
- * @param options.root the folder that relative paths begin at. Default: the working directory of the process.
+ * @param options.root the base directory of relative paths. Defaults to the working directory of the process.
  * @throws InvalidInputError
  */
 export function findOverlaps<Planned extends PlannedTask>(
@@ -55,7 +57,7 @@ function reservesOf({ reserves, data }: PlannedTask): readonly FileReservation[]
   return reserves ?? (data as PlannedTask | undefined)?.reserves ?? [];
 }
 
-/** A reservation with the one spelling of its path. */
+/** A reservation with the canonical spelling of its path. */
 export interface ReservedFile extends FileReservation {
   readonly file: string;
 }
@@ -64,7 +66,7 @@ export function reservedFile({ path, operation }: FileReservation, root: string)
   return { path, operation, file: canonicalPath(path, root) };
 }
 
-/** Whether two reservations cannot be held at the same time. */
+/** Returns whether two reservations exclude each other. */
 export function excludes(one: ReservedFile, other: ReservedFile): boolean {
   return (one.operation === "write" || other.operation === "write") && one.file === other.file;
 }

@@ -20,7 +20,7 @@ export interface TaskTransition<Status extends TaskStatus> {
 
 const status = z.enum(TaskStatus);
 
-/** The fields of a task that decide where it may move. */
+/** The fields of a task that decide its possible transitions. */
 export const taskStatusSchema: z.ZodObject = z.object({ status, data: z.looseObject({}) });
 
 const taskSchema = taskStatusSchema.extend({ taskId: z.string() });
@@ -32,10 +32,11 @@ const transitionSchema = strictOptions({
 });
 
 /**
- * Returns the task after a status change. A pure function: it stores nothing.
+ * Returns the task after a status change. A pure function that stores no data.
  *
- * @throws TransitionNotAllowedError when `STATE_TRANSITIONS` has no such change, or a failed task is not recoverable.
- * @throws InvalidInputError for a malformed task or transition, and for data of another status; it names the fields.
+ * @throws TransitionNotAllowedError if `STATE_TRANSITIONS` has no such change, or a failed task is not recoverable.
+ * @throws InvalidInputError for a malformed task or transition, and for data of another status. The error names the
+ * fields.
  */
 export function transitionTask<Status extends TaskStatus>(
   task: Task,
@@ -47,11 +48,11 @@ export function transitionTask<Status extends TaskStatus>(
   const allowed = allowedTransitions(task);
   if (!allowed.includes(to)) throw new TransitionNotAllowedError(task.taskId, task.status, to, allowed);
   const checked = checkSchema(stateDataSchemas[to], data, `data of a task that is ${to}`);
-  // The schema that passed is the one of this status.
+  // The schema of this status has accepted the data.
   return { ...task, status: to, updatedAt: at, data: checked } as TaskWithStatus<Status>;
 }
 
-/** The statuses that a task may move to. @throws InvalidInputError */
+/** Returns the possible next statuses of a task. @throws InvalidInputError */
 export function allowedTransitions(task: Pick<Task, "status" | "data">): readonly TaskStatus[] {
   checkSchema(taskStatusSchema, task, "task");
   const isFinal = task.status === "failed" && !(task.data as StateData["failed"]).recoverable;
@@ -111,7 +112,7 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
   cancelled: z.strictObject({ cancelledAt: time, reason: z.string().exactOptional() }),
 };
 
-/** Whether something that a storage gave for a task has the data of its status. */
+/** Returns whether a task from a storage has the data of its status. */
 export function hasStateData({ status, data }: { readonly status: string; readonly data: unknown }): boolean {
   const schemas: Readonly<Record<string, z.ZodType>> = stateDataSchemas;
   return Object.hasOwn(schemas, status) && schemas[status]?.safeParse(data).success === true;
@@ -124,9 +125,10 @@ function isTexts(value: unknown): boolean {
 const questionSchema = z.object({ task: taskStatusSchema, owner: z.enum(["alive", "gone", "silent"]).optional() });
 
 /**
- * Whether a stopped task can be resumed: it is paused, or failed and recoverable, or in progress without a living owner.
+ * Returns whether a stopped task can be resumed. The task is paused, or failed and recoverable, or in progress without
+ * a living owner.
  *
- * @param owner the state of the process that owns the task; absent: no process owns it.
+ * @param owner the state of the process that owns the task. `undefined` if the task has no owner.
  * @throws InvalidInputError
  */
 export function isResumable(task: Pick<Task, "status" | "data">, owner?: OwnerState): boolean {

@@ -1,4 +1,4 @@
-/** Wakes one that waits. What rings while nobody waits is heard by the next that does. */
+/** Wakes a waiting caller. A ring without a waiting caller wakes the next one. */
 export class Bell {
   #rang = false;
   #wake = (): void => {};
@@ -8,17 +8,16 @@ export class Bell {
     this.#wake();
   };
 
-  /** Whether it has rung since it was last reset. */
+  /** Whether the bell rang since the last reset. */
   get rang(): boolean {
     return this.#rang;
   }
 
-  /** Forgets what has rung so far. */
   reset(): void {
     this.#rang = false;
   }
 
-  /** Resolves at the next ring; at once, if it has rung since it was last reset. */
+  /** Resolves at the next ring, or immediately if the bell rang since the last reset. */
   heard(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;

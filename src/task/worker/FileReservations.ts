@@ -15,16 +15,16 @@ export interface HeldReservation {
 }
 
 /**
- * Reserves the files of tasks: a worker calls it before a task starts. `Reservations` of `agent-persistence/workspace`
- * implements it for all processes of a machine.
+ * Reserves the files of tasks. A worker calls it before it starts a task. `Reservations` of
+ * `agent-persistence/workspace` implements it for all processes of a machine.
  */
 export interface FileReservations {
   /**
-   * Reserves all of the files or none, without waiting. A file has one writer or any number of readers.
+   * Reserves all files or none of them, without waiting. A file has one writer or any number of readers.
    *
    * @param options.owner the id of the task that holds the files.
-   * @param options.keepAlive reservations that expire are renewed until they are released.
-   * @throws FileReservedError when one of the files is not free.
+   * @param options.keepAlive renews expiring reservations until they are released.
+   * @throws FileReservedError if one of the files is not free.
    */
   acquire(
     files: readonly FileReservation[],
@@ -37,17 +37,17 @@ const argumentsSchema = z.object({
   options: strictOptions({ owner: z.string(), keepAlive: z.boolean().optional() }),
 });
 
-/** How {@link InProcessReservations} compares paths. */
+/** Options of {@link InProcessReservations}. */
 export interface InProcessReservationsOptions {
-  /** The folder that relative paths begin at. Default: the working directory of the process at the call. */
+  /** The base directory of relative paths. Defaults to the working directory of the process at the call. */
   readonly root?: string | undefined;
 }
 
 const optionsSchema = strictOptions({ root: nonEmptyString.optional() });
 
 /**
- * Reservations among the tasks of one process. Workers share reservations by sharing this object. Two spellings of a path,
- * such as `./a` and the absolute path, name one file, also through links of folders.
+ * Reservations among the tasks of one process. Workers that share this object share its reservations. Different
+ * spellings of a path refer to the same file, even through linked directories.
  */
 export class InProcessReservations implements FileReservations {
   readonly #root: string;
@@ -59,7 +59,7 @@ export class InProcessReservations implements FileReservations {
     this.#root = resolve(options.root ?? ".");
   }
 
-  /** @throws FileReservedError when one of the files is not free; InvalidInputError. */
+  /** @throws InvalidInputError. FileReservedError if one of the files is not free. */
   async acquire(files: readonly FileReservation[], options: { readonly owner: string }): Promise<HeldReservation> {
     checkSchema(argumentsSchema, { files, options }, "reservation of files");
     const { owner } = options;

@@ -32,21 +32,29 @@ import { runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
   readonly stop: AbortSignal;
-  /** Rings when there may be something to do, and when a task of this worker has ended. */
+  /** Rings when a task may be available, and when a task of this worker has finished. */
   readonly bell: Bell;
   readonly left: TaskBackoff;
-  /** Milliseconds until the next of the tasks that must wait may be begun again; `undefined`: none must. */
+  /** Milliseconds until the next delayed task may start. `undefined` if no task is delayed. */
   waitMs: number | undefined;
-  /** `undefined` until the storage can be watched, and where it cannot be. */
+  /** `undefined` until the storage is watched, or if it does not support watching. */
   watch: LogWatch | undefined;
-  /** When a poll failed first, by the monotonic clock; `undefined` after one that succeeded. */
+  /** The monotonic time of the first failed poll since the last success. `undefined` after a successful poll. */
   failedAtMs: number | undefined;
 }
 
 /**
- * Runs tasks: first those that an ended process left in progress, then the queue by priority and age. Any number of
- * workers in any number of processes may share one storage: only the owner of a task's log runs it, so no task runs twice
- * at the same time. The worker finds tasks by their summaries.
+ * Runs tasks. Tasks that a dead process left in progress run first, then the queue by priority and age. Any number of
+ * workers and processes may share one storage. Only the owner of a task's log runs it, so no task runs twice at the
+ * same time. The worker finds tasks by their summaries.
+ *
+ * @example
+ * ```ts
+ * const worker = new TaskWorker({ tasks, agents: { import: importer, review: reviewer }, concurrency: 4 });
+ * const stop = new AbortController();
+ * process.once("SIGTERM", () => stop.abort());
+ * await worker.run({ signal: stop.signal, pollMs: 1_000 });
+ * ```
  */
 export class TaskWorker implements AsyncDisposable {
   readonly #options: TaskWorkerOptions;
@@ -55,13 +63,16 @@ export class TaskWorker implements AsyncDisposable {
   readonly #limits: AttemptLimits;
   /** These promises never reject. */
   readonly #running = new Map<string, Promise<void>>();
-  /** Errors of the worker itself, such as an agent with another storage. After one, the worker claims no more tasks. */
+  /**
+   * Errors of the worker itself, such as an agent with another storage. After such an error, the worker claims no more
+   * tasks.
+   */
   readonly #failures: unknown[] = [];
-  /** Tasks whose names have no agent here, and that were reported. */
+  /** Reported tasks whose names have no agent here. */
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
 
-  /** @throws InvalidInputError, and FeatureNotInstalledError for an agent without Persistence. */
+  /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
     checkSchema(workerSchema, options, "options of the worker");
     assertDurable(options.agents);
@@ -73,10 +84,10 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   /**
-   * Runs tasks until none is left that this worker could run, or until it is stopped. A failed task does not reject it, and
-   * with `pollMs` a failed storage does not either. It settles after every task that it started has ended.
+   * Runs tasks until the worker has no more tasks or is stopped. A failed task does not reject it. With `pollMs`,
+   * neither does a failed storage. Settles after every task that it started has finished.
    *
-   * @throws OtherStorageError when an agent was installed with another storage than that of the tasks.
+   * @throws OtherStorageError if the storage of an agent differs from the storage of the tasks.
    */
   async run(options: WorkOptions = {}): Promise<void> {
     checkSchema(workSchema, options, "options of run()");
@@ -93,7 +104,7 @@ export class TaskWorker implements AsyncDisposable {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Begins tasks until none is left, or until the worker is stopped. */
+  /** Starts tasks until the worker has no more tasks or is stopped. */
   async #look(shift: Shift, pollMs = Infinity): Promise<void> {
     const { stop, bell } = shift;
     try {
@@ -105,12 +116,12 @@ export class TaskWorker implements AsyncDisposable {
         await this.#change(bell, lookMs);
       }
     } finally {
-      // Nothing is waited for any more, whatever becomes of the connection.
+      // Ignores errors of the connection, because the worker no longer waits.
       await shift.watch?.close().catch(() => {});
     }
   }
 
-  /** Begins tasks. A worker that polls survives a storage that fails. */
+  /** Starts tasks. A polling worker survives a failed storage. */
   async #poll(shift: Shift, pollMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
     try {
@@ -153,7 +164,7 @@ export class TaskWorker implements AsyncDisposable {
     if (files) this.#start(task, agent, files, shift);
   }
 
-  /** Whether a task may be begun now. One that was begun too often fails. */
+  /** Returns whether a task may start now. Fails a task with too many attempts. */
   async #mayBegin(task: ClaimableTask, shift: Shift): Promise<boolean> {
     const { tasks } = this.#options;
     const verdict = judgeAttempts(task, this.#limits, tasks.clock.now());
@@ -173,7 +184,7 @@ export class TaskWorker implements AsyncDisposable {
     this.#running.set(taskId, work);
   }
 
-  /** A failed release does not change the outcome of the task: its files become free when the reservation expires. */
+  /** A failed release does not change the outcome of the task. Its files become free when the reservation expires. */
   async #release(taskId: string, files: HeldReservation): Promise<void> {
     try {
       await files.release();
@@ -197,7 +208,7 @@ export class TaskWorker implements AsyncDisposable {
     } catch (error) {
       if (!isOvertaken(error)) throw error;
       if (error instanceof StatusChangedError && error.status === undefined) await this.#assertGone(task);
-      // Otherwise another process claimed or changed the task first: a list that lags shows it as it was for a while.
+      // Another process claimed or changed the task first. A lagging list may show the old state for a while.
       shift.left.add(task.taskId, error, [task]);
     }
   }
@@ -212,19 +223,19 @@ export class TaskWorker implements AsyncDisposable {
     await this.#report(outcome);
   }
 
-  /** The agent does not know the task, because it was deleted. @throws OtherStorageError when the task still exists. */
+  /** Checks that a task unknown to its agent was deleted. @throws OtherStorageError if the task still exists. */
   async #assertGone({ taskId, taskName }: ClaimableTask): Promise<void> {
     if (await this.#options.tasks.get(taskId).catch(ignoreOutage)) throw new OtherStorageError(taskId, taskName);
   }
 
-  /** Reports a task without an agent once, so that a misspelled name is noticed. */
+  /** Reports a task without an agent once, so that users notice a misspelled name. */
   async #skip(task: ClaimableTask): Promise<void> {
     if (this.#skipped.has(task.taskId)) return;
     this.#skipped.add(task.taskId);
     await this.#report({ ...claimedTask(task), outcome: "skipped" });
   }
 
-  /** `undefined` while another task holds one of the files. */
+  /** Returns `undefined` while another task holds one of the files. */
   async #reserve(task: ClaimableTask, shift: Shift): Promise<HeldReservation | undefined> {
     const { taskId, reserves } = task;
     if (reserves.length === 0) return { release: async () => {} };
@@ -236,7 +247,7 @@ export class TaskWorker implements AsyncDisposable {
     }
   }
 
-  /** An impossible reservation, for example, ends the task; after a storage failure, the task is tried again later. */
+  /** Fails a task with an impossible reservation. Delays a task after a storage failure. */
   async #refuse(task: ClaimableTask, error: unknown, shift: Shift): Promise<void> {
     try {
       await this.#settle(task, await stopTask(this.#options.tasks, task, error), shift);
@@ -253,7 +264,7 @@ export class TaskWorker implements AsyncDisposable {
     return safely(`on the event ${event.type}`, () => this.#options.onEvent?.(event));
   }
 
-  /** Waits until the bell rings, or a time has passed. */
+  /** Waits until the bell rings or a time has passed. */
   async #change(bell: Bell, lookMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
     const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, bell.ring);
@@ -301,22 +312,22 @@ async function safely(when: string, call: () => void | PromiseLike<void>): Promi
   }
 }
 
-/** A task that cannot be read now may still be there. */
+/** A task that is unreadable now may still exist. */
 function ignoreOutage(error: unknown): undefined {
   if (!(error instanceof StorageError)) throw error;
 }
 
-/** Whether another process claimed or changed the task first. */
+/** Returns whether another process claimed or changed the task first. */
 function isOvertaken(error: unknown): boolean {
   return (
     error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError
   );
 }
 
-/** How often the time between two tries doubles at most, beginning with `pollMs`. */
+/** The maximum number of doublings of the retry delay, which starts at `pollMs`. */
 const mostDoublings = 6;
 
-/** The default time that a stop request waits for the owner; after it, the task may be claimed again. */
+/** The default time that a stop request waits for the owner. Afterwards the task may be claimed again. */
 const stopMs = 30_000;
 
 type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
@@ -325,13 +336,13 @@ interface LeftTask {
   readonly tries: number;
   /** The task when the worker claimed it, and when it released it. */
   readonly seen: readonly SeenTask[];
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   readonly retryAtMs: number;
 }
 
 /**
- * Tasks that a worker claimed and released unchanged. The worker claims such a task again when the task has changed, or
- * when the cause may be gone: an immediate try would meet the same error.
+ * Tasks that a worker claimed and released unchanged. The worker claims such a task again after the task has changed,
+ * or after a delay, because an immediate try would get the same error.
  */
 export class TaskBackoff {
   readonly #left = new Map<string, LeftTask>();
@@ -359,7 +370,7 @@ export class TaskBackoff {
   }
 }
 
-/** The time until an unchanged task is tried again after an error; `Infinity` for a damaged one. */
+/** Returns the delay before an unchanged task is retried after an error. `Infinity` for a damaged task. */
 export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
   if (error instanceof StopRequestedError) return stopMs;
   if (error instanceof AgentBusyError) return error.retryAfterMs;

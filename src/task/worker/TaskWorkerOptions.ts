@@ -17,57 +17,58 @@ import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOption
 import type { FileReservations } from "./FileReservations.ts";
 
 /**
- * The tasks of a worker, its agents and its handlers. The worker recovers a task that has a checkpoint. Without
- * `onEnvironmentMismatch`, it pauses a task whose environment differs; the pause reason lists the mismatches.
+ * The tasks, agents and handlers of a worker. The worker recovers tasks with a checkpoint. Without
+ * `onEnvironmentMismatch`, it pauses a task whose environment differs. The pause reason lists the mismatches.
  */
 export interface TaskWorkerOptions extends RecoveryHandlers {
   readonly tasks: TaskManager;
   /**
-   * The agent for each task name, or one agent for all. They need Persistence with the storage of `tasks`. The worker
-   * leaves tasks of other names alone.
+   * The agent for each task name, or one agent for all names. Agents need Persistence with the storage of `tasks`. The
+   * worker ignores tasks with other names.
    */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
-  /** How many tasks run at the same time. Default 1. */
+  /** How many tasks run at the same time. Defaults to 1. */
   readonly concurrency?: number | undefined;
   /**
-   * Verifies an output before its task completes; the returned list is stored as the task's verification results. If it
-   * rejects, the task fails, and a retry repeats the last node. Default: no verification.
+   * Verifies an output before its task completes. The returned list is stored as the verification results of the task.
+   * If it rejects, the task fails, and a retry repeats the last node. Defaults to no verification.
    */
   readonly verify?:
     | ((output: unknown, taskId: string) => readonly unknown[] | PromiseLike<readonly unknown[]>)
     | undefined;
   /**
-   * How often a task may be begun or continued without getting further; then it fails with `too_many_attempts`. Its log counts
-   * them, those included that ended with their process. Any recorded progress starts the count anew. Default 5.
+   * How often a task may start or continue without progress. Afterwards it fails with `too_many_attempts`. The log
+   * counts the attempts, even those that ended with their process. Any recorded progress resets the count. Defaults to
+   * 5.
    */
   readonly maxAttempts?: number | undefined;
   /**
-   * Milliseconds before the third attempt at one place; they double with each further one, up to 64 times as long. The second
-   * attempt is made at once. Default 1,000.
+   * The delay before the third attempt without progress, in milliseconds. It doubles with each further attempt, up to
+   * 64 times. The second attempt is immediate. Defaults to 1,000.
    */
   readonly attemptDelayMs?: number | undefined;
-  /** Default: the tasks of this worker reserve files among themselves. */
+  /** Defaults to reservations among the tasks of this worker. */
   readonly reservations?: FileReservations | undefined;
-  /** Gets the outcome of each task after it was recorded. Its errors become process warnings. */
+  /** Receives the outcome of each task after it was recorded. Its errors become process warnings. */
   readonly onOutcome?: ((outcome: TaskOutcome) => void | PromiseLike<void>) | undefined;
-  /** Gets what happens to the worker itself. Its errors become process warnings. */
+  /** Receives the events of the worker itself. Its errors become process warnings. */
   readonly onEvent?: ((event: TaskWorkerEvent) => void | PromiseLike<void>) | undefined;
 }
 
-/** What happens to a worker. New types may be added. */
+/** An event of a worker. New types may be added. */
 export type TaskWorkerEvent =
-  /** A poll failed, because the storage could not be used. The worker polls again after `retryAfterMs` milliseconds. */
+  /** A poll failed because the storage was unavailable. The worker polls again after `retryAfterMs` milliseconds. */
   | { readonly type: "storage_failed"; readonly error: StorageError; readonly retryAfterMs: number }
-  /** A poll succeeded again, `outageMs` milliseconds after the first one that failed. */
+  /** A poll succeeded again, `outageMs` milliseconds after the first failed poll. */
   | { readonly type: "storage_recovered"; readonly outageMs: number };
 
 /** Options of `TaskWorker.run`. */
 export interface WorkOptions {
-  /** Aborting it interrupts the running tasks; they stay in progress, for a worker to recover. */
+  /** Interrupts the running tasks when aborted. They stay in progress, so that a worker can recover them. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How often an idle worker looks for tasks, in milliseconds. The worker then survives outages of the storage, and reports
-   * them to `onEvent`. Without it, `run` resolves when no task is left, and rejects when the storage fails.
+   * How often an idle worker looks for tasks, in milliseconds. The worker then survives storage outages, and reports
+   * them to `onEvent`. If omitted, `run` resolves when no task is left, and rejects if the storage fails.
    */
   readonly pollMs?: number | undefined;
 }
@@ -95,24 +96,26 @@ function isAgents(value: unknown): boolean {
   return agents !== undefined && Object.values(agents).every((agent) => agent instanceof AIAgent);
 }
 
-/** How a worker left a task that it found. */
+/** The outcome of a task that a worker found. */
 export type TaskOutcome = {
   readonly taskId: string;
   readonly taskName: string;
-  /** Whether the task was already in progress when the worker claimed it, for example because a process crashed. */
+  /** Whether the task was already in progress when the worker claimed it, for example after a crash. */
   readonly recovered: boolean;
 } & (
   | { readonly outcome: "completed"; readonly output: unknown }
   | { readonly outcome: "waiting" }
-  /** `error`: why the task could not be resumed, also the task's pause reason. Absent: its run ended as paused. */
+  /**
+   * `error`: why the task could not be resumed, which is also its pause reason. `undefined` if the run itself paused.
+   */
   | { readonly outcome: "paused"; readonly error?: unknown }
-  /** The run rejected; the task's data says whether it may be retried. */
+  /** The run rejected. The data of the task says whether it may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
-  /** The worker has no agent for the task's name and leaves the task unchanged. Reported once by each worker. */
+  /** The worker has no agent for the task's name and leaves the task unchanged. Each worker reports this once. */
   | { readonly outcome: "skipped" }
   /**
-   * The run ended for a cause outside the task: the worker was stopped, the task was paused or cancelled from outside or
-   * taken over by another owner, its storage failed, or its log is damaged.
+   * The run ended for a reason outside the task. The worker was stopped, or the task was paused, cancelled or taken
+   * over from outside. Or its storage failed, or its log is damaged.
    */
   | { readonly outcome: "interrupted"; readonly error: unknown }
 );

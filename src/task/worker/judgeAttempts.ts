@@ -1,20 +1,23 @@
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
 
-/** How often a task may be begun at one place, and how soon again. */
+/** Limits the number and rate of attempts without progress. */
 export interface AttemptLimits {
   readonly maxAttempts: number;
-  /** Milliseconds before the third attempt; they double with each further one. The second is made at once. */
+  /**
+   * The delay before the third attempt, in milliseconds. It doubles with each further attempt. The second attempt is
+   * immediate.
+   */
   readonly attemptDelayMs: number;
 }
 
-/** What is to be done with a task that may have ended its process before. */
+/** The decision about a task whose earlier attempts may have killed their process. */
 export type AttemptVerdict = { readonly kind: "begin" | "refuse" } | { readonly kind: "wait"; readonly ms: number };
 
-/** How often the time between two attempts doubles at most. */
+/** The maximum number of doublings of the delay. */
 const mostDoublings = 6;
 const begin: AttemptVerdict = { kind: "begin" };
 
-/** Decides by the attempts that the log of a task counts, crashes included. @param now milliseconds since 1970. */
+/** Decides by the attempts in the log of a task, including crashes. @param now milliseconds since 1970. */
 export function judgeAttempts(
   { attempts, updatedAt }: Pick<ClaimableTask, "attempts" | "updatedAt">,
   { maxAttempts, attemptDelayMs }: AttemptLimits,
@@ -24,6 +27,6 @@ export function judgeAttempts(
   if (attempts < 2) return begin;
   const delayMs = attemptDelayMs * 2 ** Math.min(attempts - 2, mostDoublings);
   const passedMs = now - Date.parse(updatedAt);
-  // A clock that was set back says nothing about how long ago it was.
+  // If the clock was set back, the passed time is unknown.
   return passedMs < 0 || passedMs >= delayMs ? begin : { kind: "wait", ms: delayMs - passedMs };
 }

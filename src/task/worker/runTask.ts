@@ -13,7 +13,6 @@ import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import { Recovery } from "../recovery/Recovery.ts";
 import { claimedTask, type TaskOutcome, type TaskWorkerOptions } from "./TaskWorkerOptions.ts";
 
-/** A task that a worker claimed. */
 export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
   readonly tasks: TaskManager;
   readonly task: ClaimableTask;
@@ -23,10 +22,10 @@ export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
 }
 
 /**
- * Runs a task until it ends, waits or is paused. A task with a checkpoint is recovered. A task that cannot begin fails, and
- * so does one whose time to wait is over and that no run drives.
+ * Runs a task until it ends, waits or pauses. Recovers a task with a checkpoint. Fails a task that cannot start, and a
+ * task without a run whose wait has expired.
  *
- * @throws AgentBusyError, StatusChangedError when another process claimed or changed the task first.
+ * @throws AgentBusyError, StatusChangedError if another process claimed or changed the task first.
  */
 export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
   const { tasks, task, signal } = taken;
@@ -44,7 +43,7 @@ export async function runTask(taken: TakenTask): Promise<TaskOutcome> {
 
 async function recovered({ task, agent, recovery, signal, verify }: TakenTask) {
   const { taskId, status, checkpoints } = task;
-  // What never began has nothing to recover. Whoever opens it finds out whether it has begun since.
+  // A task that never started needs no recovery. The next owner checks whether it has started since.
   const isNew = status === "queued" && checkpoints === 0;
   const resume = {
     ifStatus: isNew ? (["queued"] as const) : resumable[status],
@@ -64,10 +63,10 @@ const instructions =
   "Fix the mismatches that the reason names, or give the worker an onEnvironmentMismatch; then resume the task.";
 
 /**
- * Records that a task cannot begin or continue. A task that needs a decision is paused; any other fails. The task stays
- * unchanged when the cause lies outside it, and when its log cannot be read or written.
+ * Records that a task cannot start or continue. Pauses a task that needs a decision, and fails any other task. Leaves
+ * the task unchanged if the cause lies outside it, or if its log cannot be read or written.
  *
- * @throws AgentBusyError, StatusChangedError when another process claimed or changed the task first.
+ * @throws AgentBusyError, StatusChangedError if another process claimed or changed the task first.
  */
 export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   if (isOutside(error)) return { ...claimedTask(task), outcome: "interrupted", error };
@@ -81,12 +80,12 @@ export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: u
   }
 }
 
-/** Whether the cause of an error lies outside the task. */
+/** Returns whether the cause of an error lies outside the task. */
 function isOutside(error: unknown): boolean {
   return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
 }
 
-/** A run that has begun records its own failure; this records that a task could not begin. */
+/** Records that a task could not start. A started run records its failures itself. */
 async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
