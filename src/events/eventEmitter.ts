@@ -20,10 +20,10 @@ import type {
   PersistenceListener,
 } from "./PersistenceEvent.ts";
 
-/** Gives an event to the listener, with the time of this moment; the listener is not awaited and its errors go no further. */
+/** Passes an event with the current time to the listener. Does not wait for the listener, and contains its errors. */
 export type EmitEvent = (event: EventBody) => void;
 
-/** `undefined` without a listener. */
+/** Returns `undefined` without a listener. */
 export function eventEmitter(
   clock: Clock,
   onEvent: PersistenceListener | undefined,
@@ -38,9 +38,9 @@ export function eventEmitter(
     }
   };
   return (event) => {
-    // The compiler does not combine the two for each kind.
+    // The compiler does not combine the two types for each kind.
     const timed = { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
-    // If the error handler fails as well, there is no one left to notify.
+    // If the error handler fails as well, the error is dropped.
     notify(timed).catch(() => {});
   };
 }
@@ -49,7 +49,7 @@ function warnOfListener(error: unknown, { type, agentId }: PersistenceEvent): vo
   warn("listener_failed", `The listener failed on ${type} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
 }
 
-/** Emits what the opening of an agent's log has found. */
+/** Emits the findings of an open. */
 export function emitOpened({ agentId, tornTail, rebuilt }: Journal, emit: EmitEvent): void {
   if (tornTail) emit({ type: "log_torn_tail", agentId, tornTail });
   if (rebuilt) emit({ type: "summary_rebuilt", agentId, file: rebuilt.file });
@@ -71,16 +71,16 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
   };
 }
 
-/** It tracks the run and the lines of appended records, which the records of answers and checkpoints do not name. */
+/** Tracks the run and the lines of appended records, which records of responses and checkpoints do not name. */
 class AppendedRecords {
   readonly #agentId: string;
   readonly #generation: number;
   readonly #paths: LinePaths;
   #state: StatusState;
-  /** The status that was told last. */
+  /** The last emitted status. */
   #told: string | undefined;
   #runId: string;
-  /** Between the record of a run, or of the lane that a nested line begins on, and its first checkpoint. */
+  /** The starting runs and lines: their first record is appended, but not their first checkpoint. */
   readonly #starting = new Map<number | "run", string>();
 
   constructor(agentId: string, generation: number, index: LogProjection) {
@@ -93,7 +93,7 @@ class AppendedRecords {
     if (index.unfinished && index.latest?.runId !== this.#runId) this.#starting.set("run", "run_started");
   }
 
-  /** The change of the status that a record makes, unless it was told already. */
+  /** Returns the status change of a record, unless it was already emitted. */
   statusAfter(record: AgentRecord, next: AgentRecord | undefined): readonly StatusChange[] {
     this.#state = statusAfter(this.#state, record, this.#generation);
     const changes = isQueued(record, next) ? [] : statusChange(this.#agentId, this.#told, this.#state);
@@ -132,7 +132,7 @@ class AppendedRecords {
 
 type StatusChange = Extract<EventBody, { readonly type: "status_changed" }>;
 
-/** The event of a status, unless it was told already. */
+/** Returns the event of a status, unless it was already emitted. */
 function statusChange(agentId: string, previous: string | undefined, state: StatusState): readonly StatusChange[] {
   const { current, run } = state;
   if (!current || !run || current.status === previous) return [];
@@ -141,12 +141,11 @@ function statusChange(agentId: string, previous: string | undefined, state: Stat
   return [previous === undefined ? change : { ...change, previous }];
 }
 
-/** Whether a run only begins later: the record after its own says so. */
+/** Returns whether a run starts later, which the next record shows. */
 function isQueued(record: AgentRecord, next: AgentRecord | undefined): boolean {
   return record.kind === "run" && next?.kind === "status" && next.status === "queued";
 }
 
-/** What events show of a line. */
 export function eventLine({
   branch,
   agentPath,
@@ -161,7 +160,6 @@ function answerFacts({ node: nodeId, usage, finish: finishReason }: AnswerRecord
   return withoutUndefined({ nodeId, usage, finishReason });
 }
 
-/** What events show of a checkpoint. */
 export function eventCheckpoint(
   checkpointId: string,
   { version, node, iteration, progress, summary }: CheckpointRecord,
@@ -176,8 +174,11 @@ export function eventCheckpoint(
   };
 }
 
-/** Why a checkpoint was made: what its record says, or what follows from it. @param started what has begun with it */
-/** Why a checkpoint was made. @param started what begins with it; `undefined`: nothing does */
+/**
+ * Returns the reason for a checkpoint, from its record or from the context. @param started the run or line that starts
+ * with it.
+ */
+/** Returns the reason for a checkpoint. @param started the run or line that starts with it, if any. */
 export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
   started: string | undefined,

@@ -3,16 +3,21 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener } from "./PersistenceEvent.ts";
 
 /**
- * A listener that prints each event as one line for a terminal: `onEvent: printEvents((line) => console.log(line))`. No
- * values of messages and tools are printed; characters that steer a terminal are left out.
+ * Returns a listener that prints each event as one line for a terminal. It prints no values of messages and tools, and
+ * removes control characters.
  *
- * @param write gets a line without its end.
+ * @param write receives a line without a line break.
+ *
+ * @example
+ * ```ts
+ * agent.install(Persistence, { storage, onEvent: printEvents((line) => console.log(line)) });
+ * ```
  */
 export function printEvents(write: (line: string) => void): PersistenceListener {
   return (event) => write(printable(`${event.at} ${event.agentId}${lineOf(event)}: ${textOf(event)}`));
 }
 
-/** The sub-agent and the branch, if it is about one. */
+/** Returns the sub-agent and the branch of an event, if any. */
 function lineOf(event: PersistenceEvent): string {
   const { agentPath = [], branch } = event as EventLine;
   return [...agentPath.map((name) => ` > ${name}`), ...(branch === undefined ? [] : [` ${branch}`])].join("");
@@ -41,7 +46,7 @@ function textOf(event: PersistenceEvent): string {
   }
 }
 
-/** What happens within a node. */
+/** Returns the text of an event within a node. */
 function nodeText(event: PersistenceEvent): string {
   if (event.type === "request_opened")
     return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;
@@ -71,7 +76,10 @@ function placeOf({ nodeId, iteration, progress, progressSummary }: EventCheckpoi
   return `${nodeId}, iteration ${iteration}${percent}${summary}`;
 }
 
-/** Ids and summaries may come from a model. Besides control characters, some marks turn the order of what follows. */
+/**
+ * Replaces control characters and characters that change the text direction, because ids and summaries may come from a
+ * model.
+ */
 function printable(line: string): string {
   return line.replaceAll(/[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu, " ");
 }
