@@ -5,7 +5,7 @@ import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 export type ValidationCheck =
   | {
       readonly ok: true;
-      /** What was not examined, and why; absent: everything was. */
+      /** The parts that were not checked, and why. Omitted if the check is complete. */
       readonly notChecked?: string;
     }
   | { readonly ok: false; readonly reason: string };
@@ -13,9 +13,9 @@ export type ValidationCheck =
 /** Whether an agent can continue from a stored checkpoint. */
 export interface CheckpointValidation {
   readonly agentId: string;
-  /** Absent: none was found, or damage hides which one is the latest. */
+  /** Omitted if the agent has no checkpoint, or if damage hides the latest one. */
   readonly checkpointId?: string;
-  /** True when no check failed. */
+  /** True if no check failed. */
   readonly valid: boolean;
   readonly structural: {
     readonly hasRequiredFields: ValidationCheck;
@@ -28,26 +28,24 @@ export interface CheckpointValidation {
     /** The large values that it refers to exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
     /**
-     * Nothing is missing at the end of the log. Not checked while its last owner has not closed it, as after a crash:
-     * appends that are gone cannot be told from appends that were never made.
+     * The end of the log is complete. Not checked if the last owner did not close the log, as after a crash. Lost
+     * appends then look like appends that were never made.
      */
     readonly logComplete: ValidationCheck;
   };
-  /** What the log has of an append without its end. Absent: nothing. */
+  /** The incomplete append at the end of the log, if any. */
   readonly tornTail?: TornTail;
-  /**
-   * Without the `environment` of PersistenceConfig only the files that the agent changed are compared, by its participants.
-   */
+  /** Without the `environment` of PersistenceConfig, only the participants compare files that the agent changed. */
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
     /**
-     * Required files exist and are unchanged since the checkpoint was saved, and the files that the last run changed are as
-     * it left them.
+     * Required files exist and are unchanged since the checkpoint. Files that the last run changed are unchanged since
+     * then.
      */
     readonly filesUnchanged: ValidationCheck;
     /** Required versions and variables. */
     readonly dependenciesAvailable: ValidationCheck;
   };
-  /** Everything that the environmental checks found. */
+  /** All findings of the environmental checks. */
   readonly mismatches: readonly EnvironmentMismatch[];
 }

@@ -1,22 +1,25 @@
 import type { RunState } from "../agent/state/RunState.ts";
 /**
- * What a checkpoint may require around a run: a working directory, files, and versions or values by name. For this
- * machine, use `nodeEnvironment()` of `agent-persistence/task`.
+ * The requirements of a checkpoint outside a run: a working directory, files, and versions or values by name. For the
+ * current machine, use `nodeEnvironment()` of `agent-persistence/task`.
  */
 export interface Environment {
-  /** Where relative paths of required files begin; recorded with each checkpoint. */
+  /** The base directory of relative paths of required files. Recorded with each checkpoint. */
   readonly workingDirectory: string;
-  /** Whether an absolute path is a folder. */
+  /** Returns whether an absolute path is a directory. */
   hasDirectory(path: string): Promise<boolean>;
-  /** SHA-256 of a file's content in hex; `undefined` when there is no such file. A relative path begins at `directory`. */
+  /**
+   * Returns the SHA-256 of a file's content in hex, or `undefined` for a missing file. A relative path is resolved from
+   * `directory`.
+   */
   hashOf(path: string, directory: string): Promise<string | undefined>;
-  /** Looks up a name, such as `node`, `git` or `env:HOME`, and compares it with what is wanted. */
+  /** Looks up a name, such as `node`, `git` or `env:HOME`, and compares its value with the wanted value. */
   lookUp(name: string, wanted: string): Promise<EnvironmentAnswer>;
 }
 
-/** What was found under a name. */
+/** The result of a look-up. */
 export interface EnvironmentAnswer {
-  /** A version. Absent: there is none, or the value is private. */
+  /** The found version. Omitted if the name has no version, or if its value is private. */
   readonly found?: string | undefined;
   readonly satisfied: boolean;
 }

@@ -1,9 +1,9 @@
-/** A difference between the environment and what a checkpoint recorded or requires. */
+/** A difference between the environment and the record or requirements of a checkpoint. */
 export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
   /**
-   * Others changed the content since the checkpoint was saved, or since the agent changed the file. Both are SHA-256 in hex;
-   * without `expected` the agent had deleted the file, and `found` may be `unreadable`.
+   * Other parties changed the content since the checkpoint, or since the agent changed the file. Both hashes are
+   * SHA-256 in hex. `expected` is omitted if the agent deleted the file. `found` may be `unreadable`.
    */
   | {
       readonly kind: "file_modified_externally";
@@ -12,17 +12,17 @@ export type EnvironmentMismatch =
       readonly found: string;
     }
   | { readonly kind: "file_deleted"; readonly path: string }
-  /** `found` is a version; absent: there is none. */
+  /** `found` is a version, if any. */
   | {
       readonly kind: "environment_not_satisfied";
       readonly name: string;
       readonly wanted: string;
       readonly found?: string;
     }
-  /** Found by a participant of the recovery. */
+  /** Found by a recovery participant. */
   | { readonly kind: "new_commits_upstream"; readonly detail: string };
 
-/** One line for people. */
+/** Returns one line for people. */
 export function describeMismatch(mismatch: EnvironmentMismatch): string {
   switch (mismatch.kind) {
     case "working_directory_missing":

@@ -1,33 +1,33 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
-/** The agent that is recovered, for what its participants record about it. */
+/** The recovered agent, in which participants record their work. */
 export interface RecoveredAgent {
-  /** Stores a value in the agent's log; durable when it resolves. */
+  /** Stores a value in the agent's log. Durable when it resolves. */
   note(note: { readonly key: string; readonly value: unknown }): Promise<void>;
-  /** The values noted under a key in the last run, oldest first. */
+  /** Returns the values noted under a key in the last run, oldest first. */
   getNotes(key: string): Promise<readonly unknown[]>;
 }
 
-/** Resolves mismatches, of files or a repository for example. */
+/** Resolves mismatches, for example of files or a repository. */
 export interface RecoveryParticipant {
-  /** Finds mismatches of its own, such as new commits upstream. Absent: none. */
+  /** Finds additional mismatches, such as new commits upstream. */
   findMismatches?(checkpoint: AgentCheckpointData, agent: RecoveredAgent): Promise<readonly EnvironmentMismatch[]>;
   /**
-   * Whether the agent itself caused a mismatch after the checkpoint. The resumed run expects it, so `onEnvironmentMismatch`
-   * is not called for it. Absent: never.
+   * Returns whether the agent itself caused a mismatch after the checkpoint. The resumed run expects such a mismatch,
+   * so `onEnvironmentMismatch` is not called. Defaults to false.
    */
   isOwnWork?(mismatch: EnvironmentMismatch, checkpoint: AgentCheckpointData): Promise<boolean>;
-  /** Returns the options that it can carry out for a mismatch, and those that it only records; changes nothing. */
+  /** Returns the options that the participant can carry out or record for a mismatch. Must not change data. */
   optionsFor(
     mismatch: EnvironmentMismatch,
     checkpoint: AgentCheckpointData,
   ): readonly RecoveryOption[] | PromiseLike<readonly RecoveryOption[]>;
   /**
-   * Prepares one of them; changes nothing. If it rejects, the recovery is refused.
+   * Prepares an option. Must not change data. If it rejects, the recovery is refused.
    *
-   * @returns a function that carries it out, called once everything is chosen, prepared and confirmed. If it rejects, the
-   *   recovery ends and the agent is unchanged.
+   * @returns a function that carries out the option. It is called once all options are chosen, prepared and confirmed.
+   * If it rejects, the recovery ends and the agent is unchanged.
    */
   prepare(
     mismatch: EnvironmentMismatch,
@@ -37,7 +37,7 @@ export interface RecoveryParticipant {
   ): Promise<() => Promise<void>>;
 }
 
-/** What can be done about a mismatch. */
+/** A reaction to a mismatch. */
 export type RecoveryOption =
   | "use_current"
   | "use_checkpoint"
@@ -57,5 +57,5 @@ export const recoveryOptions: Readonly<Record<EnvironmentMismatch["kind"], reado
   working_directory_missing: ["ignore", "abort"],
 };
 
-/** Options that change nothing, and so need no participant. */
+/** Options that need no change, and so need no participant. */
 export const needsNobody: ReadonlySet<RecoveryOption> = new Set(["use_current", "skip", "ignore", "abort"]);

@@ -4,10 +4,10 @@ import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 export type RecoveryInfo = AgentCheckpointData["recoveryInfo"];
 
-/** The state of everything that a checkpoint names. */
+/** The current state of the requirements of a checkpoint. */
 export interface EnvironmentFacts {
   readonly directoryExists: boolean;
-  /** SHA-256 in hex by path; `undefined`: no such file. */
+  /** SHA-256 in hex by path. `undefined` for a missing file. */
   readonly hashes: ReadonlyMap<string, string | undefined>;
   readonly answers: ReadonlyMap<string, EnvironmentAnswer>;
 }
@@ -22,7 +22,7 @@ export async function readEnvironment(info: RecoveryInfo, environment: Environme
   return { directoryExists: await environment.hasDirectory(directory), hashes, answers };
 }
 
-/** The mismatches, in the order of the checkpoint's lists. */
+/** Returns the mismatches, in the order of the checkpoint's lists. */
 export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts): readonly EnvironmentMismatch[] {
   const { workingDirectory: path, requiredContext, fileHashes = {}, environment } = info;
   const missing = path !== undefined && !facts.directoryExists;
@@ -33,7 +33,7 @@ export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts):
   ];
 }
 
-/** @param expected `null`: the file did not exist when the checkpoint was saved; `undefined`: it was not examined. */
+/** @param expected `null` if the file did not exist at the checkpoint. `undefined` if it was not examined. */
 function judgeFile(
   path: string,
   expected: string | null | undefined,
