@@ -5,44 +5,42 @@ import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { customSchema } from "../internal/options/optionSchemas.ts";
 import type { z } from "zod";
 
-/** A tool call that began and whose end is not recorded: it may have had its effect. */
+/** A tool call that started but has no recorded outcome. It may have taken effect. */
 export interface ToolCallInDoubt {
   readonly agentId: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** The node that made the call. */
   readonly nodeId: string;
-  /** As the tool declared it when the call began. */
+  /** The effect that the tool declared when the call started. */
   readonly effect: ToolEffect;
-  /** As the model or the caller wrote it. */
+  /** The input before validation, as the model or the caller wrote it. */
   readonly input: unknown;
-  /** Why the recorded input cannot be read; it is `undefined` then. Absent: it was read. */
+  /** Why the recorded input is unreadable. `input` is then `undefined`. */
   readonly unreadable?: unknown;
-  /** For an inverse that began and did not end: the call that it reverts. Absent: it is not an inverse. */
+  /** For an inverse in doubt, the id of the call that it reverts. */
   readonly reverts?: string;
-  /** The settlement so far, if it leaves the call in doubt. Absent: none. */
+  /** The current settlement, if it leaves the call in doubt. */
   readonly settled?: "retry" | "unknown";
 }
 
 /**
- * Who decides about a call in doubt. `"ask"`: a person does, and the run stops until then. `"retry"`: every such call is
- * made again under its id. A function decides call by call; if it throws, the run stops and the call stays in doubt.
+ * Decides about a call in doubt. `"ask"`: the run stops until a person decides. `"retry"`: every such call is repeated
+ * under its id. A function decides for each call. If it throws, the run stops and the call stays in doubt.
  */
 export type OnToolCallInDoubt =
   | "ask"
   | "retry"
   | ((call: ToolCallInDoubt) => ToolCallSettlement | PromiseLike<ToolCallSettlement>);
 
-/** The schema of {@link OnToolCallInDoubt}. */
 export const onToolCallInDoubtSchema: z.ZodType<OnToolCallInDoubt> = customSchema(
   '"ask", "retry" or a function',
   (value) => value === "ask" || value === "retry" || typeof value === "function",
 );
 
 /**
- * How a tool call in doubt is resolved. `"retry"`: it is made again under its id. `{ output }`: it had its effect and
- * returned this. `{ error }`: it failed without effect, with this message. `"unknown"`: the run continues without knowing;
- * the model gets a result that says so, and node code gets ToolOutcomeUnknownError.
+ * The resolution of a tool call in doubt. `"retry"`: the call is repeated under its id. `{ output }`: the call took
+ * effect and returned this output. `{ error }`: the call failed without effect, with this message. `"unknown"`: the run
+ * continues without an outcome. The model gets a result that says so, and node code gets ToolOutcomeUnknownError.
  */
 export type ToolCallSettlement = "retry" | "unknown" | { readonly output: unknown } | { readonly error: string };
 
@@ -59,7 +57,7 @@ export function checkSettlement(given: unknown, toolCallId: string): ToolCallSet
   ]);
 }
 
-/** The outcome that a settlement records. */
+/** Returns the recorded outcome of a settlement. */
 export function settledOutcome(
   settlement: ToolCallSettlement,
   settled: OutcomeRecord["settled"] & string,

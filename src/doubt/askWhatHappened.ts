@@ -12,23 +12,23 @@ import {
 } from "./ToolCallInDoubt.ts";
 
 export interface SettleOptions {
-  /** The tool of the call; `undefined` when the agent no longer has it. */
+  /** The tool of the call. `undefined` if the agent no longer has it. */
   readonly tool: AnyTool | undefined;
   readonly choice: OnToolCallInDoubt;
   readonly signal: AbortSignal;
-  /** The code that declares the call repeatable. Default: that of the tool. */
+  /** The code that declares the call repeatable. Defaults to the declaration of the tool. */
   readonly declaration?: string;
-  /** The code that settles the call, up to the settlement. Default: that of an agent. */
+  /** The code that settles the call, up to the settlement. Defaults to the code for an agent. */
   readonly settling?: string;
 }
 
-/** What was decided, and by what. `not-done`: the call certainly had no effect. */
+/** The decision and its source. `not-done`: the call certainly had no effect. */
 export interface Settled {
   readonly settlement: ToolCallSettlement | "not-done";
   readonly by: "probe" | "handler";
 }
 
-/** Asks the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError when a person has to decide. */
+/** Consults the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError if a person must decide. */
 export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
   const { choice, signal, tool, declaration = declarationOfTool(tool), settling } = options;
   const { answer, ...thrown } = await probe(call, options);
@@ -52,7 +52,7 @@ async function probe({ toolCallId, input }: ToolCallInDoubt, { tool, signal }: S
   if (!tool?.probe) return { answer: "unknown" };
   try {
     const parsed = await checkSchemaAsync(tool.inputSchema, input, `stored input of tool "${tool.name}"`);
-    // The schema has just made this input.
+    // The schema has just produced this input.
     const answer = await tool.probe(parsed as never, { toolCallId, abortSignal: signal });
     signal.throwIfAborted();
     return { answer: checkAnswer(answer, tool.name) };
