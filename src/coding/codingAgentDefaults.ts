@@ -8,16 +8,19 @@ import type { PersistenceStorageProvider } from "../storage.ts";
 import { diskUsage, nodeEnvironment, retentionSchedule } from "../task.ts";
 import { Workspace } from "../workspace.ts";
 
-/** What {@link codingAgentDefaults} takes. */
+/** Options of {@link codingAgentDefaults}. */
 export interface CodingAgentOptions {
   /**
-   * The files that the agent works on: they roll back with it, and a recovery looks at them. Also give its `tools` to the
-   * agent. Default: none.
+   * The files that the agent works on. They are rolled back with the agent, and a recovery compares them. Also pass its
+   * `tools` to the agent.
    */
   readonly workspace?: Workspace | undefined;
-  /** The folder of the file storage, relative to the working directory of the process. Default `.agent-persistence`. */
+  /**
+   * The directory of the file storage, relative to the working directory of the process. Defaults to
+   * `.agent-persistence`.
+   */
   readonly directory?: string | undefined;
-  /** Another storage; it must have a log. Default: files in `directory`. */
+  /** Another storage, which must have a log. Defaults to files in `directory`. */
   readonly storage?: PersistenceStorageProvider | undefined;
 }
 
@@ -32,16 +35,23 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * The configuration for an agent that works on files for hours: `install(Persistence, codingAgentDefaults({ workspace }))`.
- * Everything has its own defaults, and you may replace any part: `{ ...codingAgentDefaults(), trimming: undefined }`.
+ * Returns a configuration for an agent that works on files for hours. All options have defaults. You can replace any
+ * part, as in `{ ...codingAgentDefaults(), trimming: undefined }`.
  *
- * - Checkpoints: after each node and sub-agent, before dangerous operations and calls of external systems, after changed
- *   files and answers of people, every five minutes, and when the context has grown by 10 KB.
+ * - Checkpoints: after each node and sub-agent, before dangerous operations and calls of external systems, after
+ * changed files and answers of people, every five minutes, and when the context has grown by 10 KB.
  * - Trimming: the last 5 tool outputs and 50 messages stay.
  * - Retention: at the end of each run, daily at 03:00, and when the disk of `directory` is more than 80 % full.
  * - The environment of this process is recorded, and `recoverTask` restores files of the workspace.
  *
  * @throws InvalidInputError
+ *
+ * @example
+ * ```ts
+ * const workspace = new Workspace({ root: "/srv/project" });
+ * const agent = new AIAgent({ promptExecutor, llmModel: "gpt-5-mini", tools: workspace.tools })
+ *   .install(Persistence, codingAgentDefaults({ workspace }));
+ * ```
  */
 export function codingAgentDefaults(options: CodingAgentOptions = {}): PersistenceConfig {
   checkSchema(optionsSchema, options, "options of codingAgentDefaults()");
@@ -60,7 +70,7 @@ export function codingAgentDefaults(options: CodingAgentOptions = {}): Persisten
     ],
     trimming: {},
     retention: {},
-    // The folder itself may not exist yet.
+    // The directory itself may not exist yet.
     retentionSchedule: retentionSchedule({ diskUsage: diskUsage(dirname(resolve(directory))) }),
     environment: nodeEnvironment({ workingDirectory: workspace?.root }),
     participants: workspace ? [workspace] : [],
