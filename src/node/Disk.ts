@@ -5,14 +5,14 @@ import type { FileSystem } from "./FileSystem.ts";
 import { FolderSyncs } from "./FolderSyncs.ts";
 import { storageFailure, systemCode } from "./storageFailure.ts";
 
-/** Waits, in milliseconds, before an open is tried again that failed for want of descriptors. */
+/** The delays before an open is retried after running out of file descriptors, in milliseconds. */
 const retryDelaysMs = [5, 20, 80, 320];
 const notEmpty = new Set(["ENOTEMPTY", "EEXIST"]);
 const linkUnsupported = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
 /**
- * A file system whose expected refusals are values (`undefined` for a missing file, `false` for a name that is taken)
- * and whose failures are `StorageError`s.
+ * A file system that returns values for expected refusals: `undefined` for a missing file, `false` for a used name. All
+ * other failures throw `StorageError`.
  */
 export class Disk {
   readonly #system: FileSystem;
@@ -25,28 +25,28 @@ export class Disk {
     this.#folders = new FolderSyncs((path) => this.#syncFolder(path));
   }
 
-  /** `undefined` when the name is taken. */
+  /** Returns `undefined` if the name is in use. */
   create(path: string, options?: { readonly synced?: boolean }): Promise<DiskFile | undefined> {
     const create = async () => new DiskFile(path, await this.#system.create(path, options));
     return this.#call("create", path, "EEXIST", create);
   }
 
-  /** `undefined` when there is no such file. */
+  /** Returns `undefined` for a missing file. */
   readFile(path: string, start?: number, length?: number): Promise<Buffer | undefined> {
     return this.#call("read", path, "ENOENT", async () => asBuffer(await this.#system.readFile(path, start, length)));
   }
 
-  /** `undefined` when there is no such file. */
+  /** Returns `undefined` for a missing file. */
   stat(path: string): Promise<Awaited<ReturnType<FileSystem["stat"]>> | undefined> {
     return this.#call("stat", path, "ENOENT", () => this.#system.stat(path));
   }
 
-  /** `undefined` when there is no such folder. */
+  /** Returns `undefined` for a missing directory. */
   readdir(path: string): Promise<readonly string[] | undefined> {
     return this.#call("readdir", path, "ENOENT", () => this.#system.readdir(path));
   }
 
-  /** `missing`: what is to get the name, or the folder for it, is not there any more. */
+  /** Returns `missing` if the existing file or the target directory no longer exists. */
   async link(existing: string, path: string): Promise<"linked" | "taken" | "missing" | "unsupported"> {
     try {
       await this.#system.link(existing, path);
@@ -63,17 +63,17 @@ export class Disk {
     await this.#call("rename", to, "", () => this.#system.rename(from, to));
   }
 
-  /** A file that is not there counts as removed. */
+  /** Treats a missing file as removed. */
   async unlink(path: string): Promise<void> {
     await this.#call("unlink", path, "ENOENT", () => this.#system.unlink(path));
   }
 
-  /** A folder that is there already counts as made. */
+  /** Treats an existing directory as created. */
   async mkdir(path: string): Promise<void> {
     await this.#call("mkdir", path, "EEXIST", () => this.#system.mkdir(path));
   }
 
-  /** A folder that is not empty stays, and one that is not there counts as removed. */
+  /** Keeps a directory with files. Treats a missing directory as removed. */
   async rmdir(path: string): Promise<void> {
     const remove = () =>
       this.#system.rmdir(path).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { StorageError } from "../errors/storage/StorageError.ts";
 import type { OpenFile } from "./FileSystem.ts";
 import { storageFailure } from "./storageFailure.ts";
 
-/** An open file whose failures are `StorageError`s and whose writes are whole. */
+/** An open file with complete writes. Failures throw `StorageError`. */
 export class DiskFile {
   readonly #file: OpenFile;
 
@@ -13,12 +13,12 @@ export class DiskFile {
     this.#file = file;
   }
 
-  /** Writes all bytes. A failure may leave a part of them behind. */
+  /** Writes all bytes. A failure may leave a part of them in the file. */
   write(bytes: Uint8Array): Promise<void> {
     return this.#writeAll(bytes, (part) => this.#file.write(part));
   }
 
-  /** Writes all bytes to the device. A failure may leave a part of them behind. */
+  /** Writes all bytes to the device. A failure may leave a part of them in the file. */
   async store(bytes: Uint8Array): Promise<void> {
     const { writeSynced } = this.#file;
     if (writeSynced) return this.#writeAll(bytes, (part) => writeSynced(part));
@@ -39,7 +39,7 @@ export class DiskFile {
       let written = await write(bytes);
       while (written < bytes.length) {
         const count = await write(bytes.subarray(written));
-        // A device that takes nothing and reports nothing would be asked for ever.
+        // Avoids an endless loop on a device that writes 0 bytes without an error.
         if (count === 0) throw new StorageError("full", "write", this.path);
         written += count;
       }

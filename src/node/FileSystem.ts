@@ -1,53 +1,56 @@
-/** What a file system says of a file or a folder. */
 export interface FileStatus {
   readonly size: number;
   readonly folder: boolean;
-  /** Tells a file from a copy of it. Absent: the file system cannot tell. */
+  /** Distinguishes a file from a copy of it. Omitted if the file system has no such id. */
   readonly id?: string;
-  /** The number of the user whose it is. Absent: the file system has no users. */
+  /** The numeric id of the file's owner. Omitted if the file system has no users. */
   readonly owner?: number;
 }
 
-/** A file that was created and is written at its end. One write may take fewer bytes than it was given. */
+/** A created file that is written at its end. A write may accept only a part of the bytes. */
 export interface OpenFile {
-  /** Appends `bytes`; resolves to how many of them were taken. */
+  /** Appends `bytes` and resolves to the number of accepted bytes. */
   write(bytes: Uint8Array): Promise<number>;
   /**
-   * `write` and `fdatasync` in one call, which is one way to the device and back instead of two. Absent: the file has no
-   * such call.
+   * Combines `write` and `fdatasync` in one call, which needs only one round trip to the device. Omitted if
+   * unsupported.
    */
   readonly writeSynced?: (bytes: Uint8Array) => Promise<number>;
-  /** Data and what is needed to read it back are on the device. */
+  /** Syncs the data, and the metadata to read it, to the device. */
   fdatasync(): Promise<void>;
-  /** Data and all metadata are on the device: for a new file. */
+  /** Syncs the data and all metadata to the device, for a new file. */
   fsync(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Every call that the file backend makes to a file system. Small, so that one in memory can lose power, fail and stall
- * at each of them. Errors carry the system's `code` (`ENOSPC`, `EEXIST`, …). Links are never followed.
+ * All file system calls of the file backend. The interface is small, so that an in-memory implementation can simulate
+ * failures, delays and power loss at each call. Errors carry the system's `code`, such as `ENOSPC` or `EEXIST`. Links
+ * are never followed.
  */
 export interface FileSystem {
   /**
-   * Creates a file for appending, mode 0600. Rejects with `EEXIST` when the name is taken.
+   * Creates a file for appending, mode 0600. Rejects with `EEXIST` if the name is in use.
    *
-   * @param options.synced whether each write to it is going to be synced, so that it may have `writeSynced`.
+   * @param options.synced whether each write will be synced. The file may then have `writeSynced`.
    */
   create(path: string, options?: { readonly synced?: boolean }): Promise<OpenFile>;
-  /** The bytes of a file from `start`, at most `length` of them; default: all. */
+  /** Returns the bytes of a file from `start`, at most `length` of them. Defaults to all bytes. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<FileStatus>;
-  /** A second name for a file. Rejects with `EEXIST` when it is taken: this decides who comes first. */
+  /**
+   * Adds a second name to a file. Rejects with `EEXIST` if the name is in use, which decides between competing
+   * processes.
+   */
   link(existing: string, path: string): Promise<void>;
-  /** Another name for a file, over what has that name now. */
+  /** Renames a file and replaces an existing file with the new name. */
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
   readdir(path: string): Promise<readonly string[]>;
-  /** One folder, mode 0700. */
+  /** Creates one directory, mode 0700. */
   mkdir(path: string): Promise<void>;
-  /** Removes a folder. Rejects with `ENOTEMPTY` when something is in it. */
+  /** Removes a directory. Rejects with `ENOTEMPTY` if it is not empty. */
   rmdir(path: string): Promise<void>;
-  /** The names in a folder are on the device. */
+  /** Syncs the names in a directory to the device. */
   fsyncDir(path: string): Promise<void>;
 }

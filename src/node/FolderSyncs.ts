@@ -1,15 +1,15 @@
-/** Syncs of folders. Those that are asked for while one is running share the next one, which begins after all of them. */
+/** Syncs of directories. Requests during a running sync share the next sync, which starts after all of them. */
 export class FolderSyncs {
   readonly #begin: (path: string) => Promise<void>;
   readonly #running = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
 
-  /** @param begin begins to sync a folder. */
+  /** @param begin starts a sync of a directory. */
   constructor(begin: (path: string) => Promise<void>) {
     this.#begin = begin;
   }
 
-  /** Resolves once a sync has ended that began after this call. */
+  /** Resolves after a sync that started after this call. */
   sync(path: string): Promise<void> {
     const running = this.#running.get(path);
     if (!running) return this.#run(path);

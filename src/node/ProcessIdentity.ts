@@ -1,31 +1,35 @@
-/** What tells one process from every other that may share a folder. */
+/** Distinguishes a process from every other process that may share a directory. */
 export interface ProcessFacts {
   readonly host: string;
-  /** Changes with each start of the machine. */
+  /** Changes with each boot of the machine. */
   readonly bootId: string;
-  /** Containers on one machine share the boot id and number their processes each for itself. */
+  /** Containers on one machine share the boot id, but number their processes separately. */
   readonly pidNamespace: string;
-  /** Start times are those of this namespace. Absent: the system has one clock for all. */
+  /** The namespace of start times. Omitted if the system has a single clock. */
   readonly timeNamespace?: string | undefined;
   readonly processId: number;
-  /** When the process started: a number is reused, a number with its start is not. Empty: unknown. */
+  /**
+   * The start time of the process. A process id can be reused, but not together with its start time. Empty if unknown.
+   */
   readonly processStart: string;
 }
 
-/** The identity of this process. Injected, so that tests are many processes. */
+/** The identity of this process. Injected, so that tests can simulate many processes. */
 export interface ProcessIdentity extends ProcessFacts {
-  /** Whether a process of this machine and namespaces still runs. False only when it is certain that it does not. */
+  /**
+   * Returns whether a process of this machine and namespaces still runs. Returns false only if the process has
+   * certainly ended.
+   */
   isRunning(processId: number, processStart: string): boolean;
-  /** The number of the user that it runs as. Absent: the system has none. */
+  /** The numeric id of the process's user. Omitted if the system has no users. */
   readonly user?: number | undefined;
   /**
-   * Milliseconds by a clock that never goes back and that all processes of this boot and time namespace share. Absent:
-   * there is none, and each process waits for a lease itself before it takes over a silent owner.
+   * Milliseconds of a monotonic clock that all processes of this boot and time namespace share. If omitted, each
+   * process waits for a whole lease before it takes over a silent owner.
    */
   sinceBootMs?(): number;
 }
 
-/** What others are told of a process. */
 export function processFacts(identity: ProcessFacts): ProcessFacts {
   const { host, bootId, pidNamespace, timeNamespace, processId, processStart } = identity;
   return {
@@ -38,7 +42,7 @@ export function processFacts(identity: ProcessFacts): ProcessFacts {
   };
 }
 
-/** True only when it is certain: of another machine, boot or namespace nothing is known. */
+/** Returns true only if the process has certainly ended. A process of another machine, boot or namespace is unknown. */
 export function isSurelyGone(process: ProcessFacts, seenBy: ProcessIdentity): boolean {
   if (process.bootId !== seenBy.bootId || process.pidNamespace !== seenBy.pidNamespace) return false;
   if (process.timeNamespace !== seenBy.timeNamespace) return false;

@@ -2,11 +2,11 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { realFolder } from "./realFolder.ts";
 
 /**
- * One spelling for each file, so that two names of a file can be compared. Links in the folders on the way are resolved as
- * far as these folders exist. A link in the place of the file itself stays.
+ * Returns one spelling for each file, so that paths can be compared. Resolves links in the existing parent directories,
+ * but not a link at the path itself.
  *
  * @param path absolute, or relative to the root.
- * @returns relative to the root, with "/" between the names, if the file is below the root. Otherwise absolute.
+ * @returns a path relative to the root, separated by "/", if the file is below the root. Otherwise an absolute path.
  */
 export function canonicalPath(path: string, root: string): string {
   const file = resolve(root, path);

@@ -1,22 +1,25 @@
 import type { ProcessFacts, ProcessIdentity } from "./ProcessIdentity.ts";
 
 /**
- * A process as text, to be kept beside its host and its number: `boot <id>, namespace <pids>[, time <times>], start <ticks>`.
- * Two texts are equal only for one process.
+ * Returns a process as text, for storing with its host and process id. The form is `boot <id>, namespace <pids>[, time
+ * <times>], start <ticks>`. Equal texts mean the same process.
  */
 export function incarnationOf(facts: ProcessFacts): string {
   return `${placeOf(facts)}${facts.processStart}`;
 }
 
-/** Whether a text of {@link incarnationOf} is of this boot and these namespaces: the two processes then share one clock. */
+/**
+ * Returns whether a text of {@link incarnationOf} has this boot and these namespaces. The two processes then share a
+ * clock.
+ */
 export function isSamePlace(incarnation: string | undefined, seenBy: ProcessFacts): boolean {
   return incarnation?.startsWith(placeOf(seenBy)) === true;
 }
 
 /**
- * True only when the process has certainly ended: of another machine, boot or namespace nothing is known.
+ * Returns true only if the process has certainly ended. A process of another machine, boot or namespace is unknown.
  *
- * @param exact false where all that share the storage are on one machine, so that the name of a boot need not be unique.
+ * @param exact false if all processes on the storage are on one machine, so that the boot id need not be unique.
  */
 export function hasEnded(
   { processId, incarnation }: { readonly processId: number; readonly incarnation?: string | undefined },
@@ -25,7 +28,7 @@ export function hasEnded(
 ): boolean {
   if (incarnation === undefined || !isSamePlace(incarnation, seenBy)) return false;
   const start = incarnation.slice(placeOf(seenBy).length);
-  // Without the start of a process, its boot is a guess, too.
+  // Without the start time of a process, its boot is uncertain as well.
   return !(exact && start === "") && !seenBy.isRunning(processId, start);
 }
 

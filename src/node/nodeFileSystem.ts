@@ -22,10 +22,10 @@ import type { FileSystem, OpenFile } from "./FileSystem.ts";
 const { O_APPEND, O_CREAT, O_DSYNC, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 // Windows has no such flag, and its links need a privilege.
 const noFollow = O_NOFOLLOW ?? 0;
-/** Without waiting for another end, as a pipe in the place of a file has one. */
+/** Does not block on a pipe in place of a file. */
 const existingFile = O_RDONLY | noFollow | (O_NONBLOCK ?? 0);
 const newFile = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | noFollow;
-/** Linux does for each write what `fdatasync` does. Elsewhere the flag may stop short of the cache of the drive. */
+/** On Linux each write includes `fdatasync`. On other systems the flag may only reach the cache of the drive. */
 const syncedWrites = process.platform === "linux" ? O_DSYNC : undefined;
 
 const openFile = promisify(open);
@@ -33,7 +33,7 @@ const closeFile = promisify(close);
 const status = promisify(lstat);
 const syncFile = promisify(fsync);
 
-/** The file system of this machine. The callback functions of Node are used because they cost less than their promises. */
+/** The file system of this machine. Uses callbacks of Node, because they cost less than promises. */
 export const nodeFileSystem: FileSystem = {
   async create(path, { synced = false } = {}) {
     const flag = synced ? syncedWrites : undefined;
@@ -42,9 +42,9 @@ export const nodeFileSystem: FileSystem = {
   async readFile(path, start = 0, length) {
     const descriptor = await openFile(path, existingFile);
     try {
-      // At once: it is in memory, and takes a fraction of the way through the thread pool.
+      // Synchronous, because the data is in memory and the thread pool would take much longer.
       const found = fstatSync(descriptor);
-      // Pipes and devices have no end, folders no bytes.
+      // Pipes and devices have no end, and directories have no bytes.
       if (!found.isFile()) throw new StorageError("permission", "read", path);
       return await readFrom(descriptor, start, length ?? found.size - start);
     } finally {
@@ -53,20 +53,19 @@ export const nodeFileSystem: FileSystem = {
   },
   async stat(path) {
     const found = await status(path);
-    // A number of a removed file is soon given to another, which was made later.
+    // An inode number of a removed file is soon reused, but with a later birth time.
     const id = `${found.ino}.${Math.round(found.birthtimeMs * 1000)}`;
     return { size: found.size, folder: found.isDirectory(), id, owner: found.uid };
   },
   link: promisify(link),
   rename: promisify(rename),
   unlink: promisify(unlink),
-  // At once: an append lists a folder of few names that the system has in memory, in a fifth of the time that a way
-  // through the thread pool takes.
+  // Synchronous, because an append lists a small directory in memory. The thread pool would take five times as long.
   readdir: async (path) => readdirSync(path),
   mkdir: (path) => new Promise((resolve, reject) => mkdir(path, 0o700, (error) => (error ? reject(error) : resolve()))),
   rmdir: promisify(rmdir) as (path: string) => Promise<void>,
   async fsyncDir(path) {
-    // Windows cannot sync a folder; its file systems journal names.
+    // Windows cannot sync a directory, and its file systems journal names.
     if (process.platform === "win32") return;
     const descriptor = await openFile(path, O_RDONLY);
     try {
@@ -77,7 +76,7 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-/** @param synced whether the file was opened so that each write is synced. */
+/** @param synced whether the file was opened with synced writes. */
 function nodeFile(descriptor: number, synced: boolean): OpenFile {
   const writeSome = (bytes: Uint8Array): Promise<number> =>
     new Promise((resolve, reject) =>

@@ -2,25 +2,25 @@ import type { ProcessIdentity } from "./ProcessIdentity.ts";
 
 let known: ProcessIdentity | undefined;
 
-/** The identity of this process, read once. */
+/** Returns the identity of this process, read once. */
 export function nodeProcessIdentity(): ProcessIdentity {
   known ??= process.platform === "linux" ? linuxIdentity() : otherIdentity();
   return known;
 }
 
-/** Node's own modules, found without importing them: what imports this also loads where there is no Node. */
+/** Finds Node modules without an import, so that importing code also loads in other runtimes. */
 const fs = () => process.getBuiltinModule("node:fs");
 const os = () => process.getBuiltinModule("node:os");
 
-/** The identity of this process; `undefined` where there is no Node. */
+/** Returns the identity of this process, or `undefined` outside of Node. */
 export function platformIdentity(): ProcessIdentity | undefined {
   const { process: found } = globalThis as { readonly process?: { readonly getBuiltinModule?: unknown } };
   return typeof found?.getBuiltinModule === "function" ? attempt(nodeProcessIdentity) : undefined;
 }
 
 /**
- * Certain only where `/proc` shows the processes of this namespace by the numbers that they have here. It may be that of
- * another one, or not be there: then no process is ever known to have ended.
+ * Uses `/proc` only if it shows the processes of this namespace by their local ids. `/proc` may be missing or belong to
+ * another namespace. Then no process is ever known to have ended.
  */
 function linuxIdentity(): ProcessIdentity {
   const bootId = attempt(() => fs().readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
@@ -31,7 +31,7 @@ function linuxIdentity(): ProcessIdentity {
     host: os().hostname(),
     bootId,
     pidNamespace,
-    // Older systems have no such namespaces.
+    // Older systems have no time namespaces.
     timeNamespace: attempt(() => fs().readlinkSync("/proc/self/ns/time")),
     processId: process.pid,
     processStart: statOf(process.pid)?.start ?? "",
@@ -47,7 +47,7 @@ function linuxIdentity(): ProcessIdentity {
   };
 }
 
-/** The minute of the start identifies the boot; where that is wrong, the lease decides. */
+/** Identifies the boot by the minute of its start. If that is wrong, the lease decides. */
 function otherIdentity(): ProcessIdentity {
   const host = os().hostname();
   return {
@@ -61,14 +61,19 @@ function otherIdentity(): ProcessIdentity {
   };
 }
 
-/** The numbers of this process, from the namespace of `/proc` to its own: one, if they are the same namespace. */
+/**
+ * Checks the process ids from the namespace of `/proc` to the local one. There is a single id if the namespaces are the
+ * same.
+ */
 function showsThisProcess(): boolean {
   const status = attempt(() => fs().readFileSync("/proc/self/status", "utf8")) ?? "";
   const numbers = /^NSpid:(.*)$/m.exec(status)?.[1] ?? /^Pid:(.*)$/m.exec(status)?.[1];
   return numbers?.trim() === String(process.pid);
 }
 
-/** Field 22 of `/proc/<pid>/stat`; the name before it may hold spaces and brackets. A zombie has ended. */
+/**
+ * Reads field 22 of `/proc/<pid>/stat`. The name before it may contain spaces and brackets. A zombie counts as ended.
+ */
 function statOf(processId: number): { readonly start: string; readonly ended: boolean } | undefined {
   const text = attempt(() => fs().readFileSync(`/proc/${processId}/stat`, "utf8"));
   const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");

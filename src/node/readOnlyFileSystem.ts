@@ -1,6 +1,6 @@
 import type { FileSystem } from "./FileSystem.ts";
 
-/** A file system of which nothing is changed: what would change it is refused as on a device that can only be read. */
+/** Returns a file system that refuses changes with the error of a read-only device. */
 export function readOnlyFileSystem(system: FileSystem): FileSystem {
   const refuse = (path: string): Promise<never> =>
     Promise.reject(Object.assign(new Error(`${path} is only read`), { code: "EROFS" }));

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** The path of a folder with links resolved. The part of the path that does not exist, or cannot be read, stays as written. */
+/** Returns the path of a directory with resolved links. A missing or unreadable part of the path stays as written. */
 export function realFolder(folder: string): string {
   try {
     return realpathSync(folder);

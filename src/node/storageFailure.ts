@@ -19,12 +19,12 @@ const failures: Readonly<Record<string, StorageFailure>> = {
   ENOTCONN: "unavailable",
 };
 
-/** Node names only errors that its own library knows: `EDQUOT` and `ESTALE`, for two, have a number alone. */
+/** Node names only errors that libuv knows. For example, `EDQUOT` and `ESTALE` have only a number. */
 const codes: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.errno).map(([code, number]) => [-number, code]),
 );
 
-/** The system's code of an error, such as `ENOENT`; empty for an error without one. */
+/** Returns the system code of an error, such as `ENOENT`, or an empty text. */
 export function systemCode(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };
@@ -32,7 +32,7 @@ export function systemCode(error: unknown): string {
   return (code.startsWith("Unknown system error") ? codes.get(Number(errno)) : undefined) ?? code;
 }
 
-/** What a caller can do about an error of the system. */
+/** Classifies a system error by the possible reactions of a caller. */
 export function storageFailure(error: unknown): StorageFailure {
   return failures[systemCode(error)] ?? "io";
 }
