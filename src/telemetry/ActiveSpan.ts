@@ -2,9 +2,9 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import { warnOnce } from "../internal/warn.ts";
 import type { TelemetryContent, TelemetryFacts, TelemetryFailure, TelemetrySpan } from "./TelemetryOperation.ts";
 
-/** An operation in progress. Nothing that telemetry throws gets out of it. */
+/** An operation in progress. Contains all errors of the telemetry. */
 export class ActiveSpan {
-  /** Of an operation that is not shown. */
+  /** A span of an operation that is not shown. */
   static readonly none: ActiveSpan = new ActiveSpan(() => undefined);
 
   readonly #span: TelemetrySpan | undefined;
@@ -17,13 +17,16 @@ export class ActiveSpan {
     this.#showsContent = showsContent;
   }
 
-  /** What is stored with a run; `undefined`: nothing. */
+  /** The trace that is stored with a run, if any. */
   get trace(): string | undefined {
     const trace: unknown = guarded(() => this.#span?.trace);
     return typeof trace === "string" ? trace : undefined;
   }
 
-  /** Calls `action` once and returns its result: what begins in it, also later in its promise, is within this operation. */
+  /**
+   * Calls `action` once and returns its result. Operations that start in it, even later in its promise, are nested in
+   * this one.
+   */
   run<Result>(action: () => Result): Result {
     const span = this.#span;
     if (!span) return action();
@@ -32,18 +35,18 @@ export class ActiveSpan {
     return (end ?? outcomeOf(action))();
   }
 
-  /** Facts that are known only now. */
+  /** Adds facts that are known only later. */
   add(facts: TelemetryFacts): void {
     if (this.#span) this.#facts = { ...this.#facts, ...facts };
   }
 
-  /** What models and tools were given and returned; asked for only if it is shown. */
+  /** Adds inputs and outputs of models and tools. Calls `content` only if content is shown. */
   addContent(content: () => TelemetryContent): void {
     if (!this.#span || !this.#showsContent) return;
     this.add({ content: { ...this.#facts.content, ...guarded(content) } });
   }
 
-  /** Only the first call counts. */
+  /** Ends the span. Only the first call counts. */
   end(failure?: TelemetryFailure): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -51,7 +54,7 @@ export class ActiveSpan {
   }
 }
 
-/** Calls `action` now; what it threw or returned comes when the result is called. */
+/** Calls `action` immediately. The returned function returns its result or throws its error. */
 function outcomeOf<Result>(action: () => Result): () => Result {
   try {
     const result = action();
@@ -63,7 +66,9 @@ function outcomeOf<Result>(action: () => Result): () => Result {
   }
 }
 
-/** What telemetry returns; `undefined` if it throws. A promise that it returns by mistake may reject. */
+/**
+ * Returns the result of `call`, or `undefined` if it throws. Ignores the rejection of an accidentally returned promise.
+ */
 export function guarded<Result>(call: () => Result): Result | undefined {
   try {
     const result = call();

@@ -14,46 +14,44 @@ import type { ActiveSpan } from "./ActiveSpan.ts";
 import type { TelemetryFacts, TelemetryOperation } from "./TelemetryOperation.ts";
 import { within } from "./within.ts";
 
-/** Carries it out. */
 export type Next<Event, Result> = (event: Event) => Promise<Result>;
 
-/** Carries out a request or a call, unless it is recorded, by `next`. */
+/** Performs a request or a call. Calls `next` unless the result is recorded. */
 export type Perform<Event, Result> = (event: Event, next: Next<Event, Result>) => Promise<Result>;
 
 /** The line of a run, as its recorder knows it. */
 interface RecordedRun {
   readonly journal: { readonly agentId: string; durable(): Promise<void> };
   readonly run: RunRecord;
-  /** The line's latest checkpoint. */
   readonly head: { readonly id: string } | undefined;
-  /** Of the line that this one is nested in. */
+  /** The containing line. */
   readonly parent: object | undefined;
 }
 
-/** What a rollback reports, as far as it is shown. */
+/** The shown part of a rollback report. */
 interface Reverted {
   readonly checkpointId: string;
   readonly reverted: readonly unknown[];
   readonly failed: readonly unknown[];
 }
 
-/** What a pruning has deleted of an agent. */
+/** The deleted data of an agent. */
 interface Pruned {
   readonly checkpointIds: readonly string[];
   readonly bytes: number;
 }
 
-/** The operations of the agents of this library. Those of a run are within each other as its calls are. */
+/** Starts the operations of agents. The operations of a run are nested like its calls. */
 export class AgentTelemetry {
   readonly #begin: (operation: TelemetryOperation) => ActiveSpan;
-  /** By journal. A call that waits for an answer never ends by itself. */
+  /** Open spans by journal. A call that waits for an answer does not end by itself. */
   readonly #open = new WeakMap<object, Set<ActiveSpan>>();
 
   constructor(begin: (operation: TelemetryOperation) => ActiveSpan) {
     this.#begin = begin;
   }
 
-  /** A call of `run` or `resume`. */
+  /** Shows a call of `run` or `resume`. */
   run(
     { hasDefaultId, agentId: ownId, graph }: FeaturePipeline,
     { agentId, input }: RunRequest,
@@ -76,7 +74,7 @@ export class AgentTelemetry {
     return within(this.#begin({ kind: "open", agentId }), action);
   }
 
-  /** A stored state is made ready to go on from. Its run links to the trace that it began in. */
+  /** Shows the preparation of a stored state. Links to the trace in which the run started. */
   resume<Recorder extends (RecordedRun & { readonly start: { readonly nodeId: string } }) | undefined>(
     {
       journal: { agentId },
@@ -95,7 +93,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** A checkpoint that has just been queued with other records, until it is durable. */
+  /** Shows a queued checkpoint until it is durable. */
   save({ journal, run: { run: runId }, head, parent }: RecordedRun, records: readonly AgentRecord[]): void {
     const record = records.find(({ kind }) => kind === "checkpoint");
     if (record?.kind !== "checkpoint") return;
@@ -133,7 +131,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** A tool call, and the agent that it runs if there is one. */
+  /** Shows a tool call, and its sub-agent if any. */
   toolCall(
     recorder: RecordedRun,
     event: ToolCallEvent,
@@ -160,7 +158,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** The run that a journal records has ended, and with it the calls that wait. */
+  /** Ends the spans of waiting calls when the run of a journal ends. */
   endCalls(journal: object): void {
     for (const span of [...(this.#open.get(journal) ?? [])].toReversed()) {
       span.add({ status: "suspended" });
@@ -179,7 +177,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** How one call is reverted. */
+  /** Shows the revert of one call. */
   inverse<End extends { readonly error?: unknown }>(
     agentId: string,
     call: {
@@ -198,7 +196,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** A task is stored in the queue, with what its first start links to. */
+  /** Shows the queueing of a task. Its first start links to this span. */
   enqueue<Result>(agentId: string, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
     return within(this.#begin({ kind: "enqueue", agentId }), action);
   }
@@ -207,7 +205,7 @@ export class AgentTelemetry {
     return within(this.#begin({ kind: "answer", agentId, requestIds }), action);
   }
 
-  /** @param agentId `undefined`: all agents of a storage */
+  /** @param agentId `undefined` for all agents of a storage. */
   prune<Report>(
     agentId: string | undefined,
     action: () => Promise<Report>,
@@ -240,7 +238,7 @@ export class AgentTelemetry {
   }
 }
 
-/** What calls no `next` is replayed. */
+/** Marks a call that did not call `next` as replayed. */
 async function replayable<Event, Result>(
   span: ActiveSpan,
   next: Next<Event, Result>,

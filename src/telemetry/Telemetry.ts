@@ -3,23 +3,36 @@ import { AgentTelemetry } from "./AgentTelemetry.ts";
 import type { TelemetryOperation, TelemetrySpan } from "./TelemetryOperation.ts";
 
 /**
- * Where durable agents show what they do: `openTelemetry()` of `agent-persistence/otel` makes one. To show it elsewhere, extend
- * this class. What your methods throw harms nothing: the agent goes on, and one process warning says so.
+ * Shows the operations of durable agents. `openTelemetry()` of `agent-persistence/otel` creates an implementation. To
+ * use another system, extend this class. Errors of your methods do not affect agents, and cause a single process
+ * warning.
+ *
+ * @example
+ * ```ts
+ * class ConsoleTelemetry extends Telemetry {
+ *   start({ kind, agentId }: TelemetryOperation): TelemetrySpan {
+ *     console.log("start", kind, agentId);
+ *     return { run: (action) => action(), end: (_facts, failure) => console.log("end", kind, failure?.error ?? "ok") };
+ *   }
+ * }
+ * ```
  */
 export abstract class Telemetry {
-  /** What agents of this library show; called by them. */
+  /** Starts the operations of agents. Called by this library. */
   readonly agents: AgentTelemetry = new AgentTelemetry((operation) => this.begin(operation));
 
   /**
-   * Whether operations end with the messages, inputs and outputs of models and tools. Default false: they have names, ids and
-   * numbers only.
+   * Whether operations end with the messages, inputs and outputs of models and tools. If false, they have only names,
+   * ids and numbers. Defaults to false.
    */
   readonly content?: boolean | undefined;
 
-  /** An operation begins, within the one whose `run` calls it. `undefined`: it is not shown. */
+  /**
+   * Starts an operation within the operation whose `run` calls this method. Returns `undefined` to hide the operation.
+   */
   abstract start(operation: TelemetryOperation): TelemetrySpan | undefined;
 
-  /** Calls {@link start}. What that or its span throws gets no further. */
+  /** Calls {@link start}. Contains the errors of the method and of its span. */
   begin(operation: TelemetryOperation): ActiveSpan {
     return new ActiveSpan(() => this.start(operation), guarded(() => this.content) === true);
   }

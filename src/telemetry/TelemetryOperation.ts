@@ -1,37 +1,45 @@
 import type { Message } from "../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 
-/** An operation that has begun. */
+/** A started operation. */
 export interface TelemetrySpan {
   /**
-   * Its trace and itself, as the `traceparent` of W3C Trace Context. It is stored with a run, so that a resume in another process
-   * can link to it. Absent: nothing is stored.
+   * The trace and the span id, as the `traceparent` of W3C Trace Context. It is stored with a run, so that a resume in
+   * another process can link to it. Not stored if omitted.
    */
   readonly trace?: string | undefined;
-  /** Calls `action` once and returns its result. What begins in it, also later in its promise, is within this operation. */
+  /**
+   * Calls `action` once and returns its result. Operations that start in it, even later in its promise, are nested in
+   * this one.
+   */
   run<Result>(action: () => Result): Result;
-  /** The operation ends; called once. `facts`: those known only now. `failure`: what it failed with; absent: it did not. */
+  /**
+   * Ends the operation. Called once.
+   *
+   * @param facts known only at the end.
+   * @param failure omitted if the operation succeeded.
+   */
   end(facts: TelemetryFacts, failure?: TelemetryFailure): void;
 }
 
-/** What an operation failed with. */
+/** The error of a failed operation. */
 export interface TelemetryFailure {
   readonly error: unknown;
 }
 
 /**
- * What can be shown:
+ * The kinds of operations:
  *
- * - `invoke_agent`: a call of `run` or `resume`, or an agent that another one calls as a tool
+ * - `invoke_agent`: a call of `run` or `resume`, or of a sub-agent
  * - `chat`: a model request, with its retries
  * - `execute_tool`: a tool call
- * - `save`: a checkpoint, from when it is queued until it is durable
- * - `open`: an agent is owned and its log is read
- * - `resume`: a stored state is made ready to go on from
- * - `rollback`, with one `inverse` for each call that it reverts
- * - `enqueue`: a task is stored in the queue
- * - `answer`: a request is answered or rejected
- * - `prune`: checkpoints or agents are deleted
+ * - `save`: a checkpoint, from its queueing until it is durable
+ * - `open`: taking ownership of an agent and reading its log
+ * - `resume`: preparing a stored state for a run
+ * - `rollback`: a rollback, with one `inverse` for each reverted call
+ * - `enqueue`: storing a task in the queue
+ * - `answer`: answering or rejecting a request
+ * - `prune`: deleting checkpoints or agents
  */
 export type TelemetryKind =
   | "invoke_agent"
@@ -46,76 +54,76 @@ export type TelemetryKind =
   | "answer"
   | "prune";
 
-/** An operation as it begins. */
+/** An operation at its start. */
 export interface TelemetryOperation extends TelemetryFacts {
   readonly kind: TelemetryKind;
 }
 
-/** What is known of an operation. An absent fact is unknown, or there is none. */
+/** The facts about an operation. Omitted facts are unknown or do not apply. */
 export interface TelemetryFacts {
-  /** The durable agent, thread or session. Absent: the operation is about several. */
+  /** The id of the durable agent, thread or session. Omitted if the operation is about several. */
   readonly agentId?: string | undefined;
   readonly runId?: string | undefined;
-  /** The name of the definition, which is the same for all durable agents that it serves. */
+  /** The name of the definition, which all its durable agents share. */
   readonly agentName?: string | undefined;
-  /** The id of the definition. Absent: it was given none. */
+  /** The id of the definition. Omitted if it has no id. */
   readonly definitionId?: string | undefined;
-  /** The names of the tools by which agents called each other down to this one. */
+  /** The names of the tools from the agent down to this sub-agent. */
   readonly agentPath?: readonly string[] | undefined;
   /** The branch of a parallel node. */
   readonly branch?: string | undefined;
   /** The node of the strategy or graph. */
   readonly nodeId?: string | undefined;
-  /** The result is a recorded one: no model was asked, no tool has run. */
+  /** True if the result is recorded, so that no model request was made and no tool has run. */
   readonly replayed?: boolean | undefined;
-  /** How an agent or a call ended that did not fail, such as `waiting`. */
+  /** The end of an agent or call that did not fail, such as `waiting`. */
   readonly status?: string | undefined;
-  /** The `traceparent` of an earlier process that this operation goes on from. */
+  /** The `traceparent` of an earlier process whose operation this one continues. */
   readonly linkedTrace?: string | undefined;
 
-  /** Whose model it is, such as `openai`. */
+  /** The provider of the model, such as `openai`. */
   readonly provider?: string | undefined;
-  /** The model that is asked. */
+  /** The requested model. */
   readonly model?: string | undefined;
   /** The settings of the request, under the names of the AI SDK, such as `temperature` and `maxOutputTokens`. */
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
-  /** The model that answered, as the provider says. */
+  /** The model that responded, according to the provider. */
   readonly responseModel?: string | undefined;
-  /** The provider's id of the answer. */
+  /** The provider's id of the response. */
   readonly responseId?: string | undefined;
   readonly finishReason?: string | undefined;
-  /** The tokens of this request; of an agent those of the whole run. */
+  /** The tokens of this request. For an agent, the tokens of the whole run. */
   readonly usage?: ModelUsage | undefined;
 
   readonly toolName?: string | undefined;
   readonly toolCallId?: string | undefined;
-  /** What a repetition of the call means: `none`, `idempotent`, `reversible` or `irreversible`. */
+  /** The declared effect of the tool: `none`, `idempotent`, `reversible` or `irreversible`. */
   readonly effect?: string | undefined;
 
   readonly checkpointId?: string | undefined;
-  /** Why a checkpoint was made, as events say it. */
+  /** The reason for a checkpoint, as in events. */
   readonly trigger?: string | undefined;
-  /** The requests that are answered. */
+  /** The answered requests. */
   readonly requestIds?: readonly string[] | undefined;
-  /** How many calls a rollback has reverted, and how many it could not revert. */
+  /** The numbers of calls that a rollback has reverted and could not revert. */
   readonly reverted?: number | undefined;
   readonly unreverted?: number | undefined;
-  /** How many checkpoints a pruning has deleted, and about how many bytes. */
+  /** The number of checkpoints that a pruning deleted, and their approximate size in bytes. */
   readonly prunedCheckpoints?: number | undefined;
   readonly prunedBytes?: number | undefined;
 
-  /** Only at the end, and only if telemetry shows content. */
+  /** Set only at the end, and only if telemetry shows content. */
   readonly content?: TelemetryContent | undefined;
 }
 
-/** What models and tools were given and returned. */
+/** The inputs and outputs of models and tools. */
 export interface TelemetryContent {
-  /** What the model was asked with. */
+  /** The messages of a model request. */
   readonly messages?: readonly Message[] | undefined;
-  /** What it answered. */
+  /** The response of the model. */
   readonly answer?: Message | undefined;
   /** The input of a tool or an agent. */
   readonly input?: unknown;
-  /** Its output. */
+  /** The output of a tool or an agent. */
   readonly output?: unknown;
 }

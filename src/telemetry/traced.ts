@@ -3,12 +3,12 @@ import type { Telemetry } from "./Telemetry.ts";
 import type { TelemetryOperation } from "./TelemetryOperation.ts";
 import { within } from "./within.ts";
 
-/** An operation begins. It does nothing without telemetry, and `operation` is not asked for. */
+/** Starts an operation. Without telemetry, `operation` is not called and the span does nothing. */
 export function startSpan(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {
   return telemetry ? telemetry.begin(operation()) : ActiveSpan.none;
 }
 
-/** Carries out `action` as one operation, which ends with its promise. */
+/** Runs `action` as one operation, which ends with its promise. */
 export function traced<Result>(
   telemetry: Telemetry | undefined,
   operation: () => TelemetryOperation,

@@ -1,6 +1,6 @@
 import type { ActiveSpan } from "./ActiveSpan.ts";
 
-/** Carries out `action` within an operation that has just begun, and ends this with its promise. */
+/** Runs `action` within a started operation, and ends the operation with its promise. */
 export function within<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
   return span.run(async () => {
     try {
