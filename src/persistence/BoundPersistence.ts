@@ -135,7 +135,6 @@ export class BoundPersistence implements RunPersistence {
     return run.agentId;
   }
 
-  /** @throws ExecutionMovedError if the context is closed. */
   #at(context: AgentContext): Place {
     void context.signal;
     const run = runOf(context);
@@ -194,7 +193,6 @@ export class BoundPersistence implements RunPersistence {
     });
   }
 
-  /** Returns the line of a lane: the line of the context, or a line around it. */
   #lineOf(own: Place, { index }: AgentLog, lane: number): Place {
     let at: Place = own;
     while (at.run.parent && !lanesOfLine(index, at.recorder.lane).has(lane))
@@ -202,7 +200,6 @@ export class BoundPersistence implements RunPersistence {
     return at;
   }
 
-  /** Stops the work in flight on a line and on its nested lines. Then continues at the point that `prepare` returns. */
   async #move<Report>(
     context: AgentContext,
     { run, recorder }: Place,
@@ -228,12 +225,10 @@ export class BoundPersistence implements RunPersistence {
   }
 }
 
-/** Returns the setup of the outermost agent. */
 function setupOfRun({ setup, parent }: RunRecorder): PersistenceSetup {
   return parent ? setupOfRun(parent) : setup;
 }
 
-/** Returns the tool calls of the agents between a line and a line nested in it. */
 function callsTo(from: AgentRun, to: AgentRun): readonly string[] {
   const calls: string[] = [];
   for (let at: AgentRun | undefined = from; at && at !== to; at = at.parent)

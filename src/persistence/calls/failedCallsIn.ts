@@ -1,6 +1,5 @@
 import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
 
-/** Returns the ids of failed calls in an error, its causes and its collected errors, each once. */
 export function failedCallsIn(error: unknown): readonly string[] {
   const calls = new Set<string>();
   const seen = new Set<unknown>();

@@ -37,12 +37,6 @@ export async function journalModelRequest(
   return replayed(recorder, request) ?? ask(recorder, request, next);
 }
 
-/**
- * Returns the recorded response. Returns `undefined` if the log has no response, or if the request differs and the
- * replay was discarded.
- *
- * @throws ReplayedModelError if this request failed here before another request succeeded.
- */
 function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): PromptAnswer | undefined {
   const recorded = recorder.recording?.answer(visit, event.ordinal, within);
   if (!recorded) return undefined;

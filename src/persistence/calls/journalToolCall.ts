@@ -22,7 +22,6 @@ import { failedCallsIn } from "./failedCallsIn.ts";
 
 /** The maximum number of fields and nested values in an output, because encoding blocks the event loop. */
 const maximumParts = 250_000;
-/** Outputs with more parts are copied in several turns of the event loop. */
 const partsAtOnce = 10_000;
 
 type Next = (event: ToolCallEvent) => Promise<unknown>;
@@ -78,7 +77,6 @@ function saveBefore(recorder: RunRecorder, { context, tool, input }: ToolCallEve
   return saveIfDue(recorder, context, { kind: "tool_call_starting", nodeId: context.nodeId, tool, input });
 }
 
-/** Waits until the model response is durable, and the intent of a call with an effect. */
 async function begin(recorder: RunRecorder, facts: IntentRecord): Promise<void> {
   if (facts.effect === "none") return recorder.answersDurable;
   recorder.journal.append([facts]);
@@ -89,7 +87,6 @@ interface Performance {
   readonly facts: IntentRecord;
   readonly event: ToolCallEvent;
   readonly next: Next;
-  /** True if an earlier process started the call, which may have taken effect. */
   readonly again?: boolean;
 }
 
@@ -108,7 +105,6 @@ async function perform(recorder: RunRecorder, performance: Performance): Promise
   return output;
 }
 
-/** Returns whether a tool that failed did run and has a recorded outcome. */
 function hasRun(error: unknown): boolean {
   return isToolFailure(error) || error instanceof NotSerializableError;
 }
@@ -129,7 +125,6 @@ async function runRecorded(recorder: RunRecorder, performance: Performance): Pro
   }
 }
 
-/** Returns the name of the thrown error, unless it is a plain error. */
 function nameOf({ cause, errorName }: ToolFailedError): string | undefined {
   if (cause === undefined) return errorName;
   if (!(cause instanceof Error)) return "";
@@ -150,12 +145,10 @@ function recordError(recorder: RunRecorder, { facts, event: { input }, again }: 
   }
   if (error instanceof ToolOutcomeUnknownError)
     recordEnd(recorder, facts, { unknown: true }, { input, status: "unknown" });
-  // A call without an effect has no intent to resolve.
   if (error instanceof ToolNotStartedError && facts.effect !== "none" && !again)
     recordEnd(recorder, facts, { unstarted: true });
 }
 
-/** Counts the parts of an output up to the limit. Recording refuses outputs that cannot be counted. */
 function partsIn(output: unknown): number {
   try {
     return countParts(output, maximumParts);
@@ -164,7 +157,6 @@ function partsIn(output: unknown): number {
   }
 }
 
-/** Recording refuses outputs that cannot be copied. */
 async function copiedInTurns(output: unknown): Promise<unknown> {
   try {
     return await frozenCopyInTurns(output);
@@ -173,7 +165,6 @@ async function copiedInTurns(output: unknown): Promise<unknown> {
   }
 }
 
-/** @returns the output for the node and every replay. */
 function recordOutcome(
   recorder: RunRecorder,
   facts: IntentRecord,
@@ -230,7 +221,6 @@ function isInAnswer({ origin, toolCallId, tool, input }: ToolCallEvent, writer: 
   return part.toolCallId === toolCallId && part.toolName === tool.name && part.input === input;
 }
 
-/** Returns `undefined` for a call in doubt and for a call that was settled with `"retry"`. */
 function endOf({ recording }: RunRecorder, { call, outcome }: RecordedCall): CallEnd | undefined {
   return outcome && !outcome.retry ? { outcome, output: recording?.outputOf(call) } : undefined;
 }

@@ -4,7 +4,6 @@ import { describeError } from "../../journal/describeError.ts";
 /** The maximum length of a recorded error field, in characters. Nodes do not decide by longer texts. */
 const longestField = 10_000;
 
-/** Returns the facts to record about a failed model request. */
 export function modelFailure(error: unknown): ModelFailure {
   const { name, message, code } = describeError(error);
   const fields = plainFields(error);

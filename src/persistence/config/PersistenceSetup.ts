@@ -54,15 +54,12 @@ const defaults = {
   clock: systemClock,
 } as const;
 
-/** The setups by the pipeline of their agent. */
 const setups = new WeakMap<object, PersistenceSetup>();
 
-/** Returns the settings that a sub-agent shares with its caller. */
 function ofCaller(caller: PersistenceSetup | undefined) {
   return caller && { clock: caller.clock, participants: caller.participants, inverseRetry: caller.inverseRetry };
 }
 
-/** @throws PruningNotSupportedError if the storage cannot prune. */
 function retentionOf(
   { retention, retentionSchedule }: PersistenceConfig,
   log: RecordLog,
@@ -76,7 +73,6 @@ function storageOf({ storage: given }: PersistenceConfig): Pick<PersistenceSetup
   return { storage: logStorageOf(provider), storageKey: provider };
 }
 
-/** Makes the listener of a caller receive the events of its sub-agents. */
 function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefined): EmitEvent {
   if (!caller) return own ?? warnOfFailure;
   return (event) => {
@@ -85,7 +81,6 @@ function tellerOf(own: EmitEvent | undefined, caller: PersistenceSetup | undefin
   };
 }
 
-/** An agent definition with its persistence configuration and defaults. */
 export class PersistenceSetup {
   readonly storage: LogStorage;
   readonly log: RecordLog;
@@ -96,7 +91,6 @@ export class PersistenceSetup {
   readonly environment: Environment | undefined;
   readonly registry: RollbackToolRegistry;
   readonly participants: readonly ConfiguredParticipant[];
-  /** The tools whose effects participants undo. */
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly maxCheckpointBytes: number;
@@ -113,19 +107,15 @@ export class PersistenceSetup {
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly migrations: Migrations;
   readonly askedSchemas: RequestSchemas;
-  /** Passes an event to the listener. Without a listener, failures become process warnings. */
   readonly tell: EmitEvent;
   readonly #emit: EmitEvent | undefined;
   readonly #config: PersistenceConfig;
   readonly #isStored: boolean;
-  /** The setups of sub-agents. */
   readonly #nested = new Map<object, PersistenceSetup>();
   /** Distinguishes definitions without an id. `undefined` if the definition has an id. */
   readonly #defaultIdentity: string | undefined;
-  /** The agent that was last requested or run. */
   lastAgentId: string;
 
-  /** @param caller the setup of the calling agent, whose storage, clock and participants are used. */
   constructor(config: PersistenceConfig, pipeline: FeaturePipeline, caller?: PersistenceSetup) {
     checkSchema(persistenceConfigSchema, config, "configuration of Persistence");
     const rollbackToolRegistry = new RollbackToolRegistry();
@@ -174,7 +164,6 @@ export class PersistenceSetup {
   at(agentPath: readonly string[]): PersistenceSetup | undefined {
     const [name, ...rest] = agentPath;
     if (name === undefined) return this;
-    // An older version of the code may use another name for the tool.
     const agent = this.migrations
       .toolNames(name)
       .map((each) => subAgentOf(this.tools.get(each) ?? asToolOf(this.pipeline, each) ?? {}))
@@ -182,12 +171,10 @@ export class PersistenceSetup {
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
   }
 
-  /** Returns the parts of this agent's code that stored runs rely on. */
   code(sha256: Sha256): Code {
     return codeOf(this.pipeline, sha256);
   }
 
-  /** Returns the setup of a sub-agent by its pipeline, or `undefined` if the sub-agent has no Persistence. */
   nested(pipeline: object): PersistenceSetup | undefined {
     const own = setups.get(pipeline);
     const nested = this.#nested.get(pipeline) ?? (own && new PersistenceSetup(own.#config, own.pipeline, this));
@@ -204,7 +191,6 @@ export class PersistenceSetup {
     defaultIdentities.set(this.storageKey, first);
   }
 
-  /** @throws AgentMovedError, AgentCopiedError, AgentBusyError */
   openJournal(agentId: string, custody?: JournalOptions["custody"]): Promise<Journal> {
     const open = () => this.#openJournal(agentId, custody);
     return this.telemetry ? this.telemetry.open(agentId, open) : open();
@@ -222,7 +208,6 @@ export class PersistenceSetup {
     return journal;
   }
 
-  /** Returns whether this agent or a sub-agent at any depth has a listener. */
   #hasListener(asked: ReadonlySet<object> = new Set()): boolean {
     if (this.#emit) return true;
     if (asked.has(this.pipeline)) return false;
@@ -233,7 +218,6 @@ export class PersistenceSetup {
     });
   }
 
-  /** Emits an event to the listeners of all agents on the path to the event's line. */
   #tellAlong(event: EventBody): void {
     this.#emit?.(event);
     const path = ("agentPath" in event && event.agentPath) || [];
@@ -243,13 +227,11 @@ export class PersistenceSetup {
     }
   }
 
-  /** Returns a recorded call with the current name of its tool. The call may belong to a sub-agent. */
   nowNamed(call: LoggedCall): LoggedCall {
     const tool = this.at(call.agentPath)?.migrations.toolNow(call.tool, call.version) ?? call.tool;
     return tool === call.tool ? call : { ...call, tool };
   }
 
-  /** Returns whether a recorded call currently has an inverse. The call may belong to a sub-agent. */
   hasInverse(call: LoggedCall): boolean {
     return this.at(call.agentPath)?.registry.has(this.nowNamed(call).tool) === true;
   }
@@ -259,13 +241,11 @@ export class PersistenceSetup {
     return this.tools.get(name) ?? this.registry.inverseOf(name)?.tool;
   }
 
-  /** Returns the effect of a tool, which decides how a call in doubt is resolved. */
   effectOf(tool: AnyTool): ToolEffect {
     return tool.effect ?? (this.registry.has(tool.name) ? "reversible" : "irreversible");
   }
 }
 
-/** Refuses participants on a three-method storage, which keeps no notes to roll back. */
 function assertParticipants(participants: readonly RollbackParticipant[], log: RecordLog): void {
   const keys = participants.map(({ key }) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
@@ -280,7 +260,6 @@ function wrongParticipants(expected: string): InvalidInputError {
   ]);
 }
 
-/** Warns about failures that users must see even without a listener. */
 function warnOfFailure(event: EventBody): void {
   const agent = `agent ${JSON.stringify(event.agentId)}`;
   if (event.type === "trigger_failed")
@@ -310,7 +289,6 @@ export class CappedClock {
   }
 }
 
-/** The maximum number of remembered request schemas. The oldest are removed first. */
 const kept = 1_000;
 
 /**
@@ -328,7 +306,6 @@ export class RequestSchemas {
     if (this.#schemas.size > kept && oldest !== undefined) this.#schemas.delete(oldest);
   }
 
-  /** Returns `undefined` if another process made the request, or if the schema was evicted. */
   of(agentId: string, requestId: string): z.ZodType | undefined {
     return this.#schemas.get(keyOf(agentId, requestId));
   }

@@ -12,13 +12,11 @@ function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
   return loggedCalls(index, blobs).filter(({ owner }) => owner === undefined);
 }
 
-/** Returns the calls on all lanes that started and have no recorded outcome. */
 export function callsInDoubt(log: AgentLog): readonly LoggedCall[] {
   const { index } = log;
   return ownCalls(log).filter((call) => isInDoubt(call) && !index.reverted.has(call.call));
 }
 
-/** Returns the calls whose inverse started and has no recorded outcome. */
 export function inversesInDoubt(log: AgentLog): readonly LoggedCall[] {
   return ownCalls(log).filter(({ call }) => log.index.inverting.has(call));
 }
@@ -37,7 +35,6 @@ function isInDoubt({ effect, outcome }: LoggedCall): boolean {
   return effect !== "none" && (!outcome || outcome.retry === true || outcome.unknown === true);
 }
 
-/** Returns a recorded call in the form for `onToolCallInDoubt`. */
 export function toolCallInDoubt(agentId: string, call: LoggedCall): ToolCallInDoubt {
   const { outcome } = call;
   return {
@@ -61,7 +58,6 @@ export function inverseName(tool: string, inverse: Inverse | undefined): string 
   return inverse?.kind === "tool" ? inverse.inverse.name : `inverse of ${tool}`;
 }
 
-/** Returns an inverse in the form for `onToolCallInDoubt`. */
 export function inverseInDoubt(
   call: LoggedCall,
   inverse: Inverse | undefined,
@@ -78,14 +74,12 @@ export function inverseInDoubt(
   };
 }
 
-/** Returns the code that declares an inverse as repeatable. */
 export function declarationOf(inverse: Inverse): string {
   return inverse.kind === "tool"
     ? `tool({ name: ${JSON.stringify(inverse.inverse.name)}, effect: "idempotent", … })`
     : `registerRollback(${inverse.tool.name}, …, { effect: "idempotent" })`;
 }
 
-/** Returns the record of a settled inverse. */
 export function settledInverse(
   call: string,
   settlement: ToolCallSettlement,

@@ -37,7 +37,6 @@ function outcomeRecord(
   return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
 }
 
-/** Returns the current lane of the call's line if the call is on it, otherwise the lane of the call. */
 function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
   const newest = index.lines.nestedLine(lane)?.lane ?? index.lines.mainLane;
   return foldLine(index, newest)?.calls.has(call) ? newest : lane;

@@ -27,9 +27,7 @@ import { rootOf } from "../move/laneForNode.ts";
 import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
 import { quoted } from "../../errors/quoted.ts";
 
-/** A validated edit. Omitted fields keep their values. */
 interface Edit extends Pick<EditOptions, "by" | "reason"> {
-  /** The setup of the agent that owns the line. */
   readonly setup: PersistenceSetup;
   readonly node: string;
   readonly input: unknown;
@@ -68,14 +66,12 @@ export async function editCheckpoint(
   return { checkpointId: `${journal.generation}-${begun.lines.get(target.record.lane)?.version}` };
 }
 
-/** @throws CheckpointNotFoundError */
 function pointIn({ index, agentId }: AgentLog, version: number): CheckpointPoint {
   const point = index.checkpoints.get(version);
   if (!point) throw new CheckpointNotFoundError(agentId, undefined, []);
   return point;
 }
 
-/** @throws UnknownNodeError, InvalidInputError, NotSerializableError, and errors of the functions in the options. */
 async function editOf(
   setup: PersistenceSetup,
   log: AgentLog,
@@ -96,9 +92,6 @@ async function editOf(
   return { by, reason, setup: own, ...next, messages, storage };
 }
 
-/**
- * Returns the setup of the agent of a checkpoint. @throws InvalidInputError for a sub-agent that is no longer called.
- */
 function setupOf(
   setup: PersistenceSetup,
   { index }: AgentLog,
@@ -111,7 +104,6 @@ function setupOf(
   throw new InvalidInputError("edit", [{ path: "checkpointId", expected }]);
 }
 
-/** Returns the node that runs next, and its input. */
 async function nextOf(
   graph: StrategyGraph,
   { index }: AgentLog,
@@ -138,7 +130,6 @@ async function nextOf(
   return { ...point, beginsNode: true };
 }
 
-/** Returns the records of the changes and the fields of the checkpoint. @throws CheckpointTooLargeError */
 function changeOf(
   { by, reason, setup, node, input, beginsNode, messages, storage }: Edit,
   at: { readonly journal: Journal; readonly log: AgentLog; readonly lane: number; readonly state: AgentState },

@@ -72,7 +72,6 @@ async function check(setup: PersistenceSetup, agentId: string, signal: AbortSign
   return { verdict, differences: lines.flatMap((line) => differencesOf(line, verdict)) };
 }
 
-/** Returns the error that a resume would throw for the migration. */
 async function tried(migrate: () => Promise<void>, signal: AbortSignal): Promise<Check> {
   try {
     await migrate();

@@ -16,7 +16,6 @@ import { planMigration } from "./planMigration.ts";
 export interface Fitting {
   readonly setup: PersistenceSetup;
   readonly journal: Journal;
-  /** Ends the wait for a migration. */
   readonly signal: AbortSignal;
 }
 
@@ -75,7 +74,6 @@ export async function tryLines(
   return false;
 }
 
-/** Returns the lines if the code can continue or migrate all of them. @throws the errors of {@link fitLines}. */
 async function fittingLines(
   setup: PersistenceSetup,
   journal: Journal,

@@ -19,13 +19,10 @@ export interface FittedLine extends LinePath {
   readonly setup: PersistenceSetup;
   readonly verdict: CodeVerdict;
   readonly code: Code;
-  /** The stored structure. `undefined` if the storage does not keep it. */
   readonly structure: StoredStructure | undefined;
 }
 
-/** The lines to judge, and access to the parts of the log that they need. */
 export interface OpenLines extends StoredState {
-  /** The states of the nested lines that also continue, by lane. */
   readonly nested: ReadonlyMap<number, AgentState>;
   readonly sha256: Sha256;
   readonly readAll: () => Promise<AgentLog>;
@@ -105,7 +102,6 @@ async function findStructure(stored: StructureRecord, readAll: () => Promise<Age
   return undefined;
 }
 
-/** @throws UnknownToolError if an agent no longer has a durable agent as a tool of this name. */
 function setupAt(setup: PersistenceSetup, agentPath: readonly string[]): PersistenceSetup {
   let found = setup;
   for (const name of agentPath) {

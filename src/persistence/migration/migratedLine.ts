@@ -21,10 +21,8 @@ import type { MigratedLine, Migration } from "../versions/Migration.ts";
 import type { FittedLine } from "./lineVerdicts.ts";
 import { z } from "zod";
 
-/** The result of a line's migration, before it is stored. */
 export interface LinePlan {
   readonly line: FittedLine;
-  /** The messages and their numbers in the log. */
   readonly history: readonly { readonly number: number; readonly message: Message }[];
   readonly storage: Readonly<Record<string, unknown>>;
   readonly next: MigratedLine;
@@ -71,7 +69,6 @@ export async function migratedLine(
   return { line, history, storage: stored.storage, next, renames, keepsVisit: isSame };
 }
 
-/** Returns the stored line, and whether its node runs next with its input. */
 function storedLine({ state, branch }: FittedLine, log: AgentLog) {
   const reader = log.reader(state);
   const { node: nodeId = "start", input = state.run?.input, unresolved, joined } = state.checkpoint?.record ?? {};
@@ -106,7 +103,6 @@ async function through(migration: Migration, line: MigratedLine, signal: AbortSi
   return frozenCopyOf(returned as MigratedLine, line.branch);
 }
 
-/** @throws MigrationFailedError */
 async function called({ from, to, migrate }: Migration, line: MigratedLine): Promise<unknown> {
   try {
     return await migrate?.(line);

@@ -46,7 +46,6 @@ export async function planMigration(
   return [...plans.values()];
 }
 
-/** Returns the node whose contents a line visits in the current code. Empty if the line is not a branch. */
 function rootOf(
   { state, setup }: FittedLine,
   { index, agentId }: AgentLog,
@@ -63,7 +62,6 @@ function rootOf(
   return root;
 }
 
-/** @throws ToolCallInDoubtError if one of the calls is in doubt. */
 function leftCalls({ state }: FittedLine, { index, blobs, agentId }: AgentLog): readonly string[] {
   const [base] = nextVisitOf(state);
   const isLeft = ({ lane, visit }: LoggedCall) =>

@@ -44,7 +44,6 @@ export function branchMoment(
   return begun;
 }
 
-/** Returns the states of the restarted lines: the main line, and the other lines by their earlier lanes. */
 export function statesOf({
   lines,
 }: NewLines): readonly [main: AgentState | undefined, ReadonlyMap<number, AgentState>] {

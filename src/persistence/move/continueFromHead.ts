@@ -65,12 +65,10 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
     ...changes,
     checkpoint,
   ]);
-  // In the same turn of the event loop, so that both are in the same append.
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
 }
 
-/** Returns the head of the line that continues. @throws CheckpointNotFoundError */
 function headFor(
   { index, agentId }: AgentLog,
   point: NextPoint,
@@ -104,12 +102,10 @@ export interface Branch {
 interface Continuation {
   readonly index: LogProjection;
   readonly run: RunRecord;
-  /** Whether the run is finished. */
   readonly reopens: boolean;
   readonly journal: Journal;
 }
 
-/** Returns the records of a lane that starts at a checkpoint with the same next node. */
 export function branchFrom(
   target: CheckpointPoint,
   move: "rollback" | "branch",

@@ -32,7 +32,6 @@ export async function* withBlobs(
   if (missing !== undefined) await onMissing(missing);
 }
 
-/** @returns one missing blob. */
 async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy): Promise<string | undefined> {
   let missing: string | undefined;
   await forEachAtOnce([...new Set(found)], blobsAtOnce, async (reference) => {

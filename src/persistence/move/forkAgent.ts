@@ -18,10 +18,8 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 
-/** How often a fork is retried while its agent is pruned repeatedly. */
 const mostAttempts = 5;
 
-/** Creates an agent from the log of another agent. See `DurableAgent.fork`. */
 export async function forkAgent(
   setup: PersistenceSetup,
   agentId: string,
@@ -41,7 +39,6 @@ export async function forkAgent(
   }
 }
 
-/** @throws CorruptLogError with the last checkpoint before the damage. */
 async function readLines({ log, storage }: PersistenceSetup, agentId: string): Promise<CopiedLog> {
   try {
     return await keptLines(log as CopiedLog, agentId, await storage.sha256());
@@ -50,7 +47,6 @@ async function readLines({ log, storage }: PersistenceSetup, agentId: string): P
   }
 }
 
-/** A durable prefix of a log. */
 interface Source {
   readonly agentId: string;
   readonly index: LogProjection;
@@ -60,7 +56,6 @@ interface Source {
   readonly generation: number;
 }
 
-/** @throws CheckpointNotFoundError, UnreadableValueError */
 async function readSource(log: CopiedLog, agentId: string, checkpointId: string | undefined): Promise<Source> {
   if (checkpointId === undefined) return readHeadOf(log, agentId);
   const whole = await readUpTo(log, agentId);

@@ -32,7 +32,6 @@ export function laneForNode(index: LogProjection, graph: StrategyGraph, node: st
   throw new InvalidInputError("execution point", [{ path: "nodeId", expected }]);
 }
 
-/** Returns the path of the parallel node that contains a branch. */
 function parallelOf(graph: StrategyGraph, branch: string): string | undefined {
   return graph.nodePaths.find((path) => {
     if (graph.node(path).kind !== "parallel") return false;

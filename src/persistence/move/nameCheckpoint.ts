@@ -30,7 +30,6 @@ export async function nameCheckpoint(
   if (journal.names.versionOf(name) !== version) await journal.store([{ kind: "name", name, version }]);
 }
 
-/** Removes a name and keeps its checkpoint. Durable when it resolves. */
 export async function removeCheckpointName(setup: PersistenceSetup, agentId: string, name: string): Promise<void> {
   await using journal = await openNamed(setup, agentId, "removeCheckpointName()");
   const { names } = journal;

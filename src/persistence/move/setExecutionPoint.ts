@@ -22,7 +22,6 @@ import { structureReference, structureRecord } from "../record/strategyRecord.ts
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** The graph resolves node ids. */
 export const executionPointSchema: z.ZodType = strictOptions({
   agentContext: z.unknown().optional(),
   nodeId: nodeReferenceSchema,
@@ -31,7 +30,6 @@ export const executionPointSchema: z.ZodType = strictOptions({
 });
 
 export interface ExecutionPoint {
-  /** The path of the node that runs next. */
   readonly node: string;
   readonly input: unknown;
   /** Defaults to the current history. */
@@ -63,7 +61,6 @@ export async function executionPointOf(
   return { node, input, messageHistory };
 }
 
-/** @throws InvalidInputError, NotSerializableError if a message cannot be stored. */
 export function checkedMessages(messages: readonly Message[]): readonly Message[] {
   checkSchema(z.array(z.unknown()), messages, "new history");
   for (const message of messages) {
@@ -74,7 +71,6 @@ export function checkedMessages(messages: readonly Message[]): readonly Message[
 }
 
 export interface ExecutionPointOptions extends ExecutionPoint {
-  /** The whole log, read after all work in flight has finished. */
   readonly log: AgentLog;
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
@@ -142,7 +138,6 @@ function storedState({ index }: AgentLog, { head, lane }: RunRecorder): readonly
   return records.map(({ record }) => record).filter(isOfState);
 }
 
-/** Returns the calls with possible effects since the last checkpoint of the lane and of its nested lines. */
 function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder): readonly string[] {
   const point = head && index.checkpoints.get(head.version);
   const isBelow = point ? placesBelow(index, point) : (at: number) => at === lane;

@@ -16,7 +16,6 @@ export interface ChangedFiles {
   /** False if the run has no recorded file changes. */
   readonly any: boolean;
   readonly mismatches: readonly EnvironmentMismatch[];
-  /** The reasons for items that were not compared. */
   readonly notCompared: readonly string[];
 }
 
@@ -101,7 +100,6 @@ async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<
   return AgentLog.read(log, agentId, {}, isNote);
 }
 
-/** Returns whether the log has a checkpoint of another run before the first checkpoint of this run. */
 function beginsWithin({ checkpoints }: LogProjection, latest: CheckpointPoint): boolean {
   let at: CheckpointPoint | undefined = latest;
   while (at?.runId === latest.runId) at = at.parent === undefined ? undefined : checkpoints.get(at.parent);

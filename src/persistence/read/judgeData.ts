@@ -10,7 +10,6 @@ import type { CheckpointValidation, ValidationCheck } from "../../environment/Ch
 
 const good: ValidationCheck = { ok: true };
 
-/** The findings in a checkpoint, before the end of its log is checked. */
 export interface Found {
   readonly structural: CheckpointValidation["structural"];
   readonly integrity: Omit<CheckpointValidation["integrity"], "logComplete">;
@@ -73,7 +72,6 @@ function firstFailures<Checks extends Readonly<Record<string, ValidationCheck>>>
   return Object.fromEntries(checks) as unknown as Checks;
 }
 
-/** Also reads the values of branches. */
 function withBranches(value: unknown, field: string): unknown {
   return field === "branches" ? (value as readonly object[]).map((branch) => ({ ...branch })) : value;
 }

@@ -1,7 +1,6 @@
 import type { LogEnd } from "../../storage/RecordLog.ts";
 import type { ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
-/** @param end the end of the log, or the reason why it was not checked. `undefined` if the storage does not know. */
 export function logComplete(end: LogEnd | string | undefined): ValidationCheck {
   if (typeof end === "string") return { ok: true, notChecked: end };
   if (end === undefined) return { ok: true, notChecked: "this storage cannot tell" };

@@ -15,7 +15,6 @@ import { logComplete } from "./logComplete.ts";
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
 
-/** Implements {@link DurableAgent.validateCheckpoint}. */
 export async function validateCheckpoint(
   setup: PersistenceSetup,
   agentId: string,
@@ -102,12 +101,10 @@ async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Pr
   }
 }
 
-/** Returns the required files with a hash in the checkpoint. */
 function hashedFiles({ requiredContext, fileHashes = {} }: RecoveryInfo): readonly string[] {
   return requiredContext.filter((path) => typeof fileHashes[path] === "string");
 }
 
-/** Returns why files were not compared, or `undefined` if all were compared. */
 function filesNotCompared(
   { requiredContext }: RecoveryInfo,
   { any, notCompared }: ChangedFiles,
@@ -149,11 +146,9 @@ interface StoredCheckpoint {
   /** The newest checkpoints of the nested lines, if the checkpoint is the newest of its line. */
   readonly lines: readonly AgentCheckpointData[];
   readonly damage?: unknown;
-  /** The end of the log, or the reason why it was not checked. `undefined` if the storage does not know. */
   readonly end?: LogEnd | string | undefined;
 }
 
-/** Returns damage, and throws errors of the storage itself. */
 async function readStored(
   setup: PersistenceSetup,
   agentId: string,
@@ -203,7 +198,6 @@ async function readFound(
   return point && read.data(point);
 }
 
-/** A checkpoint before the damage is still valid. */
 async function readBefore(
   damage: unknown,
   setup: PersistenceSetup,

@@ -2,14 +2,12 @@ import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import type { RecorderStart } from "./RecorderStart.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-/** The branches of the parallel node that a line visits. */
 export class Forks {
   /**
    * The version of the checkpoint at which the branches start, which names the node. `undefined` before the first
    * parallel node.
    */
   version: number | undefined;
-  /** The lanes of each branch, by the key of the branch. */
   readonly #lanes = new Map<string, readonly number[]>();
 
   /**

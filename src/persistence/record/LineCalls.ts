@@ -1,12 +1,9 @@
 import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 
-/** The tool calls and model requests of a line in this process. */
 export class LineCalls {
-  /** The results of the calls that this process made on the lane. */
   readonly performed = new Map<string, Promise<unknown>>();
   /** Failed model requests of this process, by their place. They are recorded with the response at that place. */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
-  /** Calls that started and have not finished. */
   readonly inFlight = new Map<string, IntentRecord>();
   /** Calls that moved the run or that wait. They get no other outcome. */
   readonly #moved = new Set<string>();

@@ -7,7 +7,6 @@ import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 /** The checkpoints on the current line with an id or a version from the caller. */
 export class NamedCheckpoints {
   readonly #ids: Set<string>;
-  /** Checkpoints in the log that their node has not yet requested again. */
   readonly #recorded: CheckpointPoint[];
 
   constructor(recorded: readonly CheckpointPoint[] = []) {
@@ -15,7 +14,6 @@ export class NamedCheckpoints {
     this.#recorded = [...recorded];
   }
 
-  /** Returns the named checkpoints between the start of the run and a checkpoint. */
   static upTo(index: LogProjection, head: CheckpointPoint): NamedCheckpoints {
     const isOnWay = placesUpTo(index, head);
     return new NamedCheckpoints(

@@ -2,7 +2,6 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 
-/** A line of a run in its log. */
 export interface RecordedLine {
   /** `undefined` for the main line. */
   readonly place?: LanePlace;

@@ -8,7 +8,6 @@ import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { RecordedLine } from "./RecordedLine.ts";
 
-/** The start of a recorder: a stored state, or a new line. */
 export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
   /** Records that start the run or the lane. Appended with its first checkpoint. */
@@ -23,18 +22,13 @@ export interface RecorderStart<Recorder> {
    * The version of the fork with open branches. The lane may have later checkpoints. `undefined` if no fork is open.
    */
   readonly openFork?: number | undefined;
-  /** The checkpoint where the lane starts, if that is not the head. */
   readonly origin?: CheckpointHead | undefined;
   /** The decisions in a stored state. `undefined` if the log lacks the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly recording?: Replay;
-  /** `undefined` if the log has no request. */
   readonly replies?: RecordedAnswers;
-  /** `undefined` if the run has no checkpoint with a custom id. */
   readonly named?: NamedCheckpoints;
-  /** `undefined` for the main line on its first lane. */
   readonly line?: RecordedLine | undefined;
-  /** The log from which the line was restored. `undefined` if it has no nested lines there. */
   readonly stored?: AgentLog | undefined;
   /** The recorder of the containing line. `undefined` for the main line. */
   readonly parent?: Recorder | undefined;

@@ -43,7 +43,6 @@ import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
 /** Records one run on one lane of a journal. A move creates another recorder on the same journal. */
 export class RunRecorder {
-  /** 0 until a nested line starts. */
   lane: number;
   readonly line: RecordedLine;
   /** The log from which the line was restored, while it may contain nested lines. */
@@ -51,7 +50,6 @@ export class RunRecorder {
   /** The recorder of the containing line. `undefined` for the main line. */
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
-  /** The recorders of the nested lines. */
   readonly nested = new Set<RunRecorder>();
   readonly forks = new Forks();
   readonly recording: Replay | undefined;
@@ -66,22 +64,17 @@ export class RunRecorder {
   answersDurable: Promise<void> | undefined;
   /** True once the line has moved to another lane. Only effects are still recorded on this lane. */
   closed = false;
-  /** Whether the newest checkpoint names the next node, and the node has not started. */
   #namesNext: boolean;
-  /** Calls that finished since the last checkpoint, for the data that a save returns. */
   endedCalls: CheckpointToolCall[] = [];
-  /** File changes noted since the last checkpoint. */
   changedFiles: readonly FileChange[] = [];
   /** True once the log has state from within the current visit. The start of the visit can then no longer be saved. */
   savedWithin = false;
-  /** The last checkpoint, or the start of this recorder. */
   saved: SavedMoment;
   readonly #from: RecorderStart<RunRecorder>;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
   /** Changes before the current node that are not yet in the log. Used only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
-  /** The current node, or the last node. */
   #node = "start";
   /** The checkpoint that was saved within the current visit, and the next step in it. */
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
@@ -128,7 +121,6 @@ export class RunRecorder {
     if (this.#savesBeginning(run)) {
       // A starting lane needs no other lane, so opening the log need not read earlier records.
       const boundary = this.head ? {} : ({ boundary: true } as const);
-      // All later effects follow in the same log, so the start of a nested line is not awaited.
       const until = this.parent ? "room" : "durable";
       await this.save(run, { node: next.nodeId, input: next.input, ...boundary }, until);
     } else if (this.#opening.length > 0 || this.newSettings) {
@@ -144,13 +136,11 @@ export class RunRecorder {
     return this.setup.automatic && (!this.head || this.start.unresolved === true) && !this.recording?.reaches(run);
   }
 
-  /** Prepares a parallel node. Its branches start at a checkpoint that names it. */
   beginFork(run: AgentRun, node: string, input: unknown): void {
     if (!this.#namesNext) this.#saveNext(run, { node, input, boundary: true, trigger: "fork" });
     this.forks.begin(this.head?.version, this.#from);
   }
 
-  /** Joins the finished branches of a parallel node before its merge runs. */
   join(run: AgentRun, node: string, input: unknown, results: ReadonlyMap<string, BranchResult>): void {
     const { journal, forks } = this;
     forks.join(results, journal.writer);
@@ -159,7 +149,6 @@ export class RunRecorder {
     this.nested.clear();
   }
 
-  /** Called when the line or a containing line moves. See {@link closed}. */
   close(): void {
     this.closed = true;
     for (const recorder of this.nested) recorder.close();
@@ -176,9 +165,7 @@ export class RunRecorder {
     run.state.storage.mark();
   }
 
-  /** Saves the state between two nodes. */
   async leaveNode(run: AgentRun, next: NextStep, due: CheckpointTrigger | undefined): Promise<void> {
-    // The agents of its calls have finished.
     this.nested.clear();
     if (next.nodeId === "finish") return this.finish(run, next);
     if (due) await this.#saveAfter(run, next, due);
@@ -204,7 +191,6 @@ export class RunRecorder {
     return records.length > 0 ? valueBytes(records) : 0;
   }
 
-  /** Returns whether a checkpoint from within the current visit names this step. */
   isForeseen({ nodeId, input }: Pick<NextStep, "nodeId" | "input">): boolean {
     const foreseen = this.#foreseen;
     return foreseen !== undefined && foreseen.nodeId === nodeId && isSameValue(foreseen.input, input);
@@ -224,10 +210,8 @@ export class RunRecorder {
     if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
 
-  /** Saves the output of the line. The end of the main line finishes the run. */
   async finish(run: AgentRun, { input }: NextStep): Promise<void> {
     this.parent?.nested.delete(this);
-    // Later records follow in the same log, so this is not awaited.
     if (this.parent) return void (await this.save(run, { node: "finish", input, ended: true }, "room"));
     const end = await this.journal.endFacts?.(input);
     const boundary = this.head ? {} : ({ boundary: true } as const);
@@ -235,7 +219,6 @@ export class RunRecorder {
     this.journal.running = false;
   }
 
-  /** Records a note with the next append, separate from the state of the run. */
   note(note: NewNote, call: string | undefined): void {
     const { lane, journal } = this;
     journal.append([noteRecord(note, { lane, call, writer: journal.writer })]);
@@ -269,7 +252,6 @@ export class RunRecorder {
     return record;
   }
 
-  /** A refusal changes no state. */
   #saveState(run: AgentRun, plan: CheckpointPlan): CheckpointRecord {
     const { writer } = this.journal;
     const uploads = writer.uploads;
@@ -312,13 +294,11 @@ export class RunRecorder {
     return this.#writer.decisions;
   }
 
-  /** Returns the records of all unsaved state, for a line that starts with the current state. */
   drainUnsaved(run: AgentRun): AgentRecord[] {
     this.#takeChanges(run.state);
     return this.#drainUnsaved();
   }
 
-  /** Collects the new parts of the state for the next checkpoint. */
   #takeChanges(state: RunState): void {
     this.#pending.push(...this.#writer.take(state, this.#node));
   }

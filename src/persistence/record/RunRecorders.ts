@@ -11,7 +11,6 @@ export class RunRecorders {
     byStart.set(recorder.start, recorder);
   }
 
-  /** @throws FeatureNotInstalledError if the run has no recorder. */
   of(run: AgentRun): RunRecorder {
     const recorder = this.find(run);
     if (!recorder)

@@ -1,13 +1,10 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
-/** The state of the counters when a checkpoint was saved. */
 export interface SavedMoment {
-  /** Milliseconds of the monotonic clock. */
   readonly at: number;
   /** The bytes that the journal accepted for the lane. */
   readonly valueBytes: number;
-  /** True once the run has left the node of the checkpoint. */
   readonly left: boolean;
   readonly progress: number | undefined;
   readonly progressSummary: string | undefined;

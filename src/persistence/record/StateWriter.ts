@@ -6,9 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { DecisionRecord, RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-/** The parts of a state that the log already has. */
 export interface SavedState extends Pick<RunState, "requirements"> {
-  /** `undefined` if the log has no settings. */
   readonly settings: RunSettings | undefined;
   readonly decisions: readonly DecisionRecord[];
 }
@@ -28,7 +26,6 @@ export class StateWriter {
   #requirements: RecordedRequirements | undefined;
   readonly decisions: DecisionRecord[];
 
-  /** @param saved the parts of the state that the log already has. Defaults to an empty state. */
   constructor(writer: ValueWriter, lane: number, now: () => number, saved?: SavedState) {
     this.#writer = writer;
     this.#lane = lane;

@@ -24,7 +24,6 @@ export function checkNewCheckpoint(
     );
 }
 
-/** Returns `undefined` if the id is free. */
 function whyTaken(id: string, { journal, named }: Pick<RunRecorder, "journal" | "named">): string | undefined {
   if (named.has(id)) return "this run already has a checkpoint with this id. In a loop, number the ids";
   if (journal.keeps === "checkpoints" && journal.named.has(id))
@@ -33,7 +32,6 @@ function whyTaken(id: string, { journal, named }: Pick<RunRecorder, "journal" | 
   return "another checkpoint has this as its name. Choose another id, or remove the name";
 }
 
-/** Returns the problem of an id or a name from the caller, or `undefined`. */
 export function idProblem(id: string | undefined, path: string): InputProblem | undefined {
   if (id === undefined) return undefined;
   if (id.length === 0 || id.length > 256) return { path, expected: `expected 1 to 256 characters, found ${id.length}` };

@@ -51,7 +51,6 @@ interface Recording {
   readonly input: StoredValue;
 }
 
-/** Data that is recorded with the end of a run, in addition to its output. */
 export type CompletionData = Pick<CheckpointRecord, "verification" | "files">;
 
 export interface CheckpointPlan {
@@ -64,7 +63,6 @@ export interface CheckpointPlan {
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
-  /** The version of the fork whose branches were joined. */
   readonly joined?: number;
   /** True if a nested line has finished. `input` is then its output. */
   readonly ended?: true;
@@ -80,7 +78,6 @@ export function subjectOf({ node, unresolved, status, ended }: CheckpointPlan): 
   return `the ${unresolved ? "output" : "input"} of node ${JSON.stringify(node)}`;
 }
 
-/** The checkpoint from which a lane continues. */
 export interface CheckpointHead {
   readonly version: number;
   readonly id: string;

@@ -18,7 +18,6 @@ export function liveCheckpointData(
   saved: {
     readonly input: unknown;
     readonly parentId: string | undefined;
-    /** True for the first checkpoint of its run. */
     readonly first: boolean;
     readonly toolCalls: readonly CheckpointToolCall[];
     readonly fileChanges: readonly FileChange[];

@@ -45,7 +45,6 @@ function dueTrigger(
 ): CheckpointTrigger | undefined {
   const { setup } = recorder;
   if (setup.triggers.length === 0) return undefined;
-  // The compiler does not see that each kind of moment gets both parts.
   const moment = Object.assign(sinceCheckpoint(recorder, run, next), happened) as TriggerMoment;
   const { due, merged, unchanged, failed } = dueTriggers(setup.triggers, moment);
   const { nodeId } = happened;

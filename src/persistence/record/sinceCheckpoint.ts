@@ -3,11 +3,6 @@ import type { NextStep } from "../../agent/strategy/NextStep.ts";
 import type { SinceCheckpoint } from "../triggers/CheckpointTrigger.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 
-/**
- * Returns the changes between the last checkpoint and a checkpoint at this point.
- *
- * @param next the next step between two nodes, omitted within a node.
- */
 export function sinceCheckpoint(
   recorder: RunRecorder,
   { state }: AgentRun,
@@ -47,7 +42,6 @@ function roughBytes(value: unknown): number {
   return sum;
 }
 
-/** Returns keys and values, or items. */
 function partsOf(value: object): Iterable<unknown> {
   if (Array.isArray(value)) return value;
   if (value instanceof Map || value instanceof Set) return [...value.entries()].flat();

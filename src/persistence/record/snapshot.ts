@@ -11,7 +11,6 @@ import type { SnapshotPlace } from "../../storage/SnapshotDue.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { StateWriter } from "./StateWriter.ts";
 
-/** Returns the snapshot for a checkpoint, or `undefined` if none is due. */
 export function snapshotIfDue(
   journal: Journal,
   place: SnapshotPlace,
@@ -36,18 +35,15 @@ export function snapshotOf(
     readonly structure: StructureRecord;
     readonly checkpointId: string;
     readonly parent: CheckpointHead | undefined;
-    /** True if the checkpoint is the first record on its lane. */
     readonly first: boolean;
     /** The status of the agent after the records before the checkpoint. */
     readonly status: StatusState;
-    /** The decoded input of the checkpoint. */
     readonly input: unknown;
   },
 ): SnapshotRecord {
   const { journal, state, writer, parent, status } = source;
   const values = journal.writer;
   const life = statusInSnapshot(status);
-  // An output is already stored by value.
   const stays = record.status !== undefined || envelopeKeyOf(record.input) === "$message";
   return {
     kind: "snapshot",

@@ -4,7 +4,6 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 
-/** Returns the complete structure record of an agent's code for a lane. */
 export function structureRecord(
   setup: PersistenceSetup,
   lane: number,

@@ -10,7 +10,6 @@ import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** The end of a request: an answer, a rejection, or an expiry. */
 export type Reply =
   | {
       readonly answer: unknown;
@@ -21,11 +20,9 @@ export type Reply =
   | { readonly rejected: string; readonly by?: string }
   | { readonly expiredAt: string };
 
-/** A request that the node made before. */
 interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at"> {
   /** The prompt and expiry of an approval. `undefined` for a request for input. */
   readonly shown?: Exclude<ApprovalVerdict, boolean>;
-  /** `undefined` while the request is open. */
   readonly reply?: Reply;
 }
 
@@ -66,7 +63,6 @@ export class RecordedAnswers {
     }
   }
 
-  /** Returns `undefined` while this question has no answer. */
   of(event: InputRequestEvent): Reply | undefined {
     const asked = this.#askedBefore(event);
     if (asked) this.#used.add(asked);
@@ -77,12 +73,10 @@ export class RecordedAnswers {
     return this.#askedBefore(event) !== undefined;
   }
 
-  /** Returns when an open request was first made, or `undefined` for a new request. */
   askedAt(event: InputRequestEvent): number | undefined {
     return this.#askedBefore(event)?.at;
   }
 
-  /** Returns the prompt of an earlier approval request, or `undefined` for a new request. */
   shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {
     return this.#askedBefore(event)?.shown;
   }
@@ -111,7 +105,6 @@ export class RecordedAnswers {
 
 type Place = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
 
-/** Returns the place of a request within its visit, in the form of its record. */
 export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): Place {
   const within = callOf(context)?.toolCallId;
   return { id, question, ordinal, within: id === undefined ? within : undefined };
@@ -148,7 +141,6 @@ function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exc
   return withoutUndefined({ prompt: String(reader.read(prompt)), expiresAt: expires });
 }
 
-/** Returns the question that the current node would ask in place of a recorded request. */
 function questionAsked({ record, renamed }: RecordedRequest, reader: ValueReader, sha256: Sha256): string {
   const { approval, question } = record;
   if (renamed && approval) return approvalDigest(approval.tool, reader.read(approval.input), sha256);
@@ -160,7 +152,6 @@ function questionOf({ prompt, schema, waitingFor }: RequestRecord, reader: Value
   return questionDigest({ prompt: String(reader.read(prompt)), schema: reader.read(schema), waitingFor }, sha256);
 }
 
-/** Counts the earlier uses of a key, from 0. */
 function countUp(numbers: Map<string, number>, parts: readonly unknown[]): number {
   const key = JSON.stringify(parts);
   const number = numbers.get(key) ?? 0;

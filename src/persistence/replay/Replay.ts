@@ -12,15 +12,12 @@ import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
-/** A recorded response with the digest of its request. Older logs have no digest. */
 export interface RecordedModelAnswer {
   readonly answer: PromptAnswer;
   readonly asked: string | undefined;
-  /** The earlier failed requests at the same place, oldest first. */
   readonly failed: readonly FailedRequest[];
 }
 
-/** The current call that is compared with the record. */
 interface MadeCall {
   readonly tool: string;
   readonly input: unknown;
@@ -34,14 +31,12 @@ interface MadeCall {
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
   readonly #calls = new Map<string, RecordedCall>();
-  /** Calls made by code, by their place. */
   readonly #placed = new Map<string, RecordedCall>();
   readonly #askedFor = new Set<string>();
   readonly #outputs = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
   readonly #asksAgain: boolean;
-  /** The last visit with any record. */
   readonly #last: Visit | undefined;
 
   /** @param from the first visit that runs again. Records of earlier visits are not needed. */
@@ -89,13 +84,11 @@ export class Replay {
     return this.#answers.get(answerKey(visit, ordinal, within));
   }
 
-  /** Returns the call that a model requested under this id. */
   call(id: string): RecordedCall | undefined {
     this.#askedFor.add(id);
     return this.#calls.get(id);
   }
 
-  /** Returns the call that code made at this place. */
   callAt(visit: Visit, ordinal: number, within: string | undefined): RecordedCall | undefined {
     const call = this.#placed.get(answerKey(visit, ordinal, within));
     if (call) this.#askedFor.add(call.call);
@@ -120,25 +113,21 @@ export class Replay {
     return this.#asksAgain && !isOver(outcome);
   }
 
-  /** Returns whether the node has requested a call again. */
   wasAskedFor(call: string): boolean {
     return this.#askedFor.has(call);
   }
 
-  /** Returns the calls of a visit with possible effects. */
   effectsOf(visit: Visit): readonly RecordedCall[] {
     const hadEffect = (call: RecordedCall) => callFacts(call).effect !== "none" && !call.outcome?.error;
     return [...this.#calls.values()].filter((call) => isSameVisit(call.visit, visit) && hadEffect(call));
   }
 
-  /** Removes the records of a visit. */
   drop(visit: Visit): void {
     for (const [key, answer] of this.#answers) if (isSameVisit(answer.visit, visit)) this.#answers.delete(key);
     for (const [key, call] of this.#placed) if (isSameVisit(call.visit, visit)) this.#placed.delete(key);
     for (const { call, visit: of } of this.#calls.values()) if (isSameVisit(of, visit)) this.#calls.delete(call);
   }
 
-  /** Returns the notes of a call, oldest first. */
   notesOf(call: string, key: string): readonly unknown[] {
     const notes = this.#notes.get(call) ?? [];
     return notes.filter((note) => note.key === key).map(({ value }) => value);
@@ -163,7 +152,6 @@ function recordedVisits({ answers, calls, requests }: AgentState): readonly Visi
   return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);
 }
 
-/** Returns the later of two visits since the same checkpoint. */
 function later(a: Visit | undefined, b: Visit): Visit {
   return a && a[1] > b[1] ? a : b;
 }

@@ -8,7 +8,6 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 /** Long enough against accidental collisions, and short in the log. */
 const digestLength = 11;
 
-/** The digest of a model request. */
 export interface AskedDigest {
   readonly digest: string;
   matches(recorded: string): boolean;
@@ -22,7 +21,6 @@ export class RequestDigest {
   readonly #sha256: Sha256;
   /** Ignores the ids of tool calls, because a call may get another id on another line or in a fork. */
   readonly #chain: MessageChain;
-  /** Includes the ids, as earlier versions did. */
   readonly #chainWithIds: MessageChain;
 
   constructor(sha256: Sha256) {
@@ -61,7 +59,6 @@ export class RequestDigest {
 class MessageChain {
   readonly #sha256: Sha256;
   readonly #shown: (message: Message) => unknown;
-  /** For each message, the digest of all messages up to it. */
   #links: { readonly message: Message; readonly digest: string }[] = [];
 
   constructor(sha256: Sha256, shown: (message: Message) => unknown) {

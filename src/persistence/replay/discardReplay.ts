@@ -5,7 +5,6 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
 import type { Replay } from "./Replay.ts";
 
-/** A run that may have records to replay. */
 export interface Replaying {
   readonly recording: Replay | undefined;
 }

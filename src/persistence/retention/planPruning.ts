@@ -38,7 +38,6 @@ export interface PruningPlan {
 
 export interface PruningOptions {
   readonly policy: FullRetentionPolicy;
-  /** Milliseconds since 1970. */
   readonly now: number;
   readonly hasInverse: (tool: string) => boolean;
 }
@@ -100,7 +99,6 @@ function idsOf(index: LogProjection, except: ReadonlySet<number> = new Set()): r
   return [...index.checkpoints.values()].filter(({ version }) => !except.has(version)).map(({ id }) => id);
 }
 
-/** Returns the size of entries and of the blobs in them, estimated in bytes. */
 async function sizeOf(
   entries: readonly { readonly records: readonly object[] }[],
   pace: Pace,

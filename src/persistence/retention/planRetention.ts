@@ -4,24 +4,19 @@ import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 
 export interface RetainableCheckpoint {
   readonly version: number;
-  /** Always kept, and not counted. */
   readonly exempt: boolean;
-  /** Deleted before all others. */
   readonly goesFirst?: boolean;
 }
 
 export interface RetainableAgent {
   readonly status: string;
-  /** The latest recorded time, in milliseconds since 1970. */
   readonly lastTime: number;
-  /** Oldest first. */
   readonly checkpoints: readonly RetainableCheckpoint[];
 }
 
 export type RetentionPlan =
   | { readonly kind: "keep" }
   | { readonly kind: "drop" }
-  /** The versions of the checkpoints that stay. */
   | { readonly kind: "prune"; readonly kept: ReadonlySet<number> };
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -55,14 +50,12 @@ export function mayBeDue(
   return now - Date.parse(updatedAt) >= daysFor(status, policy) * dayMs || checkpoints > mostFor(status, policy);
 }
 
-/** The statuses in which each checkpoint is counted. */
 const counted: ReadonlySet<string> = new Set(["queued", "paused", "waiting", "completed", "failed", "cancelled"]);
 
 function mostFor(status: string, { maxCheckpoints, maxCheckpointsPaused }: FullRetentionPolicy): number {
   return isHeld(status) ? maxCheckpointsPaused : maxCheckpoints;
 }
 
-/** Returns whether an agent waits for someone to continue it. */
 function isHeld(status: string): boolean {
   return status === "paused" || status === "waiting";
 }

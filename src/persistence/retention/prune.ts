@@ -97,7 +97,6 @@ function pruningOptions(setup: PersistenceSetup, { now, policy }: PruneOptions =
   };
 }
 
-/** Owns the agent only if data is to be deleted. */
 async function pruneOne(
   setup: PersistenceSetup,
   agentId: string,
@@ -139,13 +138,11 @@ async function openAndPrune(
   return await pruneOwned(setup, journal, options);
 }
 
-/** A recorded pruning whose bytes are not removed yet. */
 interface UnfinishedPruning {
   readonly pruned: PrunedAgent;
   readonly unremoved: readonly string[];
 }
 
-/** Finds a new pruning, or else the remains of the last one. */
 async function findWork(
   setup: PersistenceSetup,
   agentId: string,
@@ -185,7 +182,6 @@ async function remove(journal: Journal, pruned: PrunedAgent, blobs: readonly str
   }
 }
 
-/** Without an id, returns only agents that may need pruning. */
 async function agentIds(
   { log }: PersistenceSetup,
   { agentId }: PruneOptions,
@@ -197,7 +193,6 @@ async function agentIds(
   return found;
 }
 
-/** Reads the blobs of large note values. */
 async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly Entry[]): Promise<BlobTexts> {
   const references = new Map<string, BlobCell>();
   for (const { records } of liveEntries(stored))
@@ -230,11 +225,8 @@ function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent 
   return { version: nextVersion - 1, pruned, exempt };
 }
 
-/** Facts about an agent that are known without reading its log. */
 interface GrownAgent {
-  /** The version of its latest checkpoint. */
   readonly version: number;
-  /** The last pruning, if any. */
   readonly pruned: LastPruning | undefined;
   /** Known versions of checkpoints that pruning always keeps. */
   readonly exempt: Iterable<number>;

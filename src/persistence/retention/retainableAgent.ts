@@ -58,7 +58,6 @@ function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord,
   return isNeeded ? [from] : [];
 }
 
-/** Returns the first lanes of the nested lines with notes on them or within them. */
 function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   const found = new Set<number>();
   for (const { record } of notes) {

@@ -6,7 +6,6 @@ import type { RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { type ParticipantReport, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
-/** A report in the log, with calls by their ids. */
 interface StoredReport {
   readonly reverted: readonly string[];
   readonly failed?: readonly string[];

@@ -20,13 +20,11 @@ import { findRollbackGoal, findRollbackTarget } from "../../journal/findCheckpoi
 import type { Journal } from "../../journal/Journal.ts";
 import type { ParticipantReport, Rollback } from "./RollbackReport.ts";
 
-/** A participant and its steps in a rollback. */
 export interface PlannedParticipant {
   /** `undefined` if the stored plan cannot be applied, with the reason in `unusable`. */
   readonly participant?: RollbackParticipant;
   readonly unusable?: string;
   readonly steps: readonly unknown[];
-  /** The stored form of the plan. */
   readonly record: PlannedSteps;
 }
 
@@ -175,7 +173,6 @@ function describeStep(
   return described.map((one) => ({ subject: one?.subject ?? participant.key, change: `not applied: ${left}` }));
 }
 
-/** Adds contents to the open rollback. */
 async function keepContents(
   { journal, log }: Rollback,
   { key, steps }: PlannedSteps,
@@ -212,7 +209,6 @@ function participantRequest(source: RequestSource, key: string, sha256: Sha256):
   return { ...commonRequest(source, sha256), notes, ...redone };
 }
 
-/** Returns the context that participants get about agents of the definition. */
 export function participantContext(setup: PersistenceSetup): ParticipantContext {
   const { folder } = setup.log.capabilities;
   return {

@@ -20,7 +20,6 @@ import { attempt } from "../inverse/InverseRetry.ts";
 import { answerSubject } from "../waiting/journalInputRequest.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
-/** The result of a repeated call that waits for an unanswered request. */
 const unanswered = Symbol("unanswered");
 
 /**
@@ -53,7 +52,6 @@ function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback:
   const stopped = new Promise((resolve) => (stop = resolve));
   const requestInput = replayedRequests(call, rollback, () => stop(unanswered));
   const options = callOptions(call.call, rollback, requestInput);
-  // The schema has just produced this input.
   return Promise.race([stopped, tool.execute(input as never, options)]);
 }
 
@@ -77,7 +75,6 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/** Returns the earlier requests of a call, as far as its lane has them. */
 function requestsOf({ call, lane }: LoggedCall, { log }: Rollback): readonly RecordedRequest[] {
   const requests = [...(foldLine(log.index, lane)?.requests.values() ?? [])];
   return requests.filter(({ record }) => !record.approval && (record.within === call || record.id !== undefined));

@@ -28,7 +28,6 @@ export const restartSchema: z.ZodType<RestartOptions> = strictOptions({
   prepareStorage: functionSchema<RestartOptions["prepareStorage"]>().optional(),
 });
 
-/** Implements {@link DurableAgent.restart}. */
 export function restart(
   setup: PersistenceSetup,
   agentId: string,
@@ -61,7 +60,6 @@ async function rollBackToStart(
   return report;
 }
 
-/** @throws TaskNotFoundError, TransitionNotAllowedError */
 function assertRestartable(taskId: string, { task, current }: StatusState): void {
   if (!task || !current) throw new TaskNotFoundError(taskId);
   const { status: from, record } = current;

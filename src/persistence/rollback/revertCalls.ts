@@ -57,7 +57,6 @@ function ofCaller({ agentPath }: LoggedCall, rollback: Rollback): Rollback {
   return { ...rollback, setup: rollback.setup.at(agentPath) ?? rollback.setup };
 }
 
-/** Records that a call stays unreverted. Returns false if the rollback must stop at it. */
 async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: Rollback): Promise<boolean> {
   if (onFailure !== "leave") return false;
   const { call: id } = call;
@@ -138,12 +137,10 @@ function executionOf(inverse: Inverse, call: LoggedCall, input: unknown, rollbac
   if (inverse.kind === "function") {
     const { value: output, unreadable } = read(call.output);
     const facts = { toolCallId: call.call, input, output, abortSignal: rollback.signal };
-    // An inverse that does not use the output can run.
     if (unreadable !== undefined) Object.defineProperty(facts, "output", { get: () => rethrow(unreadable) });
     return () => inverse.inverse(input, facts);
   }
   const options = callOptions(inverseIdOf(call.call, rollback.journal), rollback);
-  // The schema has just produced this input.
   return () => inverse.inverse.execute(input as never, options);
 }
 

@@ -35,7 +35,6 @@ export interface RollBackOptions extends Rollback {
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
   /** The recorder of the line that rolls back, if the rollback is requested within a run. */
   readonly from?: Pick<RunRecorder, "setup" | "line" | "parent">;
-  /** Changes to the storage of the checkpoint, only for a rollback from outside. */
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
@@ -79,7 +78,6 @@ export async function rollBack(
   return { report, recorder: restoredRun(from?.setup ?? setup, journal, { log, state }, continued) };
 }
 
-/** Returns the status of an agent after a rollback from outside a run. */
 export function pausedAt({ id }: CheckpointPoint): NonNullable<RollBackOptions["leaves"]> {
   return { status: "paused", reason: `rolled back to checkpoint ${id}` };
 }
@@ -101,7 +99,6 @@ function movedCode(
   return changedStructure(own, state, lane, journal);
 }
 
-/** Resolves the calls in doubt, then returns the plan with the log that it uses. */
 async function settledPlan(rollback: Rollback): Promise<{ readonly log: AgentLog; readonly plan: RollbackPlan }> {
   const { journal, log } = rollback;
   const plan = planOf(rollback, log);
@@ -172,7 +169,6 @@ function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal):
   }
 }
 
-/** @throws UnreadableValueError */
 function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): RollbackGoal {
   const target = checkpoints.get(open.target);
   const base = open.base === undefined ? undefined : checkpoints.get(open.base);

@@ -1,10 +1,8 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { abortable } from "../../internal/abortable.ts";
 
-/** A call of `run` or `resume` that this process executes. */
 export interface RunningCall {
   readonly result: Promise<RunResult<unknown>>;
-  /** The signal of the caller, if any. */
   readonly signal: AbortSignal | undefined;
   readonly isSameInput: (input: unknown) => boolean;
 }
@@ -13,7 +11,6 @@ const turnsByStorage = new WeakMap<object, Map<string, AgentTurns>>();
 
 /** The calls of `run` and `resume` of one agent in this process, and their order. */
 export class AgentTurns {
-  /** The calls with a known run, by the id of the run. */
   readonly byRun = new Map<string, RunningCall>();
   /** The active calls, oldest first. Excludes calls that wait in the queue. */
   readonly #active = new Set<RunningCall>();
@@ -21,7 +18,6 @@ export class AgentTurns {
   #replacingEnd: Promise<unknown> = Promise.resolve();
   #users = 0;
 
-  /** Runs `work` with the turns of an agent. Removes the turns when they are unused. */
   static async with<Result>(
     storage: object,
     agentId: string,
@@ -39,7 +35,6 @@ export class AgentTurns {
     }
   }
 
-  /** Returns the oldest active call other than the given call. */
   other(own?: RunningCall): RunningCall | undefined {
     return [...this.#active].find((call) => call !== own);
   }
@@ -73,7 +68,6 @@ export class AgentTurns {
     return turn;
   }
 
-  /** Resolves when no call is about to replace a run. */
   async untilReplaced(): Promise<void> {
     await this.#replacingEnd;
   }

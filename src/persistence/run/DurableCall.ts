@@ -8,7 +8,6 @@ import type { OwnTurn } from "./joinOrRun.ts";
 
 export type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
 
-/** One call of `run` or `resume`. */
 export interface DurableCall {
   readonly setup: PersistenceSetup;
   readonly recorders: RunRecorders;
@@ -16,8 +15,6 @@ export interface DurableCall {
   readonly request: RunRequest;
   readonly next: Next;
   readonly turn: OwnTurn;
-  /** Whether the call stopped another run to replace it. */
   readonly replaces: boolean;
-  /** The telemetry span of the call, if any. */
   readonly span?: ActiveSpan;
 }

@@ -6,9 +6,6 @@ import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { revertibleCall } from "../rollback/RollbackReport.ts";
 
-/**
- * Returns the effects that remain although they are not on the lane of a branch, and the reverted effects of its lane.
- */
 export function branchEffects(
   log: AgentLog,
   target: CheckpointPoint,

@@ -4,7 +4,6 @@ import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 
-/** Implements {@link DurableAgent.cancel}. */
 export async function cancelRun(
   setup: PersistenceSetup,
   agentId: string,

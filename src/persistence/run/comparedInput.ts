@@ -3,7 +3,6 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import type { RunInput } from "./decideRun.ts";
 
-/** Compares the input of a stored run with a given input. */
 export function comparedInput(stored: StoredState | undefined, run: RunRecord | undefined, input: unknown): RunInput {
   if (!stored || !run || run.assumed) return "unknown";
   return isSameValue(stored.log.readValue(run.input), input) ? "same" : "other";

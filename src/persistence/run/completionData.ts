@@ -9,7 +9,6 @@ import { z } from "zod";
 
 const resultsSchema: z.ZodType = z.array(z.unknown());
 
-/** Collects additional data to record with the end of a run. Returns `undefined` if no participant has such data. */
 export function completionData(
   { participants, log }: PersistenceSetup,
   journal: Journal,

@@ -9,19 +9,13 @@ interface UnfinishedRun {
   readonly waits: boolean;
 }
 
-/** The facts in a log that decide about the next run. */
 export interface RunFacts {
-  /** The unfinished run, if any. */
   readonly unfinished?: UnfinishedRun;
-  /** The end of the run with the given id. `undefined` without an id, or if the run is unfinished. */
   readonly asked?: "completed" | "cancelled";
-  /** Whether this call stopped the unfinished run to replace it. */
   readonly replaces?: boolean;
-  /** The end of the last run. `undefined` without a run, or if the run is unfinished. */
   readonly last?: { readonly runId: string; readonly status: "completed" | "cancelled" };
 }
 
-/** The action of a call of `run` or `resume`. */
 export type RunDecision =
   | { readonly kind: "resume" | "refuse_nothing" }
   | {

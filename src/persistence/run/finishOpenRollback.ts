@@ -19,7 +19,6 @@ export async function finishOpenRollback({
   return (abandons ? left : []).map(({ error: _error, ...call }) => call);
 }
 
-/** Adds unreverted calls to the result of a run. */
 export function withEffects(result: RunResult<unknown>, remaining: readonly RevertibleCall[]): RunResult<unknown> {
   if (result.status !== "completed" || remaining.length === 0) return result;
   return { ...result, effects: { missing: [], remaining } };

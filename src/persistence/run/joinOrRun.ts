@@ -11,7 +11,6 @@ type Result = Promise<RunResult<unknown>>;
 /** Reports the run that a call executes, and a function that compares its input. */
 export type Announce = (runId: string, isSameInput: RunningCall["isSameInput"]) => void;
 
-/** A call among the other calls of its agent in this process. */
 export interface OwnTurn {
   readonly turns: AgentTurns;
   readonly own: RunningCall;
@@ -35,7 +34,6 @@ export function joinOrRun(storage: object, request: RunRequest, carryOut: (turn:
   });
 }
 
-/** Returns the call to join. @throws RunInputDiffersError */
 function joined(turns: AgentTurns, request: RunRequest): RunningCall | undefined {
   const { agentId, input } = request;
   const { runId, whenBusy } = runOptionsOf(request);
@@ -69,7 +67,6 @@ function carriedOut(turns: AgentTurns, request: RunRequest, carryOut: (turn: Own
   return result;
 }
 
-/** A resume has neither option. */
 function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" | "whenBusy"> {
   return kind === "run" ? (options as RunOptions) : {};
 }

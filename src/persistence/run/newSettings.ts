@@ -2,7 +2,6 @@ import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.t
 import type { RunSettings } from "../../agent/state/RunState.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
-/** Returns the model settings that a resume changes, or `undefined`. */
 export function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
   const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
   return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });

@@ -9,7 +9,6 @@ import type { OwnTurn } from "./joinOrRun.ts";
 interface OpenedForRun {
   readonly journal: Journal;
   readonly request: RunRequest;
-  /** Whether another run was stopped for this run. */
   readonly replaces: boolean;
 }
 
@@ -45,7 +44,6 @@ export async function openForRun(
   return { journal, request: await joined(journal, request), replaces: false };
 }
 
-/** Opens an agent, and waits for its owner without a time limit. */
 async function opened(
   { clock }: PersistenceSetup,
   signal: AbortSignal | undefined,
@@ -58,7 +56,6 @@ async function opened(
     await onBusy();
     return false;
   });
-  // Only the agent itself ends the wait.
   return { journal: journal as Journal, wasBusy };
 }
 

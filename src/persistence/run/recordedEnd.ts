@@ -13,14 +13,11 @@ import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** Envelopes that can be read without the state of their lane. */
 const selfContained: ReadonlySet<string | undefined> = new Set([undefined, "$plain", "$rich", "$blob"]);
 
 interface RecordedEnd {
   readonly output: unknown;
-  /** `undefined` if unknown. */
   readonly usage?: ModelUsage;
-  /** The digest of the run's input. `undefined` if unknown. */
   readonly digest?: string;
 }
 

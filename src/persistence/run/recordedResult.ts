@@ -6,7 +6,6 @@ import { comparedInput } from "./comparedInput.ts";
 import type { DurableCall } from "./DurableCall.ts";
 import { recordedEnd } from "./recordedEnd.ts";
 
-/** Returns the recorded result of a finished run. @throws RunInputDiffersError if that run has another input. */
 export async function recordedResult(
   { setup, journal, request, span }: DurableCall,
   runId: string,

@@ -4,7 +4,6 @@ import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
 import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
 import type { RunDecision } from "./decideRun.ts";
 
-/** Returns the error for a refused `run` or `resume`. */
 export function refusedRun(decision: RunDecision, agentId: string): Error {
   const runId = "runId" in decision ? decision.runId : "";
   if (decision.kind === "refuse_unfinished") return new UnfinishedRunError(agentId, runId, decision.waits);

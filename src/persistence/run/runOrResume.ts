@@ -131,7 +131,6 @@ function abandon(journal: Journal, stored: StoredState | undefined): void {
   if (stored) journal.append(endRecords(journal, stored, { status: "cancelled", reason: "abandoned for another run" }));
 }
 
-/** @throws StatusChangedError */
 function assertStatus({ request: { options, agentId }, journal }: DurableCall): void {
   const ifStatus = "ifStatus" in options ? options.ifStatus : undefined;
   const status = journal.statusState.current?.status;
@@ -158,7 +157,6 @@ function storedState({ head }: Journal): StoredState | undefined {
 function decide({ request, journal, replaces }: DurableCall, stored: StoredState | undefined): RunDecision {
   const { kind, options } = request;
   const facts = { ...factsOf(request, journal.head?.log.index, stored), replaces };
-  // A request of kind `run` has the options of `run`. A request of kind `resume` has those of `resume`.
   return kind === "run" ? decideRun(options as RunOptions, facts) : decideResume(options as ResumeOptions, facts);
 }
 
@@ -202,7 +200,6 @@ async function resumed(
   return restoredRun(setup, journal, await fitLines(fittingOf(call), stored), { lane, run, opening, by });
 }
 
-/** Starts a queued task for the first time. */
 function queued(
   { setup, journal }: DurableCall,
   stored: StoredState,
@@ -215,9 +212,6 @@ function queued(
   return newRun(setup, journal, { run, input, keep: "nothing", opening }, undefined);
 }
 
-/**
- * Returns the records that set the run to in progress. @throws TransitionNotAllowedError if the run failed permanently.
- */
 function startRecords(journal: Journal): readonly AgentRecord[] {
   const { statusState, agentId } = journal;
   const { current } = statusState;
@@ -272,7 +266,6 @@ async function branchOfLines(
   return resumedAfter(call, opening);
 }
 
-/** Stores the first records of the lanes from which the run continues. */
 async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]): Promise<RunRecorder> {
   await call.journal.store(opening);
   await call.journal.readHead();
@@ -300,7 +293,6 @@ async function branchOfMain(
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });
 }
 
-/** Starts a run after another run that has just finished on this journal. */
 async function beginAfterOther(call: DurableCall, keep: "history" | "nothing"): Promise<RunResult<unknown>> {
   await call.journal.readHead();
   return begin(call, keep, storedState(call.journal));
@@ -337,12 +329,10 @@ async function start(call: DurableCall, recorder: RunRecorder): Promise<RunResul
   return result.status === "waiting" ? { ...result, requests: live.waitedFor } : result;
 }
 
-/** Returns the parts of a call that adapt stored lines to the code. */
 function fittingOf(call: DurableCall): Fitting {
   return { setup: call.setup, journal: call.journal, signal: signalOf(call) };
 }
 
-/** Aborted if the caller aborts the run, or if another owner takes the agent. */
 function signalOf({ journal, request: { options } }: DurableCall): AbortSignal {
   return options.signal ? AbortSignal.any([options.signal, journal.lost]) : journal.lost;
 }

@@ -2,7 +2,6 @@ import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { pendingRequests } from "../waiting/pendingRequests.ts";
 
-/** Returns the result of a run that still waits for all its requests. */
 export function waitingResult(runId: string, stored: StoredState | undefined): RunResult<unknown> {
   const usage = stored?.log.index.usageOf(runId);
   return { status: "waiting", runId, ...(usage && { usage }), requests: stored ? pendingRequests(stored) : [] };

@@ -51,7 +51,6 @@ export async function beginAgentCall(
   return { start: recorder.start };
 }
 
-/** Returns the output of a finished line. */
 function outputOf(log: AgentLog, lane: number): { readonly output: unknown } | undefined {
   const { record, order } = log.index.latestOf(lane) ?? {};
   return record?.ended ? { output: log.readValue(lineValue(log.index, lane, record.input, order)) } : undefined;

@@ -42,7 +42,6 @@ function partsOf<Type extends ContentPart["type"]>(
   return message.content.filter((part): part is Extract<ContentPart, { type: Type }> => part.type === type);
 }
 
-/** Returns the recorded result of a call that finished before its run. */
 function resultOf(call: CallPart, calls: AgentState["calls"], reader: ValueReader): ResultPart {
   const { toolCallId, providerToolCallId, toolName } = call;
   const part = withoutUndefined({ type: "tool-result", toolCallId, providerToolCallId, toolName } as const);

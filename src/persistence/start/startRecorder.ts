@@ -28,7 +28,6 @@ import { storedResult } from "./storedResult.ts";
 import { missingToolResults } from "./missingToolResults.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";
 
-/** A stored state with its log. */
 export interface StoredState {
   readonly log: AgentLog;
   readonly state: AgentState;
@@ -45,11 +44,8 @@ export function newRun(
     opening,
   }: {
     readonly run: RunRecord;
-    /** The decoded input. */
     readonly input: unknown;
-    /** Whether the history of the previous run is kept. */
     readonly keep: "history" | "nothing";
-    /** Records before the records of its lane. */
     readonly opening: readonly AgentRecord[];
   },
   before: StoredState | undefined,
@@ -75,13 +71,9 @@ interface Restored {
   readonly lane: number;
   readonly run: RunRecord;
   readonly opening: readonly AgentRecord[];
-  /** Defaults to the checkpoint of the state. */
   readonly head?: CheckpointHead;
-  /** `undefined` if the line only continues. */
   readonly by?: "resume" | "branch" | "rollback";
-  /** `undefined` for the main line. */
   readonly line?: RecordedLine | undefined;
-  /** The recorder of the containing line. */
   readonly parent?: RunRecorder | undefined;
 }
 
@@ -169,7 +161,6 @@ function tellRestored(
   setup.tell({ type: "checkpoint_restored", agentId, runId: run.run, ...at, by, ...shown });
 }
 
-/** Returns the results of the branches that were joined at a checkpoint. */
 function joinedAt(
   checkpoint: CheckpointPoint,
   { log, seed, journal }: { readonly log: AgentLog; readonly seed: RunStateSeed; readonly journal: Journal },
@@ -187,12 +178,10 @@ function joinedAt(
   return { joined };
 }
 
-/** Returns the position of a run: its lane and the next visit. */
 function placeOf({ agentId, generation }: Journal, { run: runId }: RunRecord, lane: number, [base, ordinal]: Visit) {
   return { line: { agentId, runId, lane }, generation, visitBase: base, visitOrdinal: ordinal, runId };
 }
 
-/** Returns the messages of the previous run, with results for its unfinished calls. */
 function keptHistory({ log, state }: StoredState): Pick<RunStateSeed, "messages" | "added"> {
   const reader = log.reader(state);
   const messages = state.history.map(({ number, message }) => ({ number, message: reader.message(message) }));

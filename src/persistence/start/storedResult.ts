@@ -8,7 +8,6 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { requirementsOf, settingsOf } from "./restoredState.ts";
 
-/** Returns the stored result of a branch, or `undefined` while it is unfinished. @param fork the state at its start. */
 export function storedResult(
   log: AgentLog,
   branch: StoredBranch,

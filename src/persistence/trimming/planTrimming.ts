@@ -5,9 +5,7 @@ type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 /** The key that marks the output of a tool result as a summary. */
 export const trimmedKey = "agent-persistence";
 
-/** The parts of a history to summarize. */
 export interface TrimmingPlan {
-  /** Tool results whose output is replaced, oldest first. */
   readonly outputs: readonly ToolResult[];
   /** Messages that become one message, oldest first. May be empty. */
   readonly older: readonly Message[];
@@ -55,7 +53,6 @@ function cutOf(messages: readonly Message[], keep: number): number {
   return cut;
 }
 
-/** Returns the index with `keep` messages after it, without system messages. */
 function placeBefore(messages: readonly Message[], keep: number): number {
   let left = keep;
   for (let at = messages.length; at > 0; at--) {

@@ -25,7 +25,6 @@ export function summarizePlainly(older: OlderContent): string {
   return `[${added.length + (before?.count ?? 0)} earlier messages, shortened]\n${withoutMiddle(text)}`;
 }
 
-/** Returns the content of a summary from this summarizer, or `undefined` for any other message. */
 function summaryIn({ role, content }: Message): { readonly count: number; readonly text: string } | undefined {
   if (role !== "user" || typeof content !== "string") return undefined;
   const found = summaryHead.exec(content);

@@ -13,17 +13,13 @@ export interface CodeStructure extends AgentStructure {
 }
 
 export interface AgentStructure extends GraphStructure {
-  /** The version of its strategy. */
   readonly version: number;
-  /** Sorted by name. */
   readonly tools: readonly ToolStructure[];
 }
 
 export interface ToolStructure {
   readonly name: string;
-  /** A digest of its input schema. */
   readonly input: string;
-  /** The declared effect, if any. */
   readonly effect?: ToolEffect;
   /**
    * The number of the agent that the tool runs. 0 is the agent of the structure itself. Omitted for an ordinary tool.
@@ -31,12 +27,10 @@ export interface ToolStructure {
   readonly agent?: number;
 }
 
-/** A {@link CodeStructure} with its digests. */
 export interface Code {
   readonly structure: CodeStructure;
   /** The digest of the nodes and edges of the strategy, as recorded by earlier versions. */
   readonly fingerprint: string;
-  /** The digest of the whole structure. */
   readonly code: string;
 }
 

@@ -6,7 +6,6 @@ import type { Migration } from "./Migration.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { quotedList } from "../../errors/quotedList.ts";
 
-/** The tools of an agent and its registered inverses. */
 interface KnownTools {
   readonly has: (name: string) => boolean;
   /** The names of the tools, without inverses. */
@@ -15,9 +14,7 @@ interface KnownTools {
 
 /** The migrations of an agent, and the chains between versions. */
 export class Migrations {
-  /** The current version of the strategy. */
   readonly version: number;
-  /** The shortest chain to the current version, by the version of a run. */
   readonly #chains = new Map<number, readonly Migration[]>();
   readonly #all: readonly Migration[];
 
@@ -50,12 +47,10 @@ export class Migrations {
     return this.#chains.get(version);
   }
 
-  /** Returns the current name of a tool from a version. */
   toolNow(name: string, version: number): string {
     return renamed(name, this.chainFrom(version)?.map(({ tools = {} }) => tools) ?? []);
   }
 
-  /** Returns the possible current names of a tool from any version. */
   toolNames(name: string): readonly string[] {
     const versions = [...this.#chains.keys()];
     return [...new Set([name, ...versions.map((version) => this.toolNow(name, version))])];

@@ -5,7 +5,6 @@ import { type LinePoint, type Reached, reachedFrom } from "./reachedFrom.ts";
 /** A stored structure. Earlier versions stored a graph without schemas and tools. */
 export type StoredStructure = GraphStructure | CodeStructure;
 
-/** The readable facts of a structure, with their details. */
 type Facts = ReadonlyMap<string, string>;
 
 /**
@@ -57,7 +56,6 @@ function withoutSchemas({ nodes, edges }: GraphStructure): GraphStructure {
   };
 }
 
-/** The context of a described graph: the prefix of its facts, the names around it, and its reachable parts. */
 interface Within {
   readonly of: string;
   readonly prefix: string;
@@ -106,7 +104,6 @@ function parallelFacts(
   return [...facts, `history "${history}" of "${path}"`, `onFailure "${onFailure}" of "${path}"`];
 }
 
-/** The context of described tools: the prefix of their facts, and the agents described so far. */
 interface Caller {
   readonly of: string;
   readonly described: Set<number>;

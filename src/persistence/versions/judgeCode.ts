@@ -6,9 +6,7 @@ import type { Migrations } from "./Migrations.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import { structureKey } from "../../checkpoint/records/structureKey.ts";
 
-/** How the current code continues a line of other code. */
 export type CodeVerdict =
-  /** No relevant code changed. */
   | { readonly kind: "same" }
   /**
    * `compatible`: all code that the line can still run is unchanged. `incompatible`: it changed, and no migration

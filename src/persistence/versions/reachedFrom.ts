@@ -1,8 +1,6 @@
 import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/strategy/GraphStructure.ts";
 
-/** The current point of a line. */
 export interface LinePoint {
-  /** The path of the node that runs next, or "start". */
   readonly node: string;
   /**
    * The started branches of that node, which are separate lines. `"all"` if no other branch starts. Defaults to an
@@ -11,7 +9,6 @@ export interface LinePoint {
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }
 
-/** The parts of a strategy that a line can still run. */
 export interface Reached {
   /** The paths of the nodes and subgraphs that may start. */
   readonly nodes: ReadonlySet<string>;
@@ -39,7 +36,6 @@ class Walk implements Reached {
     this.#point = point;
     if (point.node === "start") this.#source("start");
     else this.#node(point.node);
-    // The list grows during the loop.
     for (const next of this.#pending) next();
   }
 
@@ -64,7 +60,6 @@ class Walk implements Reached {
     this.#source(path);
   }
 
-  /** Returns the nodes of the branches that have not started. */
   #branches(node: NodeStructure | undefined, path: string): readonly string[] {
     const { branches } = node?.parallel ?? {};
     const begun = (path === this.#point.node && this.#point.begun) || new Set();

@@ -19,18 +19,14 @@ import { assertAnswersFit, endOf, type GivenReply, type ReplyEnd, replyRecord } 
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
-/** An open request of a line that waits in this process. */
 interface LiveRequest extends AskedRequest {
-  /** The lane of the line with the request. */
   readonly lane: number;
   /** The line whose node runs again. It made the request, or its node finished to wait for the request. */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
-  /** Stops the expiry timer. */
   readonly forget: () => void;
 }
 
-/** The end of a request, and its expiry time. */
 type Answered = Pick<ReplyEnd, "expired"> & Pick<PendingRequest, "expiresAt">;
 
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
@@ -41,11 +37,8 @@ export class LiveRequests implements Disposable {
   readonly #journal: Journal;
   readonly #recorders: RunRecorders;
   readonly #open = new Map<string, LiveRequest>();
-  /** The requests that were answered or expired in this process. */
   readonly #answered = new Map<string, Answered>();
-  /** The requests of the run after it has finished as waiting. */
   waitedFor: readonly PendingRequest[] = [];
-  /** The number of requests in the status. */
   #listed = 0;
   readonly #agents: Map<string, LiveRequests>;
   readonly #turns = new Mutex();
@@ -56,7 +49,6 @@ export class LiveRequests implements Disposable {
     this.#agents = agents;
   }
 
-  /** Creates the requests of a starting run. Dispose them when the run has finished. */
   static begin(log: RecordLog, journal: Journal, recorders: RunRecorders): LiveRequests {
     const agents = agentsByLog.get(log) ?? new Map<string, LiveRequests>();
     const live = new LiveRequests(journal, recorders, agents);
@@ -66,14 +58,12 @@ export class LiveRequests implements Disposable {
     return live;
   }
 
-  /** Returns the requests of the run in a journal. */
   static of(journal: Journal): LiveRequests {
     const live = liveByJournal.get(journal);
     if (!live) throw new TypeError(`Agent ${journal.agentId} was not run through Persistence.`);
     return live;
   }
 
-  /** Returns the requests of an agent, or `undefined` if this process does not run the agent. */
   static at(log: RecordLog, agentId: string): LiveRequests | undefined {
     return agentsByLog.get(log)?.get(agentId);
   }
@@ -93,7 +83,6 @@ export class LiveRequests implements Disposable {
     journal.append([...records, ...(run.parent ? this.#statusIfDue(false) : [])]);
     journal.durable().then(
       () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
-      // The error also fails the run.
       () => undefined,
     );
   }
@@ -176,7 +165,6 @@ export class LiveRequests implements Disposable {
     const { clock } = this.#journal;
     const expire = () => {
       const open = this.#open.get(requestId);
-      // A storage failure also fails the run.
       if (open && !open.run.isClosed)
         this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
     };
@@ -210,7 +198,6 @@ export class LiveRequests implements Disposable {
     if (!run.goOn(restart) && run.parent) this.#goOn(this.#recorders.of(run.parent), run.parent);
   }
 
-  /** Continues the line from its log, as after a crash. */
   async #restart(recorder: RunRecorder): Promise<RunStart> {
     const { setup, run, lane, line, parent } = recorder;
     const journal = this.#journal;

@@ -19,7 +19,6 @@ import { pendingIn } from "./pendingRequests.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 import { fromJSONSchema, type z } from "zod";
 
-/** A reply from outside to a request. */
 export type GivenReply =
   | {
       readonly answer: unknown;
@@ -42,7 +41,6 @@ export async function answerRequests(
   given: ReadonlyMap<string, GivenReply>,
 ): Promise<void> {
   const asked = [...given].map(([requestId, said]) => ({ said, ...openRequest(journal, stored, requestId) }));
-  // An open request implies a stored state.
   if (!stored || asked.length === 0) return;
   const replies: ReplyRecord[] = [];
   const { uploads } = journal.writer;
@@ -108,7 +106,6 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
   return true;
 }
 
-/** @throws RequestNotOpenError */
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {
   const request = stored && requestOf(stored.log.index, stored.state, requestId);
   const judged = stored && requestState(stored, request ?? answeredIn(stored, requestId), clock.now());
@@ -120,7 +117,6 @@ function openRequest({ agentId, clock }: Journal, stored: StoredState | undefine
   throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, open);
 }
 
-/** Returns a request with a reply, even if its line has continued or finished. */
 function answeredIn({ log: { index } }: StoredState, requestId: string): LineRequest | undefined {
   const known = index.requests.get(requestId);
   return known?.reply && known;
@@ -131,7 +127,6 @@ function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema 
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 
-/** @param lane the current lane of the line with the request. */
 export function replyRecord({ clock }: Journal, lane: number, request: string, end: ReplyEnd): ReplyRecord {
   return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
@@ -177,7 +172,6 @@ export type RequestJudgement =
   | { readonly kind: "open" | "answered" | "unknown" }
   | { readonly kind: "expired"; readonly expiredAt: string };
 
-/** @param now milliseconds since 1970. */
 export function requestState(
   { log: { index }, state }: StoredState,
   known: LineRequest | undefined,
@@ -191,7 +185,6 @@ export function requestState(
   return { kind: isOpenRequest(index, state, known) ? "open" : "unknown" };
 }
 
-/** Returns whether a request with this expiry time has expired. */
 export function isPast(expiresAt: number | undefined, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }

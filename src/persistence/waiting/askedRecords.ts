@@ -10,11 +10,9 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { requestPlace } from "../replay/RecordedAnswers.ts";
 
-/** An open request of a line. */
 export interface AskedRequest {
   readonly event: InputRequestEvent;
   readonly pending: PendingRequest;
-  /** True if the request was not made before. */
   readonly isNew: boolean;
 }
 
@@ -38,7 +36,6 @@ export function askedRecords(
   return { asked, records: [...suspended, ...requests] };
 }
 
-/** Emits an event for a durable open request. */
 export function tellOpened(
   { setup, journal, run }: RunRecorder,
   { nodeId, requestId, request, context }: InputRequestEvent,

@@ -2,7 +2,6 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
-/** @throws WaitingNotSupportedError */
 export function assertKeepsRequests({ journal, setup }: RunRecorder, { nodeId }: InputRequestEvent): void {
   if (setup.log.capabilities.keeps !== undefined) throw new WaitingNotSupportedError(journal.agentId, nodeId);
 }

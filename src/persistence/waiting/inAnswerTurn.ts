@@ -1,6 +1,5 @@
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** The end of the last running or waiting answer, by log and agent. */
 const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
 
 /**

@@ -41,7 +41,6 @@ export async function journalInputRequest(
   return answer;
 }
 
-/** Returns the name of an answer for error messages. */
 export function answerSubject(requestId: string): string {
   return `answer to request ${requestId}`;
 }

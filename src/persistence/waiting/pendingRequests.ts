@@ -4,7 +4,6 @@ import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 
-/** Returns the open requests of an agent from its log. */
 export function pendingRequests(stored: StoredState): readonly PendingRequest[] {
   return openRequests(stored.log.index, stored.state).map(({ record }) => pendingIn(stored, record));
 }
