@@ -5,7 +5,7 @@ import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
 import { customSchema } from "../internal/options/optionSchemas.ts";
 import type { z } from "zod";
 
-/** A tool call that started but has no recorded outcome. It may have taken effect. */
+/** A tool call that started but has no recorded outcome. It is unknown whether the call took effect. */
 export interface ToolCallInDoubt {
   readonly agentId: string;
   readonly toolCallId: string;

@@ -22,7 +22,7 @@ export interface SettleOptions {
   readonly settling?: string;
 }
 
-/** The decision and its source. `not-done`: the call certainly had no effect. */
+/** The decision and its source. `not-done`: the call certainly took no effect. */
 export interface Settled {
   readonly settlement: ToolCallSettlement | "not-done";
   readonly by: "probe" | "handler";

@@ -4,7 +4,6 @@ import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 export type RecoveryInfo = AgentCheckpointData["recoveryInfo"];
 
-/** The current state of the requirements of a checkpoint. */
 export interface EnvironmentFacts {
   readonly directoryExists: boolean;
   /** SHA-256 in hex by path. `undefined` for a missing file. */
@@ -22,7 +21,6 @@ export async function readEnvironment(info: RecoveryInfo, environment: Environme
   return { directoryExists: await environment.hasDirectory(directory), hashes, answers };
 }
 
-/** Returns the mismatches, in the order of the checkpoint's lists. */
 export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts): readonly EnvironmentMismatch[] {
   const { workingDirectory: path, requiredContext, fileHashes = {}, environment } = info;
   const missing = path !== undefined && !facts.directoryExists;

@@ -23,7 +23,6 @@ import type {
 /** Passes an event with the current time to the listener. Does not wait for the listener, and contains its errors. */
 export type EmitEvent = (event: EventBody) => void;
 
-/** Returns `undefined` without a listener. */
 export function eventEmitter(
   clock: Clock,
   onEvent: PersistenceListener | undefined,
@@ -49,13 +48,11 @@ function warnOfListener(error: unknown, { type, agentId }: PersistenceEvent): vo
   warn("listener_failed", `The listener failed on ${type} of agent ${JSON.stringify(agentId)}: ${reasonOf(error)}`);
 }
 
-/** Emits the findings of an open. */
 export function emitOpened({ agentId, tornTail, rebuilt }: Journal, emit: EmitEvent): void {
   if (tornTail) emit({ type: "log_torn_tail", agentId, tornTail });
   if (rebuilt) emit({ type: "summary_rebuilt", agentId, file: rebuilt.file });
 }
 
-/** Emits the events of a journal's durable appends. */
 export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<JournalOptions["listener"]> {
   return (generation, index) => {
     const appended = new AppendedRecords(agentId, generation, index);
@@ -77,7 +74,6 @@ class AppendedRecords {
   readonly #generation: number;
   readonly #paths: LinePaths;
   #state: StatusState;
-  /** The last emitted status. */
   #told: string | undefined;
   #runId: string;
   /** The starting runs and lines: their first record is appended, but not their first checkpoint. */
@@ -132,7 +128,6 @@ class AppendedRecords {
 
 type StatusChange = Extract<EventBody, { readonly type: "status_changed" }>;
 
-/** Returns the event of a status, unless it was already emitted. */
 function statusChange(agentId: string, previous: string | undefined, state: StatusState): readonly StatusChange[] {
   const { current, run } = state;
   if (!current || !run || current.status === previous) return [];
@@ -174,10 +169,6 @@ export function eventCheckpoint(
   };
 }
 
-/**
- * Returns the reason for a checkpoint, from its record or from the context. @param started the run or line that starts
- * with it.
- */
 /** Returns the reason for a checkpoint. @param started the run or line that starts with it, if any. */
 export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,

@@ -17,7 +17,6 @@ export function printEvents(write: (line: string) => void): PersistenceListener 
   return (event) => write(printable(`${event.at} ${event.agentId}${lineOf(event)}: ${textOf(event)}`));
 }
 
-/** Returns the sub-agent and the branch of an event, if any. */
 function lineOf(event: PersistenceEvent): string {
   const { agentPath = [], branch } = event as EventLine;
   return [...agentPath.map((name) => ` > ${name}`), ...(branch === undefined ? [] : [` ${branch}`])].join("");
@@ -46,7 +45,6 @@ function textOf(event: PersistenceEvent): string {
   }
 }
 
-/** Returns the text of an event within a node. */
 function nodeText(event: PersistenceEvent): string {
   if (event.type === "request_opened")
     return `waits for ${event.waitingFor} in ${event.nodeId}, request ${event.requestId}`;

@@ -40,7 +40,6 @@ export class HeadSnapshots {
     this.#writer = writer;
   }
 
-  /** Starts building a snapshot if one is due. */
   makeIfDue(): void {
     if (this.#making || this.#isClosed || !this.#isDue()) return;
     // A failed snapshot does no harm. If an append failed, every later append fails with the same error.
@@ -49,7 +48,6 @@ export class HeadSnapshots {
       .finally(() => (this.#making = undefined));
   }
 
-  /** Stops building snapshots. Resolves once the current one is abandoned. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#making;

@@ -35,9 +35,7 @@ export interface JournalOptions {
   readonly storage: LogStorage;
   readonly agentId: string;
   readonly clock: Clock;
-  /** Creates the listener for durable appends, if any. */
   readonly listener?: (generation: number, index: LogProjection) => AppendListener<AgentRecord>;
-  /** The maximum size of a checkpoint's new data, in bytes. */
   readonly maxCheckpointBytes: number;
   /** `take_over` allows a copy to run. `move` opens an agent that is moving. By default neither is allowed. */
   readonly custody?: CustodyUse | undefined;
@@ -55,7 +53,6 @@ export class Journal implements AsyncDisposable {
   head: AgentHead | undefined;
   /** Finished runs, including those that finish while this journal is open. */
   readonly runs: Places;
-  /** The cancelled runs among the finished runs. */
   readonly cancelled: Set<string>;
   readonly named: Places;
   readonly names: CheckpointNames;
@@ -64,7 +61,6 @@ export class Journal implements AsyncDisposable {
   pruned: LastPruning | undefined;
   nextVersion: number;
   nextLane: number;
-  /** The message numbers of all lines. */
   readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
   /** The size that an open reads: the newest snapshot and all later appends, estimated in bytes. */
@@ -155,7 +151,6 @@ export class Journal implements AsyncDisposable {
     this.snapshotDue = this.head.snapshotDue;
   }
 
-  /** Returns the head once all records so far are durable. */
   async readNow(): Promise<AgentHead> {
     await this.durable();
     return readHead(this.#recordLog, this.agentId);
@@ -174,7 +169,6 @@ export class Journal implements AsyncDisposable {
     return this.#log.generation;
   }
 
-  /** Aborted when this journal loses ownership of the log. */
   get lost(): AbortSignal {
     return this.#log.lost;
   }
@@ -193,12 +187,10 @@ export class Journal implements AsyncDisposable {
     return this.#recordLog.capabilities.keeps;
   }
 
-  /** True after a failed append. No more records can be written. */
   get failed(): boolean {
     return this.#log.failed;
   }
 
-  /** The agent's status after all appended records. */
   get statusState(): StatusState {
     return this.#statusState;
   }
@@ -233,12 +225,10 @@ export class Journal implements AsyncDisposable {
     return agentSummary(this.agentId, this.#statusState, mostCheckpoints(this));
   }
 
-  /** Starts building a snapshot of every open line if one is due. Does not block the run. */
   snapshotBeside(): void {
     this.#headSnapshots.makeIfDue();
   }
 
-  /** Returns the approximate size of records in bytes, without a snapshot. */
   #count(records: readonly AgentRecord[]): number {
     const snapshot = records.find(({ kind }) => kind === "snapshot");
     const own = snapshot ? records.filter((record) => record !== snapshot) : records;
@@ -306,7 +296,6 @@ export class Journal implements AsyncDisposable {
     await this.durable();
   }
 
-  /** Deletes the agent and all its data. The journal is unusable afterwards. */
   async drop(): Promise<void> {
     await this.#headSnapshots.close();
     await this.#log.drop();
@@ -322,7 +311,6 @@ export class Journal implements AsyncDisposable {
     return this.#log.room();
   }
 
-  /** Reads the whole log with all appended records. */
   async readAll(): Promise<AgentLog> {
     await this.durable();
     return AgentLog.read(this.#recordLog, this.agentId);

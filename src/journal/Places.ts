@@ -3,7 +3,6 @@ import type { Place } from "../checkpoint/records/SnapshotRecord.ts";
 /** Places by name. Keeps changes separate from the map that was read, so that it copies no entries. */
 export class Places {
   readonly #read: ReadonlyMap<string, Place>;
-  /** `undefined` marks a deleted place. */
   readonly #changed = new Map<string, Place | undefined>();
 
   constructor(read: ReadonlyMap<string, Place>) {

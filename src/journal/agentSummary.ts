@@ -44,7 +44,6 @@ export function agentSummary(agentId: string, state: StatusState, checkpoints?: 
   });
 }
 
-/** Returns the summary fields of an agent that may not run here. */
 function awayFields(
   { state, at, to }: CustodyRecord = { kind: "custody", state: "here", at: 0 },
 ): Partial<AgentSummary> {
@@ -77,7 +76,6 @@ function priorityOrder(priority: number): string {
 
 const orderFormat = /^(?:[!~]\d{16} )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
 
-/** Returns whether a text is a valid `order` of a summary. */
 export function isSummaryOrder(text: string): boolean {
   const [, time] = orderFormat.exec(text) ?? [];
   return time !== undefined && !Number.isNaN(Date.parse(time));

@@ -7,7 +7,6 @@ import { checkpointAt } from "./checkpointAt.ts";
 import type { Journal } from "./Journal.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
-/** The end of a run that is ended from outside. */
 export type RunEnd =
   | { readonly status: "cancelled"; readonly reason?: string }
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);

@@ -61,7 +61,6 @@ function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): Checkpo
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;
 }
 
-/** Returns the newest ancestor of a checkpoint that is also an ancestor of the head. */
 function baseOf(
   { checkpoints }: LogProjection,
   target: CheckpointPoint,
@@ -154,14 +153,12 @@ function headOf({ rollback, checkpoints, latest }: LogProjection): CheckpointPoi
   return rollback ? checkpoints.get(rollback.target) : latest;
 }
 
-/** @throws UnreadableValueError */
 export function stateAt({ index }: AgentLog, point: CheckpointPoint): AgentState {
   const state = foldTo(index, point);
   if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
   return state;
 }
 
-/** Returns the messages of a state, oldest first. */
 export function messagesOf(log: AgentLog, state: AgentState): readonly Message[] {
   const reader = log.reader(state);
   return state.history.map(({ message }) => reader.message(message));

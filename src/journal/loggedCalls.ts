@@ -16,7 +16,6 @@ export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly agentPath: readonly string[];
   /** The version of the strategy that recorded the name of its tool. */
   readonly version: number;
-  /** Decodes the input. @throws if the input is unreadable. */
   readonly input: () => unknown;
   /** Decodes the output. Returns `undefined` without an output. @throws if the output is unreadable. */
   readonly output: () => unknown;

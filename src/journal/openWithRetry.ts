@@ -22,7 +22,6 @@ export async function openWithRetry(
     await onBusy();
     return false;
   });
-  // Only the agent itself ends the wait.
   return journal as Journal;
 }
 

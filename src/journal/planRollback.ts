@@ -7,7 +7,6 @@ import type { LoggedCall } from "./loggedCalls.ts";
 
 const noTool = (): boolean => false;
 
-/** The goal of a rollback. */
 export interface RollbackGoal {
   readonly target: CheckpointPoint;
   /**
@@ -74,7 +73,6 @@ export function planRollback(
   };
 }
 
-/** Returns the reverted calls between the common ancestor and the target of a redo. */
 function revertedBetween(
   index: LogProjection,
   calls: readonly LoggedCall[],

@@ -31,17 +31,14 @@ export class Disk {
     return this.#call("create", path, "EEXIST", create);
   }
 
-  /** Returns `undefined` for a missing file. */
   readFile(path: string, start?: number, length?: number): Promise<Buffer | undefined> {
     return this.#call("read", path, "ENOENT", async () => asBuffer(await this.#system.readFile(path, start, length)));
   }
 
-  /** Returns `undefined` for a missing file. */
   stat(path: string): Promise<Awaited<ReturnType<FileSystem["stat"]>> | undefined> {
     return this.#call("stat", path, "ENOENT", () => this.#system.stat(path));
   }
 
-  /** Returns `undefined` for a missing directory. */
   readdir(path: string): Promise<readonly string[] | undefined> {
     return this.#call("readdir", path, "ENOENT", () => this.#system.readdir(path));
   }

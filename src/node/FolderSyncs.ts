@@ -4,7 +4,6 @@ export class FolderSyncs {
   readonly #running = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
 
-  /** @param begin starts a sync of a directory. */
   constructor(begin: (path: string) => Promise<void>) {
     this.#begin = begin;
   }

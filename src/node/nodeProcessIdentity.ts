@@ -12,7 +12,6 @@ export function nodeProcessIdentity(): ProcessIdentity {
 const fs = () => process.getBuiltinModule("node:fs");
 const os = () => process.getBuiltinModule("node:os");
 
-/** Returns the identity of this process, or `undefined` outside of Node. */
 export function platformIdentity(): ProcessIdentity | undefined {
   const { process: found } = globalThis as { readonly process?: { readonly getBuiltinModule?: unknown } };
   return typeof found?.getBuiltinModule === "function" ? attempt(nodeProcessIdentity) : undefined;

@@ -24,7 +24,6 @@ const codes: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.errno).map(([code, number]) => [-number, code]),
 );
 
-/** Returns the system code of an error, such as `ENOENT`, or an empty text. */
 export function systemCode(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };

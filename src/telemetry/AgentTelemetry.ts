@@ -19,23 +19,19 @@ export type Next<Event, Result> = (event: Event) => Promise<Result>;
 /** Performs a request or a call. Calls `next` unless the result is recorded. */
 export type Perform<Event, Result> = (event: Event, next: Next<Event, Result>) => Promise<Result>;
 
-/** The line of a run, as its recorder knows it. */
 interface RecordedRun {
   readonly journal: { readonly agentId: string; durable(): Promise<void> };
   readonly run: RunRecord;
   readonly head: { readonly id: string } | undefined;
-  /** The containing line. */
   readonly parent: object | undefined;
 }
 
-/** The shown part of a rollback report. */
 interface Reverted {
   readonly checkpointId: string;
   readonly reverted: readonly unknown[];
   readonly failed: readonly unknown[];
 }
 
-/** The deleted data of an agent. */
 interface Pruned {
   readonly checkpointIds: readonly string[];
   readonly bytes: number;
@@ -51,7 +47,6 @@ export class AgentTelemetry {
     this.#begin = begin;
   }
 
-  /** Shows a call of `run` or `resume`. */
   run(
     { hasDefaultId, agentId: ownId, graph }: FeaturePipeline,
     { agentId, input }: RunRequest,
@@ -177,7 +172,6 @@ export class AgentTelemetry {
     });
   }
 
-  /** Shows the revert of one call. */
   inverse<End extends { readonly error?: unknown }>(
     agentId: string,
     call: {

@@ -1,6 +1,5 @@
 import type { ActiveSpan } from "./ActiveSpan.ts";
 
-/** Runs `action` within a started operation, and ends the operation with its promise. */
 export function within<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
   return span.run(async () => {
     try {

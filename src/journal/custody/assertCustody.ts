@@ -3,7 +3,6 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { custodyError } from "./custodyError.ts";
 
-/** The reason for opening an agent that may not run here. */
 export type CustodyUse = "take_over" | "move";
 
 interface Opened {

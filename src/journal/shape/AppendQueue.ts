@@ -5,7 +5,6 @@ import type { BlobStore } from "../../storage/BlobStore.ts";
 import { putBlobs } from "../../storage/putBlobs.ts";
 import type { AgentSummary, OwnedLog } from "../../storage/RecordLog.ts";
 
-/** Options of an append. */
 export interface AppendOptions {
   readonly summary?: AgentSummary;
   readonly snapshot?: boolean;
@@ -25,7 +24,6 @@ export interface Appended<Rec extends LogRecord> {
   readonly records: readonly Rec[];
 }
 
-/** The appends since a certain point. */
 export interface Following<Rec extends LogRecord> {
   /** The position of the last append acknowledged before that point. */
   readonly position: number;
@@ -77,7 +75,6 @@ export class AppendQueue<Rec extends LogRecord> {
     this.#position = log.position;
   }
 
-  /** The position of the last acknowledged append. */
   get position(): number {
     return this.#position;
   }
@@ -178,7 +175,6 @@ function newBatch<Rec extends LogRecord>(): Batch<Rec> {
     resolve = onDone;
     reject = onFailure;
   });
-  // The next push throws the error, so a rejection without a handler is fine.
   done.catch(() => {});
   return { records: [], uploads: [], snapshot: false, bytes: 0, done, resolve, reject };
 }

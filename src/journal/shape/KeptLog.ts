@@ -90,7 +90,6 @@ export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#cancelLook = this.#options.clock.after(lookEveryMs, () => void this.#look(), true);
   }
 
-  /** Runs only between uses. */
   async #look(): Promise<void> {
     const { clock, idleMs } = this.#options;
     if (clock.monotonic() - this.#idleSince >= idleMs) return this.#endUnheard();

@@ -30,7 +30,6 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
   readonly #shape: LogShape<Rec, State>;
   readonly #options: { readonly [Name in keyof KeptLogsOptions]-?: NonNullable<KeptLogsOptions[Name]> };
   readonly #kept = new Map<string, KeptLog<Rec, State>>();
-  /** Logs that are being released. */
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(
@@ -120,7 +119,6 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
       await storage.log.requestStop(logId, stopReason);
       return false;
     });
-    // Only the log itself ends the wait.
     return log as ShapedLog<Rec, State>;
   }
 }

@@ -13,11 +13,9 @@ import { invalidRecordField, recordFields } from "./recordFields.ts";
 /** The contents of a log, in a state that grows with each added append. */
 export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
-  /** The blobs that the records refer to, by their reference. */
   readonly blobs = new Map<string, BlobCell>();
   /** The creation time of the log, in milliseconds since 1970. `undefined` if it has no records. */
   createdAt: number | undefined;
-  /** The approximate number of bytes that an open reads. */
   unreadBytes = 0;
   readonly #shape: LogShape<Rec, State>;
   readonly #logId: string;

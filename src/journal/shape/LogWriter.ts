@@ -24,7 +24,6 @@ export class LogWriter<Rec extends LogRecord> {
     this.#queue = new AppendQueue(owned, { ...options, blobs: log.blobs });
   }
 
-  /** The position of the last acknowledged append. */
   get position(): number {
     return this.#queue.position;
   }
@@ -33,7 +32,6 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.generation;
   }
 
-  /** Aborted when this writer loses ownership of the log. */
   get lost(): AbortSignal {
     return this.#owned.lost;
   }
@@ -48,22 +46,18 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#queue.failure !== undefined;
   }
 
-  /** See {@link AppendQueue.push}. */
   push(records: readonly Rec[], uploads: readonly BlobUpload[], options?: AppendOptions): void {
     this.#queue.push(records, uploads, options);
   }
 
-  /** See {@link AppendQueue.durable}. */
   durable(): Promise<void> {
     return this.#queue.durable();
   }
 
-  /** See {@link AppendQueue.room}. */
   room(): Promise<void> {
     return this.#queue.room();
   }
 
-  /** See {@link AppendQueue.follow}. */
   follow(): Following<Rec> {
     return this.#queue.follow();
   }

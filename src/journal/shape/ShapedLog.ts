@@ -98,7 +98,6 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     }
   }
 
-  /** The position of the last acknowledged append. */
   get position(): number {
     return this.#writer.position;
   }
@@ -112,7 +111,6 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.lost;
   }
 
-  /** See {@link LogWriter.checkStop}. */
   checkStop(): Promise<void> {
     return this.#writer.checkStop();
   }
@@ -170,7 +168,6 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#writer.room();
   }
 
-  /** Appends records. Durable when it resolves. */
   store(records: readonly Rec[]): Promise<void> {
     this.append(records, { last: true });
     return this.durable();
@@ -226,7 +223,6 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return this.#blobs.take(new Set(records.flatMap((record) => cellsIn(this.#shape, record))));
   }
 
-  /** Returns the first record of the log. */
   #header(): ShapeRecord {
     const { name, version } = this.#shape;
     this.#createdAt ??= this.#clock.now();

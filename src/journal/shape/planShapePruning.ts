@@ -8,10 +8,8 @@ import type { ShapePrunedRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { LogShape, ShapeState } from "./LogShape.ts";
 
-/** The data that a pruning removes. */
 export interface ShapePruning {
   readonly gaps: readonly PrunedGap[];
-  /** Unused blobs. */
   readonly blobs: readonly string[];
   /** The approximate number of freed bytes. If not positive, the pruning is useless. */
   readonly bytes: number;

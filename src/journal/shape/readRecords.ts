@@ -10,7 +10,6 @@ import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 
 export interface ReadRecords<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly contents: LogContents<Rec, State>;
-  /** The last append, if any. */
   readonly end: ChainLink | undefined;
 }
 

@@ -8,7 +8,6 @@ import { ShapeValues } from "./ShapeValues.ts";
 /** A log as read without owning it. */
 export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
-  /** The position of the last append, or 0. */
   readonly position: number;
   /** The state from which {@link readShape} continues. */
   readonly records: ReadRecords<Rec, State>;
@@ -21,12 +20,10 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#values = values;
   }
 
-  /** Whether the log has records. */
   get exists(): boolean {
     return this.position > 0;
   }
 
-  /** Decodes stored values. See {@link ShapeValues.read}. */
   read(values: readonly StoredValue[]): Promise<unknown[]> {
     return this.#values.read(values);
   }

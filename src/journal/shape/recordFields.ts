@@ -10,7 +10,6 @@ import {
 } from "../../checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 
-/** The field tests of a shape's records, by kind. */
 export type RecordFields = ReadonlyMap<string, FieldList>;
 
 const common: Readonly<Record<string, FieldTests>> = {

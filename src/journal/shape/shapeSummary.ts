@@ -2,7 +2,6 @@ import { orderBehindAgents } from "../../storage/listSummaries.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { logIdOf } from "./LogShape.ts";
 
-/** The latest possible time, in milliseconds since 1970. */
 const latestTime = 8.64e15;
 const timeDigits = 16;
 

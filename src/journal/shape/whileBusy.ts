@@ -5,7 +5,6 @@ import { pause } from "../../internal/pause.ts";
 const firstPauseMs = 20;
 const longestPauseMs = 500;
 
-/** How long to wait for an owner. */
 export interface BusyWait {
   readonly clock: Clock;
   readonly timeoutMs: number;

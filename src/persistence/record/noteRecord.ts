@@ -6,6 +6,7 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** The argument of {@link RunPersistence.note}. */
 export interface NewNote {
+  /** The key of the participant or feature that owns the note. */
   readonly key: string;
   readonly value: unknown;
   /** Bytes that the value refers to by their SHA-256 in hex. Each content is stored once. Defaults to an empty map. */

@@ -9,7 +9,6 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
 import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
 
-/** The logs of all tasks in one storage. */
 export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
@@ -27,7 +26,6 @@ export class TaskLogs {
     this.#emit = eventEmitter(clock, onEvent, onListenerError);
   }
 
-  /** Reads the state of a task without owning it. */
   async life(taskId: string): Promise<StatusState> {
     using head = await readHead(this.log, taskId);
     return head.log.index.statusState;

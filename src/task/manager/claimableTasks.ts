@@ -65,7 +65,6 @@ async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerat
 
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
   const { agentId: taskId, updatedAt, requestIds, priority = 0, checkpoints } = summary;
-  // The list was filtered by these statuses.
   const status = summary.status as ClaimableTask["status"];
   const listed = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0, checkpoints };
   const rest = inSummary(summary) ?? (await inLog(logs, summary));

@@ -31,7 +31,6 @@ export function taskOfSummary(summary: AgentSummary): Task | undefined {
   const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, data } = summary;
   if (taskName === undefined || !statuses.has(status)) return undefined;
   const { inputRequest } = status === "queued" ? ((data ?? {}) as StateData["queued"]) : summary;
-  // A summary has the data of its status.
   return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, data } as Task;
 }
 
@@ -93,7 +92,6 @@ export function applyTransition<Status extends TaskStatus>(planned: PlannedTrans
   return transitionTask<Status>(from, { to, at: reached.updatedAt, data: reached.data as StateData[Status] });
 }
 
-/** Returns the task after each record that changes its status. */
 function tasksOf({ before, life: start, generation, records }: PlannedTransition<TaskStatus>): readonly Task[] {
   let life = start;
   return records.flatMap((record) => {

@@ -28,7 +28,6 @@ import {
 
 type HowToResume = Pick<ResumeOptions, "ifStatus" | "verify">;
 
-/** A choice with the participant that carries it out. */
 interface Settled extends RecoveryChoice {
   readonly offered: OfferedMismatch;
 }
@@ -74,7 +73,6 @@ export class Recovery<Output> {
   async #prepare(checkpoint: AgentCheckpointData): Promise<void> {
     const validation = await this.#durable.validateCheckpoint();
     this.#assertWhole(validation);
-    // A finished run needs no resume.
     if (isEnd(checkpoint)) return;
     const mismatches = await this.#mismatches(validation, checkpoint);
     const settled = await this.#settle(mismatches, checkpoint);
@@ -119,7 +117,6 @@ export class Recovery<Output> {
     return mismatches;
   }
 
-  /** @throws EnvironmentMismatchError, RecoveryRefusedError */
   async #settle(
     mismatches: readonly EnvironmentMismatch[],
     checkpoint: AgentCheckpointData,
@@ -154,7 +151,6 @@ export class Recovery<Output> {
     return settled;
   }
 
-  /** @throws RecoveryRefusedError */
   async #confirm(
     checkpoint: AgentCheckpointData,
     validation: CheckpointValidation,

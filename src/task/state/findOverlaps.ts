@@ -66,7 +66,6 @@ export function reservedFile({ path, operation }: FileReservation, root: string)
   return { path, operation, file: canonicalPath(path, root) };
 }
 
-/** Returns whether two reservations exclude each other. */
 export function excludes(one: ReservedFile, other: ReservedFile): boolean {
   return (one.operation === "write" || other.operation === "write") && one.file === other.file;
 }

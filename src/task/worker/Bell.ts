@@ -8,7 +8,6 @@ export class Bell {
     this.#wake();
   };
 
-  /** Whether the bell rang since the last reset. */
   get rang(): boolean {
     return this.#rang;
   }

@@ -61,7 +61,6 @@ export class TaskWorker implements AsyncDisposable {
   readonly #reservations: FileReservations;
   readonly #concurrency: number;
   readonly #limits: AttemptLimits;
-  /** These promises never reject. */
   readonly #running = new Map<string, Promise<void>>();
   /**
    * Errors of the worker itself, such as an agent with another storage. After such an error, the worker claims no more
@@ -104,7 +103,6 @@ export class TaskWorker implements AsyncDisposable {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Starts tasks until the worker has no more tasks or is stopped. */
   async #look(shift: Shift, pollMs = Infinity): Promise<void> {
     const { stop, bell } = shift;
     try {
@@ -264,7 +262,6 @@ export class TaskWorker implements AsyncDisposable {
     return safely(`on the event ${event.type}`, () => this.#options.onEvent?.(event));
   }
 
-  /** Waits until the bell rings or a time has passed. */
   async #change(bell: Bell, lookMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
     const cancel = lookMs === Infinity ? () => {} : clock.after(lookMs, bell.ring);
@@ -317,7 +314,6 @@ function ignoreOutage(error: unknown): undefined {
   if (!(error instanceof StorageError)) throw error;
 }
 
-/** Returns whether another process claimed or changed the task first. */
 function isOvertaken(error: unknown): boolean {
   return (
     error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError
@@ -336,7 +332,6 @@ interface LeftTask {
   readonly tries: number;
   /** The task when the worker claimed it, and when it released it. */
   readonly seen: readonly SeenTask[];
-  /** Monotonic time. */
   readonly retryAtMs: number;
 }
 

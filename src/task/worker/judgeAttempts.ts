@@ -10,7 +10,6 @@ export interface AttemptLimits {
   readonly attemptDelayMs: number;
 }
 
-/** The decision about a task whose earlier attempts may have killed their process. */
 export type AttemptVerdict = { readonly kind: "begin" | "refuse" } | { readonly kind: "wait"; readonly ms: number };
 
 /** The maximum number of doublings of the delay. */

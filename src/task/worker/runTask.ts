@@ -80,7 +80,6 @@ export async function stopTask(tasks: TaskManager, task: ClaimableTask, error: u
   }
 }
 
-/** Returns whether the cause of an error lies outside the task. */
 function isOutside(error: unknown): boolean {
   return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
 }
@@ -94,7 +93,6 @@ async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown)
   return { ...claimedTask(task), outcome: "failed", error };
 }
 
-/** Pauses a task that needs a decision before it can continue. */
 async function holdTask(tasks: TaskManager, task: ClaimableTask, error: Error): Promise<TaskOutcome> {
   const { taskId } = task;
   const status = (await tasks.get(taskId))?.status;
