@@ -40,33 +40,33 @@ const defaultMaximumFileBytes = 10 * 1024 * 1024;
 const defaultMaximumFiles = 20_000;
 const needsOwnFolder = "the storage must have its own folder, such as `.agent-persistence` in the root";
 
-/** How to set up a workspace. */
+/** Options of a `Workspace`. */
 export interface WorkspaceOptions {
-  /** The folder with the files, relative to the working directory of the process. It must exist. */
+  /** The root directory, relative to the working directory of the process. It must exist. */
   readonly root: string;
   /**
-   * Decides for each file that others changed since the agent, when a rollback is about to restore it. Default: the rollback
-   * is refused with FileConflictError, which lists the conflicts, and nothing changes.
+   * Decides about each file that others changed after the agent when a rollback is about to restore it. By default the
+   * rollback rejects with FileConflictError, which lists the conflicts, and changes nothing.
    */
   readonly onConflict?: ConflictHandler | undefined;
   /**
-   * Makes the content when `onConflict` answers `merge`; a conflict that it does not resolve refuses the rollback. Default:
-   * only clean merges.
+   * Produces the content if `onConflict` returns `merge`. An unresolved conflict refuses the rollback. By default only
+   * clean merges are used.
    */
   readonly conflictResolver?: ConflictResolver | undefined;
-  /** Larger files are not read, written or restored, in bytes. Default: 10,485,760 (10 MB). */
+  /** The maximum size in bytes of files that are read, written or restored. Defaults to 10,485,760 (10 MB). */
   readonly maximumFileBytes?: number | undefined;
   /**
-   * Patterns of files that `capture` ignores, as in a `.gitignore` in the root. They apply after the `.gitignore` files; a
-   * pattern with "!" includes what those ignore. `.git`, `.agent-persistence` and the folder of the storage are always
-   * ignored. Default: none.
+   * Patterns of files that `capture` ignores, in the format of a `.gitignore` in the root. They apply after the
+   * `.gitignore` files. A pattern with "!" includes files again. `.git`, `.agent-persistence` and the storage directory
+   * are always ignored.
    */
   readonly ignore?: readonly string[] | undefined;
-  /** The number of files that `capture` keeps; further files are skipped and reported. Default: 20,000. */
+  /** The maximum number of files that `capture` stores. Further files are skipped and reported. Defaults to 20,000. */
   readonly maximumFiles?: number | undefined;
   /**
-   * A rollback also restores HEAD and the entries of the index that commands within `capture` changed. It moves no branch.
-   * Default: false; the report and `preview` only name these changes.
+   * Whether a rollback also restores HEAD and the index entries that commands inside `capture` changed. A rollback
+   * never moves branches. Defaults to `false`: the report and `preview` only list these changes.
    */
   readonly restoreGitState?: boolean | undefined;
 }
@@ -95,41 +95,51 @@ const contentSchema = z.object({
 
 const captureSchema = z.object({ action: functionSchema() });
 
-/** What `capture` would scan. */
+/** The result of `scan`. */
 export interface ScannedFolder {
   readonly files: number;
-  /** Total size of all contents. */
+  /** The total size of all contents. */
   readonly bytes: number;
-  /** Files whose contents are not kept, with the reason; a rollback reports them if they changed. */
+  /** Files whose contents are not stored, with the reason. A rollback reports them if they changed. */
   readonly leftOut: readonly LeftOutFile[];
 }
 
-/** What a rollback would do to a file. */
+/** The effect of a rollback on one file. */
 export interface PreviewedFile {
-  /** Relative to the root. `.git/HEAD`, `.git/index` and `.git/refs/…` stand for those of the repository. */
+  /** Relative to the root. `.git/HEAD`, `.git/index` and `.git/refs/…` refer to the repository of the root. */
   readonly path: string;
   /**
-   * `write`: its content changes, or the deleted file is restored. `delete`: it is deleted. `conflict`: others changed or
-   * deleted it, and `onConflict` decides. `not_restored`: the agent changed it, and the log does not have its content.
+   * `write` changes the content or restores a deleted file. `delete` deletes the file. `conflict` means that others
+   * changed or deleted it and `onConflict` decides. `not_restored` means that the log does not contain its content.
    */
   readonly change: "write" | "delete" | "conflict" | "not_restored";
-  /** Why it is not restored. Completes a sentence that begins with the path. Only with `not_restored`. */
+  /** The reason for `not_restored`, as the end of a sentence that starts with the path. */
   readonly reason?: string;
 }
 
 /**
- * Files that roll back together with the agent: `install(Persistence, { participants: [workspace] })`, and give its `tools`
- * to the agent. Before such a tool changes a file, the contents before and after are recorded in the agent's log.
+ * Files that are rolled back together with the agent. The tools record the contents before and after each change in the
+ * agent's log.
+ *
+ * @example
+ * ```ts
+ * const workspace = new Workspace({ root: "project" });
+ * const agent = new AIAgent({ promptExecutor, llmModel, tools: workspace.tools });
+ * agent.install(Persistence, { storage, participants: [workspace] });
+ * ```
  */
 export class Workspace implements RollbackParticipant {
   readonly key: string = fileNoteKey;
-  /** `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, all within the root. All but the first are `dangerous`. */
+  /**
+   * `read_file`, `write_file`, `edit_file`, `delete_file` and `move_file`, restricted to the root. All except
+   * `read_file` are `dangerous`.
+   */
   readonly tools: readonly AnyTool[];
   /**
-   * Pass this to `recoverTask(agent, { participants: [workspace.recovery] })` to restore files that others changed or
-   * deleted, if the agent's log has their contents: `use_checkpoint`, `merge` and `restore`. A file becomes what the
-   * resumed run needs: the file as the agent left it. `merge` combines the changes of the agent and of others since the
-   * agent's first change. Replaced content is not kept.
+   * Restores files that others changed or deleted. Pass it to `recoverTask(agent, { participants: [workspace.recovery]
+   * })`. It offers `use_checkpoint`, `merge` and `restore` if the agent's log contains the contents. A file gets the
+   * state in which the agent left it. `merge` combines the changes of the agent and of others since the agent's first
+   * change. Replaced content is not stored.
    */
   readonly recovery: RecoveryParticipant;
   readonly #files: WorkspaceFiles;
@@ -153,21 +163,21 @@ export class Workspace implements RollbackParticipant {
     this.tools = fileTools(this.#files, new Mutex());
   }
 
-  /** The folder, as an absolute path. */
+  /** The absolute path of the root. */
   get root(): string {
     return this.#files.root;
   }
 
   /**
-   * Runs an action that changes files, such as a command, and records its changes so that a rollback reverts them. Call it in
-   * the body of a tool or node: `execute: (input, { context }) => workspace.capture(context, () => …)`. Changes of others
-   * during the action count as its own; captures of this process in one folder take turns, so that those of other branches and
-   * agents are no others. Ignored files are not recorded.
+   * Runs an action that changes files, such as a command, and records its changes for rollbacks. Call it in a tool or
+   * node: `execute: (input, { context }) => workspace.capture(context, () => …)`. Changes that others make during the
+   * action count as changes of the action. Captures of this process in the same directory run one at a time, so that
+   * agents do not record each other's changes. Ignored files are not recorded.
    *
-   * The first capture of a run reads every file of the folder and keeps the contents in the agent's log; later captures read
-   * only changed files.
+   * The first capture of a run reads every file and stores the contents in the agent's log. Later captures read only
+   * changed files.
    *
-   * @returns what `action` returns; if it throws, its changes are recorded before the error is rethrown.
+   * @returns the result of `action`. If `action` throws, its changes are recorded before the error is rethrown.
    * @throws InvalidInputError
    */
   async capture<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
@@ -176,8 +186,8 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * Commits files on the branch that is checked out, as `commitFiles` does. If `Drift` is installed, it checks for drift
-   * first, and the run waits on high drift before anything is committed.
+   * Commits files on the current branch like `commitFiles`. If `Drift` is installed, it first checks for drift, and the
+   * run waits before the commit if the drift is high.
    *
    * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
    */
@@ -185,7 +195,7 @@ export class Workspace implements RollbackParticipant {
     return commitInRun(context, this.root, request);
   }
 
-  /** What `capture` would scan now. Keeps nothing. */
+  /** Returns the files that `capture` would scan, without storing anything. */
   async scan(): Promise<ScannedFolder> {
     const scan = await this.#capture.scan();
     const states = [...scan.files.values()].flatMap(({ state }) => (state ? [state] : []));
@@ -194,10 +204,11 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * What a rollback from outside a run to a checkpoint would do to the current files. Calls no handler and changes nothing.
+   * Returns the effect that a rollback to a checkpoint would have on the current files. Calls no handler and changes
+   * nothing.
    *
-   * @param options.agentId default: the agent that was last run or accessed through the definition in which this workspace
-   *   is a participant, or that definition's own id.
+   * @param options.agentId defaults to the agent that was last run or accessed through the definition of this
+   * participant, or else to the id of that definition
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
    */
   async preview(
@@ -218,11 +229,11 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * A file as it was at a checkpoint: what a rollback would restore, and the base of a merge.
+   * Returns a file in its state at a checkpoint.
    *
-   * @param path relative to the root.
-   * @param options.agentId as for `preview`.
-   * @returns `undefined` when the agent's log does not say: the agent did not change the file, or retention removed the content.
+   * @param path relative to the root
+   * @param options.agentId as for `preview`
+   * @returns `undefined` if the agent did not change the file or retention removed its content
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError
    */
   async fileAt(
@@ -237,11 +248,12 @@ export class Workspace implements RollbackParticipant {
   }
 
   /**
-   * A content that the agent's log keeps, such as what `use_checkpoint` replaced: see `replaced` in the steps of a report.
+   * Returns a content from the agent's log, such as one that `use_checkpoint` replaced. See `replaced` in the steps of
+   * a report.
    *
-   * @param hash SHA-256, 64 lower-case hex characters.
-   * @param options.agentId as for `preview`.
-   * @returns `undefined` when the log does not have it.
+   * @param hash SHA-256, 64 lower-case hex characters
+   * @param options.agentId as for `preview`
+   * @returns `undefined` if the log does not contain the content
    * @throws InvalidInputError
    */
   async contentOf(
@@ -253,7 +265,7 @@ export class Workspace implements RollbackParticipant {
     return host.content(options.agentId ?? host.agentId, hash);
   }
 
-  /** @throws InvalidInputError when the root is the folder of the storage. */
+  /** @throws InvalidInputError if the root is the storage directory */
   onInstall(host: ParticipantContext): void {
     const { storageFolder } = host;
     const at = storageFolder === undefined ? undefined : folderWithin(this.root, storageFolder);

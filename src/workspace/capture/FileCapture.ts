@@ -15,12 +15,12 @@ import { StoredScan } from "./StoredScan.ts";
 
 /** The key of notes that only carry contents. */
 const contentNoteKey = "file_contents";
-/** Contents are recorded in groups of about this many bytes, so that memory never holds a whole large folder. */
+/** The approximate size of a group of recorded contents, which limits memory use in large directories. */
 const groupBytes = 16 * 1024 * 1024;
 
-/** Finds the files that an action changes in a folder, by a scan before and after. */
+/** Finds the files that an action changes by scanning before and after it. */
 export class FileCapture {
-  /** The last scan of each run, whose log has the contents of all scanned files. */
+  /** The last scan of each run. The log of the run contains the contents of all scanned files. */
   readonly #last = new WeakMap<AgentRun, Scan>();
   readonly #stored = new WeakMap<AgentRun, StoredScan>();
 
@@ -30,12 +30,12 @@ export class FileCapture {
     this.#views = new GitViews(options.root);
   }
 
-  /** Scans the folder with the files of an earlier scan. @param onContent defaults to keeping nothing. */
+  /** Scans the directory, starting from an earlier scan. */
   async scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"] = () => {}): Promise<Scan> {
     return (await this.#scan(before, onContent)).scan;
   }
 
-  /** HEAD and the index of the repository. @returns `undefined` if there is no repository, or git cannot read it. */
+  /** Returns HEAD and the index, or `undefined` if there is no repository or git cannot read it. */
   async gitState(): Promise<GitState | undefined> {
     return (await this.#views.read())?.state;
   }
@@ -47,9 +47,9 @@ export class FileCapture {
   }
 
   /**
-   * Runs an action and records which files changed meanwhile. The scan before the action and the contents of its files are
-   * durable in the log before the action begins. The first capture of a run reads every file and stores the contents that the
-   * log does not have. Captures of one folder take turns.
+   * Runs an action and records the files that changed. The scan before the action and its file contents are durable
+   * before the action starts. The first capture of a run reads every file and stores the contents that the log lacks.
+   * Captures of the same directory run one at a time.
    */
   around<Result>(context: AgentContext, action: () => Result | PromiseLike<Result>): Promise<Result> {
     return inFolderTurn(this.options.root, context.signal, () => this.#around(context, action));

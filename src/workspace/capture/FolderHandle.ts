@@ -1,9 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
 import { folderFlags, throughHandles } from "../files/ConfinedFolder.ts";
 
-/** An open folder. What is in it is reached through the handle, so no link planted meanwhile is followed on Linux. */
+/**
+ * An open directory. On Linux its entries are reached through the handle, so that links created later are not followed.
+ */
 export class FolderHandle {
-  /** The folder as the beginning of a path. */
+  /** The directory as a path prefix. */
   readonly at: string;
   readonly #descriptor: number;
 
@@ -12,12 +14,16 @@ export class FolderHandle {
     this.at = throughHandles ? `/proc/self/fd/${this.#descriptor}` : path;
   }
 
-  /** The folder may be a link: it is the user's own choice. */
+  /** Opens the root, which may be a link because the user chose it. */
   static root(path: string): FolderHandle {
     return new FolderHandle(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
   }
 
-  /** A folder in this one. @throws the error of the file system, also for a link. */
+  /**
+   * Opens a subdirectory.
+   *
+   * @throws the file system error, including for links
+   */
   child(name: string): FolderHandle {
     return new FolderHandle(`${this.at}/${name}`, folderFlags);
   }

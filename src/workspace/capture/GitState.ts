@@ -4,39 +4,41 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { IndexEntry } from "../git/indexEntries.ts";
 import { branchSchema, commitIdSchema } from "../git/refName.ts";
 
-/** Where HEAD is. */
 export interface GitHead {
-  /** The full name of the branch that is checked out. Omitted if HEAD is detached. */
+  /** The full name of the current branch. Omitted if HEAD is detached. */
   readonly branch?: string;
-  /** The commit that is checked out. Omitted if the branch has none yet. */
+  /** The current commit. Omitted if the branch has no commit. */
   readonly commit?: string;
 }
 
 /** HEAD and the index of a work tree. */
 export interface GitState {
   readonly head: GitHead;
-  /** By path from the top of the work tree. An entry is written as git lists it, one line for each stage. */
+  /** By path from the top of the work tree. Entries have the format of git, one line for each stage. */
   readonly index: ReadonlyMap<string, string>;
   /** The SHA-256 of the index in hex. */
   readonly indexHash: string;
 }
 
-/** An entry of the index that differs. A missing side stands for no entry. */
+/** A changed index entry. A missing side means that no entry existed. */
 export interface IndexChange {
   readonly path: string;
   readonly before?: string;
   readonly after?: string;
 }
 
-/** What a note tells of HEAD and the index at the time of the note. */
+/** HEAD and the index in a note. */
 export interface GitNote {
   readonly head: GitHead;
   readonly indexHash: string;
-  /** The entries that the command changed. Only at the end of a command. Omitted if they cannot be kept. */
+  /**
+   * The entries that the command changed. Only in the note at its end. Omitted if there are too many or some are not
+   * UTF-8.
+   */
   readonly index?: readonly IndexChange[];
 }
 
-/** More changed entries are not kept. */
+/** The maximum number of stored entries. */
 const mostChanges = 20_000;
 const notUtf8 = "\uFFFD";
 
@@ -52,13 +54,12 @@ const noteSchema = z.strictObject({ head, indexHash: z.string(), index: indexCha
 export const gitHeadSchema: z.ZodType<GitHead> = head as z.ZodType<GitHead>;
 export const indexChangesSchema: z.ZodType<readonly IndexChange[]> = indexChanges as z.ZodType<readonly IndexChange[]>;
 
-/** Reads a stored note. @returns `undefined` if it has another form. */
+/** Parses a stored note. Returns `undefined` for an invalid form. */
 export function gitNoteOf(value: unknown): GitNote | undefined {
   const found = noteSchema.safeParse(value);
   return found.success ? (found.data as GitNote) : undefined;
 }
 
-/** The state of a work tree with these entries. */
 export function gitStateOf(at: GitHead, entries: readonly IndexEntry[]): GitState {
   const index = new Map<string, string>();
   for (const { path: name, mode, id, stage } of entries) {
@@ -70,7 +71,7 @@ export function gitStateOf(at: GitHead, entries: readonly IndexEntry[]): GitStat
   return { head: at, index, indexHash: nodeSha256.hex(text) };
 }
 
-/** What a note tells of a state. @param before the state before the command, for a note at its end. */
+/** Returns the note of a state. `before` is the state before the command, for the note at its end. */
 export function noteOf(state: GitState, before?: GitState): GitNote {
   const { head: at, indexHash } = state;
   return withoutUndefined({ head: at, indexHash, index: before && changesOf(before, state) });
@@ -87,12 +88,11 @@ function changesOf(before: GitState, after: GitState): readonly IndexChange[] | 
   return isKept ? changes : undefined;
 }
 
-/** Whether the same branch is checked out, or, without a branch, the same commit. */
+/** Returns whether the same branch is checked out or, when detached, the same commit. */
 export function isSamePlace(one: GitHead, other: GitHead): boolean {
   return one.branch === other.branch && (one.branch !== undefined || one.commit === other.commit);
 }
 
-/** How a message names HEAD. */
 export function placeText({ branch, commit = "no commit" }: GitHead): string {
   return branch === undefined ? `the commit ${commit}` : `${branch} (${commit})`;
 }

@@ -12,39 +12,39 @@ import { indexEntries } from "../git/indexEntries.ts";
 import { excludesFile, isOn, userSettings } from "../git/userSettings.ts";
 import { type GitHead, type GitState, gitStateOf } from "./GitState.ts";
 
-/** What git knows of a folder in a work tree. */
+/** Git's view of a directory in a work tree. */
 export interface GitView {
-  /** The folder, relative to the top of the work tree, with "/" at the end. Empty for the top. */
+  /** The directory relative to the top of the work tree, with a trailing "/". Empty for the top. */
   readonly prefix: string;
   /** The patterns of `core.excludesFile` and of `.git/info/exclude`. */
   readonly excludes: readonly string[];
-  /** The patterns of the `.gitignore` files above the folder, by the path of their folder. */
+  /** The patterns of `.gitignore` files above the directory, by the path of their directory. */
   readonly above: ReadonlyMap<string, string>;
-  /** The tracked files below the folder and the folders on the way to them, relative to the folder. */
+  /** The tracked files in the directory and their parent directories, relative to the directory. */
   readonly tracked: ReadonlySet<string>;
   readonly ignoresCase: boolean;
   /** `undefined` if git could not read it. */
   readonly state: GitState | undefined;
 }
 
-/** What git has to be asked for. */
+/** The parts that require a call of git. */
 interface Asked extends Pick<GitView, "tracked" | "ignoresCase" | "state"> {
   readonly stamp: string;
   readonly excludesFile: string;
 }
 
-/** Larger files of patterns are passed over. */
+/** The maximum size of a pattern file. Larger ones are ignored. */
 const mostBytes = 10 * 1024 * 1024;
 const unlinked = constants.O_NOFOLLOW ?? 0;
 const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Reads what git knows of one folder. It asks git again when HEAD, the index or the settings changed. */
+/** Reads and caches git's view of one directory. Calls git again only after HEAD, the index or the settings changed. */
 export class GitViews {
   #asked: Asked | undefined;
 
   constructor(readonly folder: string) {}
 
-  /** @returns `undefined` if the folder is in no repository, or in one above it that belongs to another user. */
+  /** @returns `undefined` outside of a repository, or if a repository above the directory belongs to another user */
   async read(): Promise<GitView | undefined> {
     const folders = await gitFoldersOf(this.folder).catch(passOver);
     if (!folders || !isOwned(folders)) return undefined;
@@ -64,7 +64,10 @@ export class GitViews {
   }
 }
 
-/** The patterns in a file; empty if there is none. Waits for no pipe. @param flags default: a link is not followed, as in git. */
+/**
+ * Returns the patterns in a file, or an empty string without a file. Never blocks on a pipe. By default links are not
+ * followed, as in git.
+ */
 export function readPatterns(file: string, flags: number = unlinked): string {
   try {
     const descriptor = openSync(file, nonBlocking | flags);
@@ -79,7 +82,7 @@ export function readPatterns(file: string, flags: number = unlinked): string {
   }
 }
 
-/** As git does, trusts a repository around the folder only if it belongs to the same user. */
+/** Trusts a repository above the directory only if it belongs to the same user, as git does. */
 function isOwned({ top, prefix }: GitFolders): boolean {
   const user = process.getuid?.();
   return prefix === "" || user === undefined || statSync(join(top, ".git")).uid === user;
@@ -118,13 +121,13 @@ function withFolders(paths: readonly string[], prefix: string): ReadonlySet<stri
   return found;
 }
 
-/** Where HEAD of a repository is. @throws GitError */
+/** @throws GitError */
 export async function headOf(repository: GitRepository): Promise<GitHead> {
   const [branch, commit] = await Promise.all([currentBranch(repository), commitOf(repository, "HEAD")]);
   return withoutUndefined({ branch, commit });
 }
 
-/** Changes with HEAD, the index and the settings of the repository and of its user. */
+/** Returns a key that changes with HEAD, the index and the settings of the repository and its user. */
 function stampOf({ git, common }: GitFolders): string {
   const { GIT_CONFIG_GLOBAL = "", XDG_CONFIG_HOME, HOME = homedir() } = process.env;
   const user = [

@@ -3,46 +3,47 @@ import type { GitView } from "./GitView.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 
 interface FolderRules {
-  /** The index in a path at which the part below the folder begins. */
+  /** The start index of the part of a path below the directory. */
   readonly offset: number;
-  /** The patterns. */
   readonly text: string;
   readonly rules: Ignore;
 }
 
-/** The rules of a repository at a folder in it. Paths begin at the top of its work tree. */
+/** The rules of a repository for a directory in it. Paths are relative to the top of its work tree. */
 interface GitRules {
   /** Outermost first. */
   readonly folders: readonly FolderRules[];
-  /** The folder is ignored and has tracked files: nothing else in it counts. */
+  /** The directory is ignored but contains tracked files. Its other files are ignored. */
   readonly isIgnored: boolean;
 }
 
-/** A regular expression of a longer pattern may be too large, and no path of Linux is longer. */
+/** Limits the size of regular expressions. Linux paths are not longer. */
 const longestPattern = 4_096;
 const noRules: GitRules = { folders: [], isIgnored: false };
 
 /**
- * The paths that a scan skips: by the rules of git, and then by the rules of the workspace. As in git, a later rule can include
- * what an earlier rule ignored, but nothing below an ignored folder. Rules of git do not ignore tracked files.
+ * Decides which paths a scan skips: first by git's rules, then by those of the workspace. As in git, a later rule can
+ * include ignored paths again, except below an ignored directory. Git's rules never ignore tracked files.
  */
 export class IgnoreRules {
   private constructor(
     readonly git: GitRules,
     readonly own: readonly FolderRules[],
     readonly view: Pick<GitView, "prefix" | "tracked" | "ignoresCase">,
-    /** Parsed rules by their text: they cache their answers, and most are the same in the next scan. */
+    /** Parsed rules by their text. Reused in later scans, because they cache their results. */
     readonly parsed: Map<string, Ignore>,
   ) {}
 
-  /** @param own patterns in the form of a `.gitignore` in the root. */
+  /** @param own patterns in the format of a `.gitignore` in the root */
   static of(own: readonly string[]): IgnoreRules {
     const text = own.join("\n");
     const rules = own.length > 0 ? [{ offset: 0, text, rules: rulesOf(text, false) }] : [];
     return new IgnoreRules(noRules, rules, { prefix: "", tracked: new Set(), ignoresCase: false }, new Map());
   }
 
-  /** These rules for a root in a repository. If the repository ignores the root itself, none of its rules counts in it. */
+  /**
+   * Adds the rules of a repository. If the repository ignores the root itself, its rules do not apply inside the root.
+   */
   inRepository(view: GitView): IgnoreRules {
     let rules = new IgnoreRules(noRules, [], { ...view, prefix: "" }, this.parsed);
     for (const text of view.excludes) rules = rules.within("", text);
@@ -58,7 +59,7 @@ export class IgnoreRules {
     return new IgnoreRules(rules.git, this.own, view, this.parsed);
   }
 
-  /** The rules below a folder that has a `.gitignore`. @param folder its path; empty for the root. */
+  /** Adds the rules of a `.gitignore` in a directory. The path of the root is empty. */
   within(folder: string, gitignore: string): IgnoreRules {
     const at = folder === "" ? this.view.prefix : `${this.view.prefix}${folder}/`;
     const folders = [...this.git.folders, this.#parse(at, gitignore)];
@@ -66,8 +67,9 @@ export class IgnoreRules {
   }
 
   /**
-   * The rules below a folder that is not skipped. Where an outer rule ignores the folder and an inner one includes it again,
-   * the paths in it are judged by themselves: to `ignore` all of them would be ignored with the folder.
+   * Returns the rules for the contents of a directory that is not skipped. If an inner rule includes a directory that
+   * an outer rule ignores, its paths are matched relative to the directory. Otherwise the `ignore` package would ignore
+   * all of them.
    */
   below(folder: string): IgnoreRules {
     if (this.git.isIgnored) return this;
@@ -104,7 +106,7 @@ export class IgnoreRules {
   }
 }
 
-/** Whether the last rule that matches ignores the path. `undefined` if no rule matches. */
+/** Returns the result of the last matching rule, or `undefined` without a match. */
 function verdict(judges: readonly FolderRules[], path: string): boolean | undefined {
   let ignored: boolean | undefined;
   for (const { offset, rules } of judges) {

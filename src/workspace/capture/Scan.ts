@@ -1,15 +1,15 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import type { LeftOutFile } from "../files/FileNote.ts";
 
-/** Which file or folder it is, whatever its name. An inode is used again once its file is gone, with another time of birth. */
+/** Identifies a file or directory independently of its name. The birth time distinguishes reused inodes. */
 export interface FileIdentity {
   readonly ino: number;
   readonly birthtimeMs: number;
-  /** How many names it has; 1 for a folder. */
+  /** The number of hard links. 1 for a directory. */
   readonly nlink: number;
 }
 
-/** Size, times, mode and inode of a file. While they are the same, a `settled` file is unchanged. */
+/** The size, times, mode and inode of a file. A `settled` file with an equal stamp is unchanged. */
 export interface FileStamp extends FileIdentity {
   readonly size: number;
   readonly mtimeMs: number;
@@ -18,46 +18,44 @@ export interface FileStamp extends FileIdentity {
 }
 
 export interface ScannedFile {
-  /** Absent: its content is not kept, see `leftOut`. */
+  /** `undefined` if the content is not stored, see `leftOut`. */
   readonly state?: FileState;
   readonly stamp: FileStamp;
-  /** False for a file that changed so recently that its next change may have the same times. */
+  /** `false` for a file that changed so recently that a further change may have the same times. */
   readonly settled: boolean;
-  /** Why its content, or a part of what it is, is not kept; follows the path in messages. */
+  /** The reason why the file is not stored completely, as the end of a sentence that starts with the path. */
   readonly leftOut?: string;
 }
 
 export interface ScannedFolder extends FileIdentity {
-  /** Its permissions. */
   readonly mode: number;
 }
 
-/** Something that is there and that a scan does not look into. */
+/** An existing entry that a scan does not read. */
 export interface HiddenEntry {
-  /** Why; follows the path in messages. Absent: a rule ignores it. */
+  /** The reason, as the end of a sentence that starts with the path. Omitted if a rule ignores the entry. */
   readonly reason?: string;
-  /** Absent: it was gone before it could be looked at. */
+  /** Omitted if the entry disappeared before it was examined. */
   readonly identity?: FileIdentity;
-  /** Absent: changes in it are not seen. */
+  /** Omitted if changes of the entry are not detected. */
   readonly stamp?: FileStamp;
 }
 
-/** A folder with everything below it, at one time. */
+/** The contents of a directory tree at one time. */
 export interface Scan {
-  /** When it began, by the time of the file system. 0: it cannot be told. */
+  /** The start of the scan in file system time, or 0 if unknown. */
   readonly began: number;
   readonly files: ReadonlyMap<string, ScannedFile>;
   readonly folders: ReadonlyMap<string, ScannedFolder>;
-  /** Ignored files and folders, those that cannot be read, and names that no tool can reach. */
+  /** Ignored and unreadable entries, and entries with names that tools cannot reach. */
   readonly hidden: ReadonlyMap<string, HiddenEntry>;
-  /** Files of the scan before that were looked for where a rule ignores them now, and are not there. */
+  /** Files of the previous scan that are ignored now and no longer exist. */
   readonly gone: ReadonlySet<string>;
 }
 
-/** A scan of an empty folder. */
 export const emptyScan: Scan = { began: 0, files: new Map(), folders: new Map(), hidden: new Map(), gone: new Set() };
 
-/** What a scan does not keep, with the reason. What a rule ignores is not among it. */
+/** Returns the files that a scan could not store, with the reason. Ignored files are excluded. */
 export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
   return [
     ...[...files].flatMap(([path, { leftOut: reason }]) => (reason === undefined ? [] : [{ path, reason }])),
@@ -66,8 +64,9 @@ export function leftOutOf({ files, hidden }: Scan): readonly LeftOutFile[] {
 }
 
 /**
- * Tells whether something was there under another path before a scan, and its content was not kept: the scan saw it and did
- * not keep it, or did not see it, and it is older than the scan and has no other name.
+ * Returns a function that tests whether an entry existed under another path before a scan without its content being
+ * stored. This is the case if the scan saw the entry without storing it. It is also the case if the scan did not see
+ * the entry, and the entry is older than the scan and has no other name.
  */
 export function unkeptIn(scan: Scan): (path: string, found: FileIdentity) => boolean {
   let seen: ReadonlyMap<number, SeenEntry> | undefined;
@@ -94,7 +93,7 @@ function byInode({ files, folders, hidden }: Scan): ReadonlyMap<number, SeenEntr
   return seen;
 }
 
-/** The hidden entry at a path or above it, with its own path. */
+/** Returns the hidden entry at or above a path, with the path of that entry. */
 export function hiddenAt({ hidden }: Scan, path: string): readonly [path: string, entry: HiddenEntry] | undefined {
   for (let at = path.length; at > 0; at = path.lastIndexOf("/", at - 1)) {
     const entry = hidden.get(path.slice(0, at));

@@ -1,14 +1,14 @@
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import type { FileStamp, HiddenEntry, Scan, ScannedFile } from "./Scan.ts";
 
-/** A line of a stored scan. A `gone` line removes the line with this key from the parts before it. */
+/** A line of a stored scan. A `gone` line removes the line with the same key from earlier layers. */
 export type ScanLine =
   | readonly [kind: "file", path: string, state: ScannedFile["state"] | null, leftOut?: string, stamp?: FileStamp]
   | readonly [kind: "folder", path: string, mode: number]
   | readonly [kind: "hidden", path: string, reason: string | null, stamp?: FileStamp]
   | readonly [kind: "gone", key: string];
 
-/** Contents that a log keeps, by their SHA-256 in hex. */
+/** Contents to store, by their SHA-256 in hex. */
 type Contents = Map<string, Uint8Array>;
 
 interface Layer {
@@ -22,23 +22,23 @@ const chunkLines = 64;
 const encoder = new TextEncoder();
 
 /**
- * Stores the scans of a run in its log, so that another process can read them after a crash. The first scan is stored as
- * chunks that end after fixed paths, so that a log that has an earlier scan of the folder stores only the chunks that differ.
- * Each later scan adds a layer with the lines that changed. A layer absorbs smaller ones, so a scan has few layers, and a line
- * is written again only a few times.
+ * Stores the scans of a run in its log, so that another process can read them after a crash. The first scan is stored
+ * in chunks. Chunks end after fixed paths, so that a log with an earlier scan stores only the chunks that differ. Each
+ * later scan adds a layer of changed lines. A layer absorbs smaller ones, which limits the number of layers and the
+ * rewrites of each line.
  */
 export class StoredScan {
   #lines: ReadonlyMap<string, string> = new Map();
   #base: string | undefined;
   #layers: readonly Layer[] = [];
-  /** Of files that did not change since their last scan. */
+  /** The lines of files that did not change since their last scan. */
   readonly #lineOf = new WeakMap<ScannedFile, string>();
 
   /**
    * Adds a scan.
    *
-   * @param contents receives the contents to store.
-   * @returns the hashes from which `readScan` reads the scan.
+   * @param contents receives the contents to store
+   * @returns the hashes that `readScan` needs
    */
   add(scan: Scan, contents: Contents): readonly string[] {
     const lines = this.#linesOf(scan);
@@ -77,7 +77,7 @@ export class StoredScan {
   }
 }
 
-/** Nobody asks whether an ignored file changed, so its stamp is not stored. */
+/** Omits the stamp of an ignored file, because its changes are never reported. */
 function hiddenLine(path: string, { reason, stamp }: HiddenEntry): ScanLine {
   if (reason === undefined) return ["hidden", path, null];
   return stamp ? ["hidden", path, reason, stamp] : ["hidden", path, reason];

@@ -3,12 +3,11 @@ import { foldersAbove } from "../files/relativePath.ts";
 import type { FileNote, FolderChange, LeftOutFile } from "../files/FileNote.ts";
 import { hiddenAt, isSameStamp, type Scan, type ScannedFile, unkeptIn } from "./Scan.ts";
 
-/** What a note tells of the changes between two scans. */
 export type NotedScan = Required<Pick<FileNote, "changes" | "folders" | "folderModes" | "leftOut">>;
 
 /**
- * The changes between two scans, and what cannot be told or kept. What one scan did not look into was neither created nor
- * deleted, and is not what the command made where it was moved.
+ * Returns the changes between two scans, including changes that are unknown or not stored. An entry that one scan did
+ * not read counts neither as created nor as deleted. If it was moved, its new path is not a creation of the command.
  */
 export function changesBetween(before: Scan, after: Scan): NotedScan {
   const changes: FileChange[] = [];
@@ -27,7 +26,7 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   return {
     changes,
     folders: created.map(([path]) => path),
-    // With a created folder goes the permission that it was left with.
+    // The permissions of a created directory are recorded, too.
     folderModes: [
       ...changedModes(before, after),
       ...created.map(([path, { mode }]) => ({ path, before: mode, after: mode })),
@@ -38,11 +37,11 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
 
 interface FileDifference {
   readonly change?: FileChange;
-  /** What of it is not kept or not known. */
+  /** The part that is unknown or not stored. */
   readonly unknown?: LeftOutFile | undefined;
 }
 
-/** @returns the path at which something stands that was there before under another name, and was not kept. */
+/** @returns the path of an entry that existed before under another name and was not stored */
 type MovedTo = (path: string) => string | undefined;
 
 function changeAt(path: string, before: Scan, after: Scan, movedTo: MovedTo): FileDifference {
@@ -63,7 +62,7 @@ function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: 
   return movedDifference(movedTo(path)) ?? { change: { path, before: was.state, after: is.state }, unknown };
 }
 
-/** Its content is the only one there is, so nothing is done there. */
+/** Leaves the path unchanged, because its content exists nowhere else. */
 function movedDifference(path: string | undefined): FileDifference | undefined {
   if (path === undefined) return undefined;
   return {
@@ -78,7 +77,10 @@ function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkept
   });
 }
 
-/** A file that only one scan has, and that the other did not look into; `undefined`: it was created or deleted. */
+/**
+ * Returns the difference for a file that one scan has and the other did not read. `undefined` if it was created or
+ * deleted.
+ */
 function hiddenDifference(path: string, file: ScannedFile, other: Scan, when: string): FileDifference | undefined {
   const [hidden, entry] = hiddenAt(other, path) ?? [];
   if (hidden === undefined || !entry) return undefined;
@@ -93,7 +95,7 @@ function keptChange(path: string, { state, leftOut }: ScannedFile, side: "before
   return state ? { change: { path, [side]: state }, unknown } : { unknown };
 }
 
-/** What neither scan kept, and what is seen to have changed. */
+/** Returns the visible changes of entries that neither scan stored. */
 function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
   return [...new Set([...before.hidden.keys(), ...after.hidden.keys()])].flatMap((path) => {
     const [was, is] = [before.hidden.get(path), after.hidden.get(path)];

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomId } from "../../internal/randomId.ts";
 
-/** `O_TMPFILE` of Linux: a file without a name, which nobody sees and which is gone when it is closed. */
+/** `O_TMPFILE` of Linux: an invisible file without a name that disappears when it is closed. */
 const unnamed = process.platform === "linux" ? 0o20200000 | constants.O_RDWR : undefined;
 
 /**
- * The time that the file system of a folder would give to a file that is made now, in milliseconds since 1970. It lags behind
- * the clock, and may be that of another machine. 0: it cannot be told.
+ * Returns the time that the file system would give to a new file, in milliseconds since 1970, or 0 if unknown. This
+ * time lags behind the clock and may come from another machine.
  */
 export function fileSystemTime(folder: string): number {
   try {
@@ -28,12 +28,12 @@ function timeOfUnnamed(folder: string): number | undefined {
       closeSync(descriptor);
     }
   } catch {
-    // Not every file system can do this.
+    // Some file systems do not support unnamed files.
     return undefined;
   }
 }
 
-/** Only the folder for temporary files is used, and only if it is on the same file system. */
+/** Uses only the temporary directory, and only on the same file system. */
 function timeOfTemporary(folder: string): number {
   const directory = tmpdir();
   if (statSync(folder).dev !== statSync(directory).dev) return 0;

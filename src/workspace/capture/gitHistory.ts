@@ -3,23 +3,23 @@ import type { Note } from "../../journal/RollbackParticipant.ts";
 import { type GitHead, type GitNote, gitNoteOf, type IndexChange, isSamePlace } from "./GitState.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 
-/** What commands made of HEAD and the index since a checkpoint. */
+/** The changes that commands made to HEAD and the index since a checkpoint. */
 export interface GitHistory {
   /** Omitted if no command checked out another branch or commit. */
   readonly head?: HeadHistory;
   /** The branches that commands moved while they were checked out. */
   readonly moved: ReadonlyMap<string, MovedBranch>;
-  /** By path, the entries that commands changed. */
+  /** The entries that commands changed, by path. */
   readonly index: ReadonlyMap<string, EntryHistory>;
-  /** The commit that the index belonged to at the checkpoint. Omitted for none. */
+  /** The commit of the index at the checkpoint. Omitted without a commit. */
   readonly base?: string;
-  /** HEAD after the last of the commands. Omitted if there was none. */
+  /** HEAD after the last command. Omitted without commands. */
   readonly end?: GitHead;
-  /** The commit that the index belonged to after the last command that changed it. Omitted for none. */
+  /** The commit of the index after its last change by a command. Omitted without a commit. */
   readonly endBase?: string;
-  /** Some changed entries were not kept. */
+  /** Some changed entries were not stored. */
   readonly isIndexUnknown: boolean;
-  /** The states around each command that was interrupted. A missing `after` stands for the current state. */
+  /** The states around each interrupted command. A missing `after` means the current state. */
   readonly interrupted: readonly { readonly before: GitNote; readonly after?: GitNote }[];
 }
 
@@ -31,7 +31,7 @@ interface HeadHistory {
 }
 
 interface EntryHistory {
-  /** The entry at the checkpoint. Omitted for none. */
+  /** The entry at the checkpoint. Omitted without an entry. */
   readonly target?: string;
   readonly left?: string;
   readonly byOthers: boolean;
@@ -44,13 +44,13 @@ interface MovedBranch {
 
 /** A command that changed HEAD or the index. */
 interface Span {
-  /** Where in the notes it began. */
+  /** The index of its first note. */
   readonly from: number;
   readonly before: GitNote;
   readonly after: GitNote;
 }
 
-/** @param notes oldest first. */
+/** @param notes oldest first */
 export function gitHistory(notes: readonly Note[]): GitHistory {
   const read = notes.map(({ value }) => fileNoteOf(value));
   const spans = spansOf(read);
@@ -68,11 +68,11 @@ export function gitHistory(notes: readonly Note[]): GitHistory {
 }
 
 /**
- * The history that a redo restores HEAD and the index by. They go to the state after the commands that count again. The current
- * state follows from the commands that are reverted or, without such commands, from the restore of an earlier rollback.
+ * Returns the history for a redo. HEAD and the index go to the state after the redone commands. The current state
+ * follows from the reverted commands or, without such commands, from an earlier rollback.
  *
- * @param undone of the commands that are reverted.
- * @param redone of the commands that count again.
+ * @param undone the history of the reverted commands
+ * @param redone the history of the redone commands
  */
 export function withRedoneGit(undone: GitHistory, redone: GitHistory): GitHistory {
   const changesIndex = redone.index.size > 0 || redone.isIndexUnknown;
@@ -118,7 +118,7 @@ function spansOf(notes: readonly FileNote[]): readonly Span[] {
     if (!note) continue;
     if (start !== undefined) began.set(start, { from: at, before: note });
     const known = began.get(ended);
-    // A capture within this one found a part of the same changes.
+    // A nested capture has found a part of the same changes.
     if (known) spans = [...spans.filter(({ from }) => from < known.from), { ...known, after: note }];
   }
   return spans;

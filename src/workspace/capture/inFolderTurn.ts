@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { abortable } from "../../internal/abortable.ts";
 
-/** By folder, the end of the last action that began or waits. */
+/** The end of the last started or waiting action, by directory. */
 const ends = new Map<string, Promise<void>>();
-/** The folders that the code that runs has its turn in. */
+/** The directories in which the current code already has its turn. */
 const ownTurns = new AsyncLocalStorage<readonly string[]>();
 
 /**
- * Runs one action after another in a folder, over all agents of this process: each finds the changes that it made itself. An
- * action within an action runs at once.
+ * Runs the actions of this process in a directory one at a time, so that each detects only its changes. A nested action
+ * runs immediately.
  *
- * @throws the reason of the signal if it aborts before the turn comes; the action does not run then.
+ * @throws the reason of the signal if it aborts before the action starts
  */
 export async function inFolderTurn<Result>(
   folder: string,

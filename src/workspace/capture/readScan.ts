@@ -30,7 +30,7 @@ const lineSchema = z.union([
 const hashesSchema = z.array(z.string());
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Stands for a stamp that is not stored. It equals no stamp, not even itself. */
+/** Replaces a stamp that is not stored. It equals no stamp, including itself. */
 const unknownStamp: FileStamp = {
   size: NaN,
   mtimeMs: NaN,
@@ -42,11 +42,11 @@ const unknownStamp: FileStamp = {
 };
 
 /**
- * Reads a stored scan. Its files have no stamps, so that a scan that continues from it reads every file again.
+ * Reads a stored scan. Its files have no stamps, so the next scan reads every file again.
  *
- * @param hashes as `StoredScan` returns them.
- * @param content reads a content by its hash.
- * @returns `undefined` if a part is missing or has another form.
+ * @param hashes the result of `StoredScan.add`
+ * @param content reads a content by its hash
+ * @returns `undefined` if a part is missing or invalid
  */
 export async function readScan(
   [base, ...layers]: readonly string[],
@@ -67,7 +67,6 @@ export async function readScan(
   }
 }
 
-/** A file with a state, as a scan has it. */
 export function fileWithState(known: FileState): ScannedFile {
   return { state: known, stamp: unknownStamp, settled: false };
 }
@@ -95,7 +94,7 @@ function scanOf(lines: Iterable<ScanLine>): Scan {
   return { began: 0, files, folders, hidden, gone: new Set() };
 }
 
-/** Paths of a log are not trusted. */
+/** Validates a path, because logs are not trusted. */
 function isStoredPath(text: string): boolean {
   try {
     return relativePath(text) === text;

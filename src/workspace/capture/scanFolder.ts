@@ -37,29 +37,31 @@ export interface ScanOptions {
   readonly rules: IgnoreRules;
   readonly maximumFileBytes: number;
   readonly maximumFiles: number;
-  /** Whether a path is never looked at, besides those that never are in any folder. Default: no path. */
+  /** Returns whether a path is never scanned. Defaults to no such path. */
   readonly isClosed?: (path: string) => boolean;
   /** Called with the content of each new or changed file. */
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/** A file that changed more recently may change again with the same time stamp, so the next scan reads it again. */
+/** A more recent change may be followed by another one with the same time, so the next scan reads the file again. */
 const settledAfterMs = 100;
-/** The number of files after which the scan yields to other work. */
+/** The number of files after which the scan yields to the event loop. */
 const filesPerTurn = 1_000;
-/** Names that need no further check. */
+/** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
-/** Beyond this depth each path is checked. */
+/** The depth from which each path is validated. */
 const ordinaryDepth = 50;
-/** Never looked at, and not reported. */
+/** Names that are neither scanned nor reported. */
 const ownNames: ReadonlySet<string> = new Set([".git", ".agent-persistence"]);
-/** Why something is left out; follows the path in messages. */
+/** The reason why an entry is skipped, as the end of a sentence that starts with the path. */
 const unreadable = "could not be read";
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Scans a folder, and reads each file that changed since the scan `before`. Follows no link. A file that was scanned before
- * is scanned again even where a rule ignores it now. @throws FileAccessError when the folder itself cannot be read.
+ * Scans a directory and reads each file that changed since the scan `before`. Follows no links. Files of the previous
+ * scan are scanned again even if a rule ignores them now.
+ *
+ * @throws FileAccessError if the directory itself cannot be read
  */
 export async function scanFolder(options: ScanOptions, before: Scan): Promise<Scan> {
   const root = openRoot(options.root);
@@ -139,7 +141,7 @@ function openRoot(path: string): FolderHandle {
   }
 }
 
-/** `undefined`: it was removed or replaced since its folder was listed, or it cannot be read, which is noted. */
+/** Returns `undefined` if the directory disappeared, was replaced, or cannot be read. The last case is recorded. */
 function openFolder(walk: Walk, parent: FolderHandle, name: string, path: string): FolderHandle | undefined {
   try {
     return parent.child(name);
@@ -152,7 +154,7 @@ function openFolder(walk: Walk, parent: FolderHandle, name: string, path: string
   }
 }
 
-/** What is at a path; `undefined`: nothing, or nothing that this process may look at. */
+/** Returns the stats of a path, or `undefined` if the path is missing or inaccessible. */
 function reachable(at: string | Buffer): Stats | undefined {
   try {
     return lstatSync(at, { throwIfNoEntry: false });
@@ -161,7 +163,7 @@ function reachable(at: string | Buffer): Stats | undefined {
   }
 }
 
-/** A file that was scanned before and is ignored now: it is scanned again, or gone. */
+/** Scans a file of the previous scan that is ignored now, or records that it no longer exists. */
 async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promise<void> {
   const names = path.split("/");
   const name = names.pop() ?? "";
@@ -178,7 +180,7 @@ async function scanIgnored(walk: Walk, root: FolderHandle, path: string): Promis
   }
 }
 
-/** Whether a folder is not there: it was removed, or a file or a link is in its place. */
+/** Returns whether a directory was removed or replaced by a file or a link. */
 function isGone(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
@@ -192,7 +194,7 @@ function identityOf(found: Stats): FileIdentity {
   return { ino, birthtimeMs, nlink: found.isDirectory() ? 1 : nlink };
 }
 
-/** Why no tool can reach a file of this name; `undefined`: it can be reached. */
+/** Returns the reason why tools cannot reach a file of this name, or `undefined`. */
 function refusalOf(name: string, path: string, depth: number): string | undefined {
   if (ordinaryName.test(name) && depth < ordinaryDepth) return undefined;
   if (name.includes("\uFFFD")) return "has a name that is not UTF-8";
@@ -208,7 +210,7 @@ function hide(walk: Walk, folder: FolderHandle, path: string, name: string, reas
     walk.hidden.set(path === "" ? shown : `${path}/${shown}`, { reason, stamp, identity: stamp });
 }
 
-/** The stamps of all entries that Node shows by this name: bytes that are not UTF-8 all look the same. */
+/** Returns the stamps of all entries that Node shows under this name. Names that are not UTF-8 all look the same. */
 function stampsOf(folder: string, name: string): readonly (readonly [shown: string, stamp: FileStamp])[] {
   const names = name.includes("\uFFFD")
     ? readdirSync(folder, { encoding: "buffer" }).filter((bytes) => bytes.toString() === name)
@@ -220,7 +222,7 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
   });
 }
 
-/** An ignored file that changed is not reported, but one that stops being ignored was there before. */
+/** Hides an ignored file. Its changes are not reported, but it counts as existing if it is no longer ignored later. */
 function hideIgnored(walk: Walk, folder: FolderHandle, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
   const found = reachable(at);
@@ -247,7 +249,7 @@ async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
 }
 
-/** `undefined`: it was removed since its folder was listed, or it cannot be reached, which is noted. */
+/** Returns `undefined` if the entry disappeared or cannot be reached. The latter is recorded. */
 function statsOf(walk: Walk, at: string, path: string): Stats | undefined {
   try {
     return lstatSync(at, { throwIfNoEntry: false });

@@ -19,15 +19,15 @@ import { resultProblem } from "./resultProblem.ts";
 /** The steps that can resolve a conflict, in order. */
 export type ResolutionStep = "merge" | "model" | "person";
 
-/** A step that did not resolve the conflict; its result was not applied. */
+/** A step that did not resolve the conflict. */
 export interface RefusedResolution {
   readonly step: ResolutionStep;
   readonly reason: string;
 }
 
-/** The outcome of a conflict, and the step that resolved it. */
+/** The outcome of a conflict and the step that resolved it. */
 export type ResolutionOutcome = {
-  /** Why each step that was tried did not resolve it. */
+  /** The reasons why each attempted step did not resolve it. */
   readonly refused: readonly RefusedResolution[];
 } & (
   | {
@@ -38,43 +38,43 @@ export type ResolutionOutcome = {
     }
   | {
       readonly resolved: false;
-      /** The merge, with markers around conflicts. */
+      /** The merge with conflict markers. */
       readonly merged: MergeResult;
-      /** A result that passed every check and needs the approval of a person, whom nobody asked or who did not give it. Absent: there is none. */
+      /** A result that passed every check but was not approved by a person. Omitted without such a result. */
       readonly proposal?: ResolutionProposal;
     }
 );
 
-/** The clean merge, or the text of the model. */
+/** The clean merge or the text of the model. */
 export interface ResolutionProposal {
   readonly by: "merge" | "model";
   readonly text: string;
 }
 
-/** What `askPerson` gets. */
+/** The input of `askPerson`. */
 export interface ConflictQuestion {
   readonly conflict: ContentConflict;
-  /** The merge, with markers around conflicts. */
+  /** The merge with conflict markers. */
   readonly merged: MergeResult;
-  /** A result that passed every check and still needs approval. Absent: there is none. */
+  /** A result that passed every check and still needs approval. Omitted without such a result. */
   readonly proposal?: ResolutionProposal;
   readonly signal: AbortSignal;
 }
 
-/** How to resolve conflicts. */
+/** Options of a `ConflictResolver`. */
 export interface ConflictResolverOptions {
   /**
-   * What may be applied without a person. `merge`: clean merges; a person sees what the model proposes. `model`: the
-   * model's proposals too, so `model` is required. `ask`: nothing. Default: `merge`.
+   * The results that are applied without a person. `merge` applies clean merges. `model` also applies proposals of the
+   * model and requires `model`. `ask` applies no result. Defaults to `merge`.
    */
   readonly automation?: "merge" | "model" | "ask" | undefined;
-  /** Asked when the merge is not clean or fails `check`. Absent: no model is asked. */
+  /** The model that resolves a conflict if the merge is not clean or fails `check`. Omitted for no model. */
   readonly model?: { readonly promptExecutor: PromptExecutor; readonly name: string } | undefined;
-  /** Asked last. Returns the content, or `undefined` to leave the conflict unresolved. Absent: no person is asked. */
+  /** Called last. Returns the content, or `undefined` to leave the conflict unresolved. Omitted for no person. */
   readonly askPerson?:
     | ((question: ConflictQuestion) => PromiseLike<string | undefined> | string | undefined)
     | undefined;
-  /** Checks each result, including a person's: returns what is wrong with it, such as a compiler error. Absent: no check. */
+  /** Checks each result, including that of a person. Returns the problem, such as a compiler error, or `undefined`. */
   readonly check?:
     | ((text: string, conflict: ContentConflict) => PromiseLike<string | undefined> | string | undefined)
     | undefined;
@@ -96,10 +96,10 @@ const optionsSchema = strictOptions({
 const resolveSchema = z.object({ conflict: conflictSchema, signal: abortSignalSchema });
 
 /**
- * Resolves conflicts step by step: a clean merge, then the model, then a person. A result is not applied when it contains
- * conflict markers, is empty although neither side is, or fails `check`, from whichever step it came; then the next step is
- * asked. Nor is an answer of the model with tags of the question or a code fence around it. A failure of the model or of
- * `check` counts as a refusal.
+ * Resolves conflicts in steps: a clean merge, then the model, then a person. A result is rejected if it contains
+ * conflict markers, is empty although neither side is, or fails `check`. A model result with tags of the prompt or a
+ * code fence around it is rejected as well. The next step follows then. A failure of the model or of `check` counts as
+ * a rejection.
  */
 export class ConflictResolver {
   readonly #options: ConflictResolverOptions;
@@ -111,8 +111,10 @@ export class ConflictResolver {
   }
 
   /**
-   * @param signal ends it: `resolve` then rejects with the reason, also when the model, the person or `check` goes on.
-   * @throws InvalidInputError; what `askPerson` throws.
+   * Resolves one conflict.
+   *
+   * @param signal rejects the call with its reason, even while the model, the person or `check` is still running
+   * @throws InvalidInputError, or an error of `askPerson`
    */
   async resolve(
     conflict: ContentConflict,

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /**
- * A text that was changed on two sides, with the known intents. In a rollback, which reverts the agent's changes, `base` is
- * the file as the agent left it, and `ours` the file at the checkpoint.
+ * A text that two sides changed, with their known intents. In a rollback, which reverts the agent's changes, `base` is
+ * the file in the state that the agent left, and `ours` the file at the checkpoint.
  */
 export interface ContentConflict {
   /** Relative to the root. */
@@ -12,11 +12,11 @@ export interface ContentConflict {
   readonly base: string;
   /** The agent's version. */
   readonly ours: string;
-  /** The version that others left. */
+  /** The version of the other side. */
   readonly theirs: string;
-  /** What the agent wants: its task and last decision. Absent: not known. */
+  /** The intent of the agent: its task and last decision. Omitted if unknown. */
   readonly agentIntent?: string | undefined;
-  /** What the other side wanted, such as the messages of its commits. Absent: not known; a model is asked to infer it. */
+  /** The intent of the other side, such as its commit messages. If omitted, a model has to infer it. */
   readonly externalIntent?: string | undefined;
 }
 

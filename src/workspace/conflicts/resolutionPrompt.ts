@@ -7,8 +7,8 @@ const partTag =
   /^<\/?(?:base_content|ours_content|theirs_content|agent_intent|inferred_external_intent|merged)(?:-[0-9a-f]+)?>$/;
 
 /**
- * The question to the model. The tags end with a digest of the contents, so that no content can close its own tag: the
- * contents are not trusted.
+ * Returns the prompt for the model. The tags contain a digest of the contents, so that untrusted contents cannot close
+ * a tag.
  */
 export function resolutionPrompt(conflict: ContentConflict): readonly Message[] {
   const tag = tagOf(conflict);
@@ -27,7 +27,7 @@ export function resolutionPrompt(conflict: ContentConflict): readonly Message[] 
   return [{ role: "user", content: question.join("\n\n") }];
 }
 
-/** The file in the answer of a model, or why there is none. */
+/** Extracts the file from a model response, or returns the reason for its absence. */
 export function mergedIn(
   answer: string,
   conflict: ContentConflict,
@@ -39,14 +39,14 @@ export function mergedIn(
   const text = answer.slice(start + `<merged-${tag}>\n`.length, end + 1);
   const problem = wrappingProblem(text, conflict);
   if (problem !== undefined) return { problem };
-  // The line break before the closing tag is part of the file only when a side ends with one.
+  // The line break before the closing tag belongs to the file only if a side ends with one.
   const endsBare = !conflict.ours.endsWith("\n") && !conflict.theirs.endsWith("\n");
   return { text: endsBare ? text.replace(/\r?\n$/, "") : text };
 }
 
 const fence = /^\s*(?:`{3,}|~{3,})/;
 
-/** Models put files in code fences, and repeat tags. Neither is part of the file unless a version has it there. */
+/** Rejects code fences and repeated tags around the file, unless a version contains them. */
 function wrappingProblem(text: string, { base, ours, theirs }: ContentConflict): string | undefined {
   const versions = [base, ours, theirs];
   const tag = newLines(text, versions).find((line) => partTag.test(line.trim()));

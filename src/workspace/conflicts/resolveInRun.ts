@@ -16,11 +16,11 @@ const callSchema = z.object({
 });
 
 /**
- * Resolves a conflict in a run. By default the agent's intent is its task and last decision, and the other side's intent is
- * the messages of the upstream commits that changed the file. The result is recorded among the agent's decisions.
+ * Resolves a conflict in a run and records the result among the agent's decisions. The agent's intent defaults to its
+ * task and last decision. The other side's intent defaults to the messages of upstream commits that changed the file.
  *
- * @param options.root the root of the repository's work tree. Absent: the intent of the other side is not known.
- * @throws InvalidInputError, GitError; what `askPerson` throws; the reason of the run's abort.
+ * @param options.root the root of the work tree. If omitted, the intent of the other side is unknown.
+ * @throws InvalidInputError, GitError, an error of `askPerson`, or the reason of an aborted run
  */
 export async function resolveInRun(
   context: AgentContext,

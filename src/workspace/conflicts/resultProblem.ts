@@ -1,8 +1,8 @@
 import type { ContentConflict } from "./ContentConflict.ts";
 
-/** A run of one of the characters of conflict markers at the start of a line, and what follows it. */
+/** Repeated conflict marker characters at the start of a line, and the rest of the line. */
 const run = /^\s*(?<run>(?<character>[<=>|])\k<character>+)(?<rest>.*)$/s;
-/** The size of git's own markers. */
+/** The marker size of git. */
 const usualSize = 7;
 
 interface Marker {
@@ -13,7 +13,7 @@ interface Marker {
 }
 
 /**
- * Why a text cannot be the result of a conflict; `undefined` when it can. Lines that a version has are no problem.
+ * Returns the reason why a text cannot resolve a conflict, or `undefined`. Lines that exist in a version are accepted.
  */
 export function resultProblem(text: string, { base, ours, theirs }: ContentConflict): string | undefined {
   if (text.trim() === "" && ours.trim() !== "" && theirs.trim() !== "") return "it is empty, and neither side is";
@@ -21,13 +21,13 @@ export function resultProblem(text: string, { base, ours, theirs }: ContentConfl
   return left === undefined ? undefined : `a conflict marker is left: ${JSON.stringify(left)}`;
 }
 
-/** The lines of a text that no version has, whatever their indent. */
+/** Returns the lines that exist in no version, ignoring indentation. */
 export function newLines(text: string, versions: readonly string[]): readonly string[] {
   const known = new Set(versions.flatMap((version) => version.split("\n")).map((line) => line.trim()));
   return text.split("\n").filter((line) => !known.has(line.trim()));
 }
 
-/** A marker of git's size or longer stands for itself; a shorter one counts if all three of its size are there. */
+/** Returns a remaining marker. A marker shorter than git's counts only if all three markers of its size exist. */
 function leftMarker(lines: readonly string[]): string | undefined {
   const markers = lines.flatMap(markerIn);
   const usual = markers.find(({ character, size, rest }) =>
@@ -41,7 +41,7 @@ function markerIn(line: string): readonly Marker[] {
   return found === "" ? [] : [{ line, character, size: found.length, rest }];
 }
 
-/** Whether it opens a conflict that the other two of its size close. */
+/** Returns whether the marker opens a conflict that two markers of the same size close. */
 function isOneOfThree({ character, size }: Marker, markers: readonly Marker[]): boolean {
   const at = (wanted: string): number =>
     markers.findIndex((marker) => marker.character === wanted && marker.size === size);

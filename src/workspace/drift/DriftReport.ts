@@ -3,40 +3,43 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type Hunk, meet } from "../git/hunks.ts";
 import { z } from "zod";
 
-/** How a work tree differs from its upstream. The check changes nothing. */
+/** The differences between a work tree and its upstream. */
 export interface DriftReport {
-  /** The commit that is checked out; absent when there is no commit yet. */
+  /** The current commit. Omitted in a repository without commits. */
   readonly head?: string;
   /** The ref of the upstream, such as `refs/remotes/origin/main`. */
   readonly upstream: string;
-  /** Its commit, as last fetched; absent when there is no such ref. */
+  /** The upstream commit at the last fetch. Omitted if the ref does not exist. */
   readonly upstreamHead?: string;
-  /** The time of the last fetch, ISO 8601; absent when it is not known. */
+  /** The time of the last fetch in ISO 8601. Omitted if unknown. */
   readonly fetchedAt?: string;
-  /** Commits of the upstream that are not in `head`. */
+  /** The number of upstream commits that `head` does not contain. */
   readonly commitsBehind: number;
-  /** The previously known upstream head is no longer in the history of the upstream, or the two have no common history. */
+  /** Whether the upstream no longer contains its previously known head, or shares no history with `head`. */
   readonly rewritten: boolean;
-  /** Files that differ from `head` and were not left so by the workspace. Empty when nothing is checked out. */
+  /**
+   * Files that differ from `head`, except files in the state that the workspace left. Empty if no commit is checked
+   * out.
+   */
   readonly localFiles: readonly string[];
   /** Files that the upstream changed since the last common commit. */
   readonly upstreamFiles: readonly string[];
-  /** Files that both sides changed since then. */
+  /** Files that both sides changed since the last common commit. */
   readonly conflictingFiles: readonly string[];
-  /** How serious the drift is, by the files and regions that both sides changed. */
+  /** The severity, based on the files and regions that both sides changed. */
   readonly severity: DriftSeverity;
 }
 
 /**
- * How serious a drift is. `none`: the upstream has no new commits. `low`: no file was changed on both sides. `medium`: a
- * file was, in different regions. `high`: in the same region, or on adjacent lines; or a
- * submodule was moved on both sides, or a shallow or partial clone does not tell.
+ * The severity of a drift. `none` means no new upstream commits. `low` means that no file was changed on both sides.
+ * `medium` means that a file was changed in different regions. `high` means that both sides changed the same or
+ * adjacent lines or moved the same submodule, or that a shallow or partial clone lacks the information.
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
 
 export const severitySchema: z.ZodType<DriftSeverity> = z.enum(["none", "low", "medium", "high"]);
 
-/** The places where both sides changed one file, in lines of the last common version. */
+/** The changes of both sides to one file, in lines of the last common version. */
 export interface CommonFile {
   readonly path: string;
   readonly ours: readonly Hunk[];
@@ -47,7 +50,7 @@ export function isConflicting({ ours, theirs }: CommonFile): boolean {
   return ours.some((own) => theirs.some((other) => meet(own, other)));
 }
 
-/** @param commitsBehind number of upstream commits that are not in HEAD. */
+/** @param commitsBehind number of upstream commits that HEAD does not contain */
 export function driftSeverity(commitsBehind: number, common: readonly CommonFile[]): DriftSeverity {
   if (commitsBehind === 0) return "none";
   if (common.length === 0) return "low";
@@ -55,8 +58,8 @@ export function driftSeverity(commitsBehind: number, common: readonly CommonFile
 }
 
 /**
- * What to do about a drift. `continue`: and rebase soon or at the end of the task, if the upstream has new commits. `pause`:
- * until the conflict is settled. `stop`: history was rewritten and work may be lost.
+ * The response to a drift. `continue` may ask for a rebase soon or at the end of the task. `pause` waits until the
+ * conflict is resolved. `stop` means that history was rewritten and work may be lost.
  */
 export type DriftResponse =
   | { readonly action: "continue"; readonly rebase?: "at_end" | "soon" }
@@ -70,7 +73,12 @@ const reportSchema = z.object({
   conflictingFiles: z.array(z.string()),
 });
 
-/** The response to a report: low and medium severity continue, high pauses, rewritten history stops. @throws InvalidInputError */
+/**
+ * Returns the response to a report. Low and medium severity continue, high severity pauses, and rewritten history
+ * stops.
+ *
+ * @throws InvalidInputError
+ */
 export function driftResponse(report: DriftReport): DriftResponse {
   checkSchema(reportSchema, report, "drift report");
   const { rewritten, severity, upstream, commitsBehind, conflictingFiles } = report;
@@ -95,7 +103,7 @@ export function driftResponse(report: DriftReport): DriftResponse {
   return { action: "continue", rebase: severity === "medium" ? "soon" : "at_end" };
 }
 
-/** Start the task again, or merge the changes and continue. */
+/** Whether to restart the task or to merge the changes and continue. */
 export type RestartAdvice = "restart" | "merge_and_continue";
 
 const taskSchema = strictOptions({
@@ -104,14 +112,15 @@ const taskSchema = strictOptions({
   preference: z.enum(["restart", "merge_and_continue"]).optional(),
 });
 
-/** Below this percentage a task has too little to lose to make a hard conflict worth settling. */
+/** The progress in percent below which a restart costs less than resolving a hard conflict. */
 const littleProgress = 20;
 
 /**
- * Whether to restart a task after a drift: below 20 % of progress with a high severity, unless `preference` says otherwise.
+ * Recommends whether to restart a task after a drift. By default it recommends a restart below 20 % progress at high
+ * severity.
  *
- * @param task.progress percentage, 0 to 100.
- * @param task.preference the choice of the user, which wins. Absent: none.
+ * @param task.progress percentage, 0 to 100
+ * @param task.preference the choice of the user, which overrides the default
  * @throws InvalidInputError
  */
 export function recommendRestart(task: {

@@ -3,7 +3,7 @@ import { storageKey, type StorageKey } from "../../agent/context/StorageKey.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { DriftReport } from "./DriftReport.ts";
 
-/** A change that others made while a task was running, and how it was settled. */
+/** A change by others during a task, and its resolution. */
 export interface DriftEvent {
   /** ISO 8601. */
   readonly detected_at: string;
@@ -14,20 +14,22 @@ export interface DriftEvent {
     readonly old_head?: string;
     readonly new_head?: string;
   };
-  /** Absent: not settled. */
+  /** Omitted while unresolved. */
   readonly resolution?: DriftResolution;
 }
 
-/** How a drift was settled. */
+/** The resolution of a drift. */
 export type DriftResolution = "ignored" | "rebased" | "task_restarted" | "user_handled";
 
-/** The versions that a task has worked on. It is part of the agent's storage, and so of its log and of each checkpoint. */
+/**
+ * The versions that a task has worked on. Stored in the agent's storage, and therefore in its log and each checkpoint.
+ */
 export interface VersionTracker {
   readonly task_id: string;
-  /** The commit that was checked out when the task began; empty when there was none. */
+  /** The current commit at the start of the task. Empty without a commit. */
   readonly started_at_commit: string;
   readonly current_head: string;
-  /** As last fetched; empty when there was none. */
+  /** The upstream commit at the last fetch. Empty without a commit. */
   readonly upstream_head: string;
   /** Oldest first. */
   readonly drift_events: readonly DriftEvent[];
@@ -45,7 +47,7 @@ const eventSchema = z.object({
   resolution: z.enum(["ignored", "rebased", "task_restarted", "user_handled"]).exactOptional(),
 });
 
-/** The key of the tracker in the agent's storage: `drift`. */
+/** The key of the tracker in the agent's storage. */
 export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
   "drift",
   z.object({
@@ -58,10 +60,10 @@ export const versionTrackerKey: StorageKey<VersionTracker> = storageKey(
 );
 
 /**
- * The tracker after a check: the current heads, and an event for each change since the last check.
+ * Returns the tracker after a check, with the current heads and an event for each change since the last check.
  *
- * @param about.earlierHead the upstream head that an earlier run of the agent knew. Counts only without a `known` tracker.
- * @param about.resolution how the current state of the upstream was settled. Absent: no one was asked.
+ * @param about.earlierHead the upstream head from an earlier run of the agent. Used only without a `known` tracker.
+ * @param about.resolution the resolution of the current upstream state. `undefined` if no decision was requested.
  */
 export function trackVersions(
   known: VersionTracker | undefined,
@@ -85,7 +87,7 @@ export function trackVersions(
   };
 }
 
-/** The tracker with every unsettled upstream change settled in one way. */
+/** Resolves every open upstream change. */
 export function settleAll(tracker: VersionTracker, resolution: DriftResolution): VersionTracker {
   const events = tracker.drift_events.map((event) =>
     event.type === "local_change" || event.resolution !== undefined ? event : { ...event, resolution },
@@ -94,8 +96,8 @@ export function settleAll(tracker: VersionTracker, resolution: DriftResolution):
 }
 
 /**
- * The upstream head that a check compares with: that of the last check, or, while a force push is not settled, the one before
- * the push. `undefined` when there was no check, or no upstream.
+ * Returns the upstream head to compare with: the head at the last check or, while a force push is unresolved, the head
+ * before it. `undefined` without a check or an upstream.
  */
 export function knownHeadOf(tracker: VersionTracker | undefined): string | undefined {
   const last = lastAbout(tracker, tracker?.upstream_head ?? "");
@@ -105,15 +107,15 @@ export function knownHeadOf(tracker: VersionTracker | undefined): string | undef
 }
 
 /**
- * The newest of the trackers that an agent has stored and noted. It notes one where its storage is not saved yet: while a run
- * waits, and between a recovery and the next check.
+ * Returns the newest tracker from the storage and the notes of an agent. Notes contain trackers that the storage does
+ * not have yet: while a run waits, and between a recovery and the next check.
  */
 export function newestTracker(stored: unknown, noted: readonly unknown[]): VersionTracker | undefined {
   const [before, last] = [stored, noted.at(-1)].map((value) => versionTrackerKey.schema.safeParse(value).data);
   return settledSteps(last) > settledSteps(before) ? last : before;
 }
 
-/** The upstream head that the newest earlier run with a tracker knew. @param checkpoints oldest first. */
+/** Returns the upstream head of the newest earlier run with a tracker. `checkpoints` are oldest first. */
 export function earlierHeadOf(checkpoints: readonly AgentCheckpointData[], runId: string): string | undefined {
   for (const { runId: earlier, storage } of checkpoints.toReversed()) {
     const tracker = earlier === runId ? undefined : newestTracker(storage[versionTrackerKey.name], []);
@@ -122,13 +124,15 @@ export function earlierHeadOf(checkpoints: readonly AgentCheckpointData[], runId
   return undefined;
 }
 
-/** Grows with each event and each resolution, which are never taken away. */
+/** Counts events and resolutions, which are never removed. */
 function settledSteps(tracker: VersionTracker | undefined): number {
   const events = tracker?.drift_events ?? [];
   return events.length + events.filter(({ resolution }) => resolution !== undefined).length;
 }
 
-/** Whether the current state of the upstream is settled. A restart settles it only for the work before the restart. */
+/**
+ * Returns whether the current upstream state is resolved. A restart resolves it only for the work before the restart.
+ */
 export function isSettled(known: VersionTracker | undefined, { upstreamHead = "" }: DriftReport): boolean {
   const resolution = lastAbout(known, upstreamHead)?.resolution;
   return resolution !== undefined && resolution !== "task_restarted";
@@ -160,7 +164,7 @@ function upstreamChange(
   const heads = { ...(oldHead !== undefined && { old_head: oldHead }), new_head: upstreamHead };
   const last = lastAbout(known, upstreamHead);
   const isNew = known?.upstream_head !== upstreamHead || last?.resolution === "task_restarted";
-  // Histories that have nothing in common stay so: one push is one event.
+  // Unrelated histories remain unrelated, so each push is reported once.
   if (rewritten) return isNew || last === undefined ? [{ type: "force_push", details: heads }] : [];
   if (!isNew || commitsBehind === 0) return [];
   const details = { commits_behind: commitsBehind, conflicting_files: conflictingFiles, ...heads };

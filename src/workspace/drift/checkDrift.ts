@@ -12,31 +12,31 @@ import { commitOf, commitsBetween, isAncestor, isCutOff, lacksObjects, mergeBase
 import { localChanges } from "../git/localChanges.ts";
 import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.ts";
 
-/** How to check for drift. */
+/** Options of {@link checkDrift}. */
 export interface DriftQuestion {
   readonly files: WorkspaceFiles;
-  /** Default: the upstream of the branch that is checked out, else `origin/main`. */
+  /** Defaults to the upstream of the current branch, else `origin/main`. */
   readonly upstream?: string | undefined;
-  /** The upstream head of the last check; absent: there was none. */
+  /** The upstream head at the last check. Omitted for the first check. */
   readonly knownUpstreamHead?: string | undefined;
-  /** Files as the workspace left them, whose changes are the agent's own. Default: none. */
+  /** Files in the state that the workspace left. Their changes count as the agent's. Defaults to no files. */
   readonly left?: LeftFiles | undefined;
-  /** The same for changes since the last checkpoint. Default: none. */
+  /** The same for changes since the last checkpoint. Defaults to no files. */
   readonly unsaved?: LeftFiles | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Compares a repository with its upstream, as last fetched, and finds the changes of others in the work tree. It runs no
- * program that the repository names, fetches nothing, and changes nothing.
+ * Compares a repository with its last fetched upstream and finds changes of others in the work tree. Runs no program
+ * that the repository configures, fetches nothing and changes nothing.
  *
- * @throws GitError when there is no repository, git is not installed, or the given upstream is unknown here.
+ * @throws GitError if there is no repository, git is not installed, or the upstream is unknown
  */
 export function checkDrift(question: DriftQuestion): Promise<DriftReport> {
   return GitRepository.with(question.files.root, (repository) => findDrift(repository, question), question.signal);
 }
 
-/** {@link checkDrift} in a repository that is open. Files outside of the folder that was opened do not count. */
+/** Runs {@link checkDrift} in an open repository. Ignores files outside the opened directory. */
 export async function findDrift(repository: GitRepository, question: DriftQuestion): Promise<DriftReport> {
   const [upstream, head] = await together(question.upstream ?? upstreamOf(repository), commitOf(repository, "HEAD"));
   const upstreamHead = await commitOf(repository, upstream);
@@ -63,7 +63,6 @@ export async function findDrift(repository: GitRepository, question: DriftQuesti
   };
 }
 
-/** What is in the folder that was opened. */
 function within<Item>(
   { prefix }: GitRepository,
   items: readonly Item[],
@@ -72,7 +71,7 @@ function within<Item>(
   return prefix === "" ? items : items.filter((item) => pathOf(item).startsWith(prefix));
 }
 
-/** Paths of the repository as paths of the folder that was opened. */
+/** Converts repository paths to paths relative to the opened directory. */
 function pathWithin({ prefix }: GitRepository): (path: string) => string {
   return (path) => path.slice(prefix.length);
 }
@@ -87,9 +86,9 @@ const unrelated: Sides = {
   severity: "none",
 };
 
-/** What two histories have in common, and what each has changed since. */
+/** The common base of two histories and the changes of each side. */
 interface Histories extends Pick<DriftReport, "commitsBehind" | "rewritten"> {
-  /** Absent: there is nothing in common, or the clone does not have it. */
+  /** Omitted without a common commit, or if the clone lacks it. */
   readonly sides?: { readonly ours: readonly ChangedFile[]; readonly theirs: readonly ChangedFile[] };
 }
 
@@ -103,7 +102,7 @@ async function compareHistories(
     known === undefined || isAncestor(repository, known, upstreamHead),
     mergeBase(repository, head, upstreamHead),
   );
-  // In a shallow clone, missing history proves nothing.
+  // Missing history proves nothing in a shallow clone.
   const rewritten = (!isKnown || found === undefined) && !(await isCutOff(repository, upstreamHead));
   const base = found ?? (rewritten ? undefined : await baseOfCutOff(repository, head, known));
   if (base === undefined) return { commitsBehind, rewritten };
@@ -111,7 +110,7 @@ async function compareHistories(
   return { commitsBehind, rewritten, ...(sides && { sides }) };
 }
 
-/** `undefined`: a partial clone has not fetched the trees. */
+/** Returns `undefined` if a partial clone lacks the trees. */
 async function sidesSince(
   repository: GitRepository,
   base: string,
@@ -154,7 +153,7 @@ async function compareFiles(
   };
 }
 
-/** What both sides have in common, if a shallow clone does not say: the upstream at the last check, if `head` has it. */
+/** Returns a base for shallow clones: the upstream at the last check, if `head` contains it. */
 async function baseOfCutOff(
   repository: GitRepository,
   head: string,
@@ -163,10 +162,10 @@ async function baseOfCutOff(
   return known !== undefined && (await isAncestor(repository, known, head)) ? known : undefined;
 }
 
-/** A file that the upstream changed and that was changed here. */
+/** A file that was changed upstream and locally. */
 interface ChangedByBoth {
   readonly theirs: ChangedFile;
-  /** The change in HEAD; absent: there is none. */
+  /** The change in HEAD, if any. */
   readonly ours: ChangedFile | undefined;
   /** Whether the work tree differs from HEAD. */
   readonly isLocal: boolean;
@@ -190,7 +189,7 @@ async function commonFiles(
   });
 }
 
-/** The last common content of each file and ours, as objects. Submodules have none. */
+/** Returns the object ids of the common and the local content of each file. Submodules have no contents. */
 async function ourVersions(
   repository: GitRepository,
   changed: readonly ChangedByBoth[],
@@ -229,10 +228,10 @@ async function notLeftByWorkspace(
   return local.filter((path) => !own.has(path));
 }
 
-/** Files as the workspace left them, by path; `undefined` for a deleted file. */
+/** Files in the state that the workspace left, by path. `undefined` for a deleted file. */
 export type LeftFiles = ReadonlyMap<string, FileState | undefined>;
 
-/** Whether a file is as the workspace left it, so that its change is the agent's own. */
+/** Returns whether a file is in the state that the workspace left, so that its change is the agent's. */
 export async function isLeftByWorkspace(
   path: string,
   left: LeftFiles | undefined,
@@ -245,8 +244,8 @@ export async function isLeftByWorkspace(
 }
 
 /**
- * The files as the workspace left them on the path to the newest checkpoint. Each checkpoint lists only the changes since
- * its parent. @param checkpoints oldest first.
+ * Returns the files left by the workspace on the path to the newest checkpoint. Each checkpoint lists only changes
+ * since its parent. `checkpoints` are oldest first.
  */
 export function leftFilesOf(checkpoints: readonly AgentCheckpointData[]): LeftFiles {
   const byId = new Map(checkpoints.map((checkpoint) => [checkpoint.checkpointId, checkpoint]));

@@ -42,52 +42,57 @@ import {
 } from "../drift/VersionTracker.ts";
 
 /**
- * When drift was checked. `at_end` is not a check: it repeats the last notice at the end of a run if a proposed rebase was
- * not made.
+ * The occasion of a drift check. `at_end` is not a check: it repeats the last notice at the end of a run if a proposed
+ * rebase was not made.
  */
 export type DriftTrigger = "before_task_resume" | "before_commit" | "periodic" | "at_end";
 
-/** What `onDrift` gets after each check. */
+/** The argument of `onDrift`. */
 export interface DriftNotice {
   readonly agentId: string;
   readonly trigger: DriftTrigger;
   readonly report: DriftReport;
   readonly response: DriftResponse;
-  /** Whether to start the task again, by its progress, the severity and `preference`. See `recommendRestart`. */
+  /** The recommendation of `recommendRestart`, based on progress, severity and `preference`. */
   readonly restartDecision: RestartAdvice;
-  /** The rebase after the run; absent: there was none. */
+  /** The rebase after the run, if there was one. */
   readonly rebase?: RebaseResult;
-  /** Why the rebase after the run failed. Its `changed` says what has changed. The run is completed all the same. */
+  /** The error of the rebase after the run. Its `changed` lists the changes. The run is completed nevertheless. */
   readonly rebaseError?: GitError;
 }
 
-/** How to watch for drift. */
+/** Options of the feature `Drift`. */
 export interface DriftWatchConfig {
-  /** The root of the repository's work tree. */
+  /** The root of the work tree. */
   readonly root: string;
-  /** Default: the upstream of the branch that is checked out, else `origin/main`. */
+  /** Defaults to the upstream of the current branch, else `origin/main`. */
   readonly upstream?: string | undefined;
-  /** Fetches the commits of the upstream, for example with `git fetch`. If it throws, the run fails. Default: uses the commits of the last fetch. */
+  /** Fetches the upstream, for example with `git fetch`. An error fails the run. Defaults to using the last fetch. */
   readonly fetch?: ((signal: AbortSignal) => PromiseLike<void>) | undefined;
-  /** Called after each check, before any response, and once more at the end of a run with an open rebase. If it throws, the run fails. */
+  /**
+   * Called after each check, before any response, and again at the end of a run with an open rebase. An error fails the
+   * run.
+   */
   readonly onDrift?: ((notice: DriftNotice) => PromiseLike<void> | void) | undefined;
-  /** Milliseconds between checks within a run; a check comes at the start of a node. Default: 600,000 (ten minutes). */
+  /**
+   * Milliseconds between checks within a run. Checks happen at the start of a node. Defaults to 600,000 (ten minutes).
+   */
   readonly intervalMs?: number | undefined;
-  /** Default: the clock of the system. */
+  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
   /**
-   * Lets a recovery offer `rebase` for new commits, through `rebaseIfSafe`. Choosing that option gives the permission.
-   * Default: not offered.
+   * Enables the recovery option `rebase` for new commits, using `rebaseIfSafe`. Choosing the option gives the
+   * permission. By default the option is not offered.
    */
   readonly rebase?:
     | (Pick<RebaseOptions, "test" | "committer" | "testTimeoutMs"> & Partial<Pick<RebaseOptions, "permission">>)
     | undefined;
   /**
-   * Rebases after a completed run if a rebase was proposed, under the conditions of `rebaseIfSafe`; needs `rebase` with
-   * `permission`. The notice `at_end` has the result. Default: false.
+   * Rebases after a completed run if a rebase was proposed, under the conditions of `rebaseIfSafe`. Requires `rebase`
+   * with `permission`. The notice `at_end` contains the result. Defaults to `false`.
    */
   readonly autoRebase?: boolean | undefined;
-  /** What to recommend after a drift, whatever the progress. Default: `restart` below 20 % of progress with high drift. */
+  /** Overrides the recommendation after a drift. By default, high drift below 20 % progress recommends `restart`. */
   readonly preference?: RestartAdvice | undefined;
 }
 
@@ -127,9 +132,8 @@ const defaultIntervalMs = 600_000;
 /** Checks for drift in the runs of one agent definition. */
 export class DriftWatch {
   /**
-   * Reports commits that the upstream got after the checkpoint to
-   * `recoverTask(agent, { participants: [agent.feature(Drift).recovery] })`, and rebases onto them if `rebase` is configured.
-   * It calls `fetch` first, as a check does.
+   * Reports upstream commits after the checkpoint to `recoverTask(agent, { participants:
+   * [agent.feature(Drift).recovery] })`, and rebases onto them if `rebase` is configured. Calls `fetch` first.
    */
   readonly recovery: RecoveryParticipant;
   readonly #config: DriftWatchConfig;
@@ -148,7 +152,7 @@ export class DriftWatch {
     this.#clock = config.clock ?? systemClock;
   }
 
-  /** Checks if a check is due: at the first node of a run in this process, and then once per interval. */
+  /** Checks at the first node of a run in this process, and then once per interval. */
   async checkWhenDue(context: AgentContext): Promise<void> {
     watchUnsaved(context.runId);
     const last = this.#checked.get(context.runId);
@@ -159,9 +163,9 @@ export class DriftWatch {
   }
 
   /**
-   * Checks now and records the result in the agent's storage. On high drift and rewritten history the run ends as `waiting`
-   * until it is answered with `user_handled` or `ignored`; the drift is recorded before. Changes of the agent's workspace up
-   * to the last checkpoint, and those that its file tools made since, do not count as local changes.
+   * Checks now and records the result in the agent's storage. On high drift or rewritten history, the drift is recorded
+   * and the run waits for the answer `user_handled` or `ignored`. Changes of the agent's workspace up to the last
+   * checkpoint, and later changes of its file tools, do not count as local changes.
    *
    * @throws GitError
    */
@@ -184,7 +188,7 @@ export class DriftWatch {
     const about = { taskId: context.agentId, at: this.#now(), earlierHead };
     const found = trackVersions(known, report, about);
     const asks = response.action !== "continue" && !isSettled(known, report);
-    // What is noted comes with the question, which must not change when the node runs again to get its answer.
+    // The note is stored with the request, which must not change when the node runs again with the answer.
     const resolution = asks
       ? await ask(
           context,
@@ -197,11 +201,11 @@ export class DriftWatch {
   }
 
   /**
-   * The versions that an agent has worked on in its last run, with each drift and how it was settled, as recorded: also of an
-   * agent that waits because of a drift.
+   * Returns the versions that an agent has worked on in its last run, with each drift and its resolution. Includes
+   * agents that wait because of a drift.
    *
-   * @param agent such as `persistence(agent).agent("task-1")`.
-   * @returns `undefined`: there was no check.
+   * @param agent such as `persistence(agent).agent("task-1")`
+   * @returns `undefined` without a check
    */
   async versions(agent: Pick<DurableAgent, "getLatestCheckpoint" | "getNotes">): Promise<VersionTracker | undefined> {
     const { name } = versionTrackerKey;
@@ -215,10 +219,10 @@ export class DriftWatch {
   }
 
   /**
-   * Checks now, outside a run: compares the repository with its upstream. Records nothing, asks nobody, and calls no
-   * `onDrift`. What an agent changed counts as local changes.
+   * Compares the repository with its upstream outside a run. Records nothing, makes no requests and does not call
+   * `onDrift`. Changes of agents count as local changes.
    *
-   * @param options.signal aborts the check.
+   * @param options.signal aborts the check
    * @throws GitError
    */
   async driftNow(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<DriftReport> {
@@ -227,21 +231,21 @@ export class DriftWatch {
   }
 
   /**
-   * Pass this as `prepareStorage` of a restart: it keeps the tracker, checks the upstream again, and settles open events as
-   * `task_restarted`.
+   * Pass this as `prepareStorage` of a restart. Keeps the tracker, checks the upstream again and resolves open events
+   * as `task_restarted`.
    *
-   * @throws GitError; the restart is then refused.
+   * @throws GitError, which refuses the restart
    */
   readonly prepareStorage = async (storage: AgentStorage, agentId: string): Promise<void> => {
     const known = storage.get(versionTrackerKey);
     const report = await this.#look(knownHeadOf(known), new AbortController().signal);
-    // The task's own changes in the work tree are about to be reverted.
+    // The local changes of the task are about to be reverted.
     const upstream = { ...report, localFiles: [] };
     const tracker = trackVersions(known, upstream, { taskId: agentId, at: this.#now() });
     storage.set(versionTrackerKey, settleAll(tracker, "task_restarted"));
   };
 
-  /** Rebases at the end of a run if that is configured, and repeats the last notice if its proposed rebase was not made. */
+  /** Rebases at the end of a run if configured. Repeats the last notice if its proposed rebase was not made. */
   async end({ runId, state }: Pick<AgentRun, "runId" | "state">): Promise<void> {
     const told = this.#told.get(runId);
     this.forget(runId);
@@ -263,7 +267,7 @@ export class DriftWatch {
     }
   }
 
-  /** Forgets a run that ended in this process. */
+  /** Removes the state of a finished run. */
   forget(runId: string): void {
     this.#checked.delete(runId);
     this.#told.delete(runId);
@@ -286,8 +290,14 @@ export class DriftWatch {
 }
 
 /**
- * Checks for drift when a run starts or resumes, and every ten minutes: `agent.install(Drift, { root: "." })`, after
- * Persistence. `onDrift` gets every result; on high drift and rewritten history the run waits for an answer.
+ * Checks for drift when a run starts or resumes, and every ten minutes. Install it after `Persistence`. `onDrift`
+ * receives every result. On high drift or rewritten history the run waits for an answer.
+ *
+ * @example
+ * ```ts
+ * agent.install(Persistence, { storage });
+ * agent.install(Drift, { root: ".", onDrift: ({ report }) => console.log(report.severity) });
+ * ```
  */
 export const Drift: AgentFeature<DriftWatchConfig, DriftWatch> = {
   key: "drift",
@@ -309,7 +319,7 @@ const recommendations: Readonly<Record<RestartAdvice, string>> = {
   merge_and_continue: "Recommended: merge the changes and continue.",
 };
 
-/** What a person has to know while the run waits: which commits the upstream had and has, and whether to start again. */
+/** Builds the question for a person: the old and the new upstream commits, and whether to restart. */
 function questionOf(
   before = "not known",
   { upstreamHead = "" }: DriftReport,
@@ -320,8 +330,8 @@ function questionOf(
 }
 
 /**
- * Asks, and records what it asks about first: the storage is saved at the end of the node, after the answer. The request id
- * names both heads, so that an answer settles only this drift.
+ * Records the drift before it makes the request, because the storage is saved only after the answer. The request id
+ * contains both heads, so that an answer resolves only this drift.
  */
 function ask(
   context: AgentContext,

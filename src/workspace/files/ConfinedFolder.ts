@@ -5,15 +5,15 @@ import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { foldersAbove } from "./relativePath.ts";
 
-/** The place of a file while its folder is open. */
+/** The location of a file while its directory is open. */
 export interface FilePlace {
   /** Relative to the root, for messages. */
   readonly path: string;
-  /** The file, reached through its open folder. */
+  /** The file path through the open directory. */
   readonly at: string;
-  /** The open folder. */
+  /** The open directory. */
   readonly folder: string;
-  /** Makes changes of the folder durable. */
+  /** Makes changes of the directory durable. */
   readonly sync: () => Promise<void>;
 }
 
@@ -22,15 +22,15 @@ interface OpenFolder {
   readonly at: string;
 }
 
-/** Opens a folder and follows no link. */
+/** Flags to open a directory without following links. */
 export const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
-/** Whether a file can be reached relative to an open folder, so that no link planted meanwhile is followed. */
+/** Whether files can be opened relative to an open directory, so that links created later are not followed. */
 export const throughHandles = process.platform === "linux" && existsSync("/proc/self/fd");
 
 /**
- * A folder that no path below it can leave. Each folder on the way to a file is opened from the one before it, without
- * following links, so that a link planted meanwhile is refused. On Linux this uses open handles; elsewhere Node cannot open
- * relative to a handle, so each name is checked instead.
+ * A directory that no relative path can leave. Each directory on the way to a file is opened from its parent without
+ * following links. On Linux this uses open handles. On other systems Node cannot open relative to a handle, so each
+ * name is checked instead.
  */
 export class ConfinedFolder {
   readonly root: string;
@@ -40,7 +40,7 @@ export class ConfinedFolder {
     this.root = resolve(root);
   }
 
-  /** Refuses a folder below the root from now on, with what is in it. */
+  /** Denies access to a subdirectory and its contents from now on. */
   close(path: string): void {
     this.#closed.add(plain(path));
   }
@@ -52,11 +52,12 @@ export class ConfinedFolder {
   }
 
   /**
-   * Runs an action with the place of a file.
+   * Runs an action with the location of a file.
    *
-   * @param path as `relativePath` gives it.
-   * @param made called with each folder that it creates; absent: missing folders are an error.
-   * @throws PathNotAllowedError when the path leads through a link; FileAccessError.
+   * @param path in the form of `relativePath`
+   * @param made called with each created directory. Without it, a missing directory is an error.
+   * @throws PathNotAllowedError if the path contains a link
+   * @throws FileAccessError
    */
   async within<Result>(
     path: string,
@@ -81,7 +82,7 @@ export class ConfinedFolder {
 
   async #openRoot(): Promise<OpenFolder> {
     try {
-      // The root is the user's own choice: it may be a link.
+      // The root may be a link, because the user chose it.
       const handle = await open(this.root, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
       return { handle, at: placeOf(handle, this.root) };
     } catch (error) {
@@ -91,7 +92,7 @@ export class ConfinedFolder {
   }
 }
 
-/** Other systems than Linux have one file by names that differ in case. */
+/** On systems other than Linux, names that differ only in case denote the same file. */
 function plain(path: string): string {
   return process.platform === "linux" ? path : path.toLowerCase();
 }
@@ -131,7 +132,7 @@ async function refusal(error: unknown, at: string, path: string): Promise<Error>
 }
 
 async function syncFolder(handle: FileHandle): Promise<void> {
-  // Windows cannot sync a folder; its file systems journal names.
+  // Windows cannot sync a directory. Its file systems journal names.
   if (process.platform !== "win32") await handle.sync();
 }
 
@@ -146,7 +147,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "has a name that is too long",
 };
 
-/** The meaning of a file system error; follows the path in messages. */
+/** Returns the meaning of a file system error, as the end of a sentence that starts with the path. */
 export function systemReason(error: unknown): string {
   const { code = "", message } = error as NodeJS.ErrnoException;
   return reasons[code] ?? `cannot be used: ${code === "" ? message : `the file system says ${code}`}`;

@@ -3,16 +3,16 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove, relativePath } from "./relativePath.ts";
 
-/** What a workspace records before it changes files, or after it found changes. */
+/** A note about planned or detected file changes. */
 export interface FileNote {
   readonly changes: readonly FileChange[];
-  /** Folders that were created for them, outermost first. Absent: none. */
+  /** Directories that were created for the changes, outermost first. Omitted if empty. */
   readonly folders?: readonly string[];
-  /** Folders that were removed, or whose permissions changed. Absent: none. */
+  /** Directories that were removed or whose permissions changed. Omitted if empty. */
   readonly folderModes?: readonly FolderChange[];
-  /** Changed files whose content is not kept, with the reason. Absent: none. */
+  /** Changed files whose content is not stored, with the reason. Omitted if empty. */
   readonly leftOut?: readonly LeftOutFile[];
-  /** The id of a capture that begins; a note with the same `ended` follows, unless it was interrupted. */
+  /** The id of a starting capture. A note with the same `ended` follows unless the capture is interrupted. */
   readonly began?: string;
   /** The scan before the action, for `readScan`. Earlier versions did not store it. */
   readonly scan?: readonly string[];
@@ -23,7 +23,7 @@ export interface FileNote {
   readonly interrupted?: true;
 }
 
-/** The changes that a rollback cannot revert. @param notes oldest first. */
+/** Returns the changes that a rollback cannot revert. `notes` are oldest first. */
 export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   const ended = new Set(notes.map((note) => note.ended));
   const interrupted = notes.filter(({ began }) => began !== undefined && !ended.has(began));
@@ -34,7 +34,10 @@ export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   ];
 }
 
-/** Tells over which paths something was moved that is not kept, after their last change. @param notes oldest first. */
+/**
+ * Returns a function that tests whether an entry with unstored content was moved over a path after the last change of
+ * the path. `notes` are oldest first.
+ */
 export function movedOver(notes: readonly FileNote[]): (path: string) => boolean {
   const changedAt = new Map(notes.flatMap(({ changes }, at) => changes.map(({ path }) => [path, at] as const)));
   const movedAt = new Map(
@@ -46,25 +49,25 @@ export function movedOver(notes: readonly FileNote[]): (path: string) => boolean
   };
 }
 
-/** A change of a folder's permissions. */
+/** A change of a directory's permissions. */
 export interface FolderChange {
   readonly path: string;
   readonly before: number;
-  /** Absent: the folder was removed. */
+  /** Omitted if the directory was removed. */
   readonly after?: number;
 }
 
-/** A file whose content is not kept. */
+/** A file whose content is not stored. */
 export interface LeftOutFile {
   readonly path: string;
-  /** Completes a sentence that begins with the path. */
+  /** The end of a sentence that starts with the path. */
   readonly reason: string;
-  /** What was there before under another name was moved here, over what the agent may have made. */
+  /** An entry that existed before under another name was moved to this path, possibly over a file of the agent. */
   readonly moved?: true;
 }
 
 /**
- * A stored note, validated again: its paths are not trusted.
+ * Validates a stored note, whose paths are not trusted.
  *
  * @throws UnreadableValueError, PathNotAllowedError
  */
@@ -96,7 +99,7 @@ function listOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): 
   throw new UnreadableValueError("a note of changed files has another form");
 }
 
-/** Only the stored form of a path is valid: any other form would be a second key for the same file. */
+/** Accepts only the stored form of a path, because another form would be a second key for the same file. */
 function assertPath(path: string): void {
   if (relativePath(path) !== path)
     throw new UnreadableValueError(`a note of changed files has the path ${JSON.stringify(path)}`);
@@ -116,7 +119,7 @@ function isFolderChange(value: unknown): value is FolderChange {
   return isText(path) && isFolderMode(before) && isFolderMode(after);
 }
 
-/** Whether a value is the permissions of a folder, with the bits for setuid, setgid and sticky. */
+/** Returns whether a value is a permission mode of a directory, including setuid, setgid and sticky. */
 export function isFolderMode(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0o7777;
 }

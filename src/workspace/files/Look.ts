@@ -3,10 +3,10 @@ import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts"
 import type { FilePlace } from "./ConfinedFolder.ts";
 import { type FoundFile, readFile, readStateSync, stateOf } from "./readFile.ts";
 
-/** What was found at a place, with a stamp that shows whether it changed since. */
+/** The entry at a location, with a stamp that detects later changes. */
 export interface Look {
   readonly found: FoundFile;
-  /** Taken before the content was read; absent when there was nothing. */
+  /** Taken before the content was read. `undefined` for a missing entry. */
   readonly stamp: Stamp | undefined;
 }
 
@@ -17,7 +17,7 @@ interface Stamp {
   readonly ctimeNs: bigint;
 }
 
-/** A file that changed more recently may have changed again with the same time stamp. */
+/** A more recent change may be followed by another one with the same time. */
 const settledAfterMs = 100;
 
 /** @throws FileAccessError */
@@ -27,10 +27,10 @@ export async function lookAt(place: FilePlace, maximumBytes: number): Promise<Lo
 }
 
 /**
- * Whether a place is as it was at a look: decided without a turn of the event loop, so that a replacement can follow at once.
- * Reads a file again only if its last change is so recent that its time proves nothing.
+ * Returns whether a location is unchanged. Works synchronously, so that a replacement can follow immediately. Reads the
+ * file again only if its last change is too recent for its time to be reliable.
  *
- * @param isSame default: content, permissions and target are equal.
+ * @param isSame defaults to comparing content, permissions and link target
  */
 export function isAsSeen(
   place: FilePlace,

@@ -11,14 +11,14 @@ import { replaceExpected } from "./replaceExpected.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
 import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 
-/** Many files are read and written this many at a time. */
+/** The number of files that are read or written concurrently. */
 export const filesAtOnce = 8;
-/** `O_PATH` of Linux: a handle to change permissions, which needs none itself. */
+/** `O_PATH` of Linux: opens a handle without any permission, in order to change permissions. */
 const openPath = 0o10000000;
 
-/** The files of a workspace, by paths from `relativePath`. Nothing outside the root is ever reached. */
+/** The files of a workspace, by paths from `relativePath`. Never accesses files outside the root. */
 export class WorkspaceFiles {
-  /** Larger files are not read. */
+  /** The maximum size of files to read. */
   readonly maximumBytes: number;
   readonly #folder: ConfinedFolder;
 
@@ -31,7 +31,7 @@ export class WorkspaceFiles {
     return this.#folder.root;
   }
 
-  /** Refuses a folder from now on, with what is in it. */
+  /** Denies access to a directory and its contents from now on. */
   close(path: string): void {
     this.#folder.close(path);
   }
@@ -40,7 +40,7 @@ export class WorkspaceFiles {
     return this.#folder.isClosed(path);
   }
 
-  /** Whether the root is a folder, or a link to one. */
+  /** Returns whether the root is a directory or a link to one. */
   async hasRoot(): Promise<boolean> {
     try {
       return (await stat(this.root)).isDirectory();
@@ -50,7 +50,11 @@ export class WorkspaceFiles {
     }
   }
 
-  /** What is at a path. @throws PathNotAllowedError, FileAccessError */
+  /**
+   * Reads the entry at a path.
+   *
+   * @throws PathNotAllowedError, FileAccessError
+   */
   async read(path: string): Promise<FoundFile> {
     try {
       return await this.#folder.within(path, (place) => readFile(place, this.maximumBytes));
@@ -60,7 +64,11 @@ export class WorkspaceFiles {
     }
   }
 
-  /** What is at a path, and whether it can be replaced. @throws FileAccessError when the root cannot be used. */
+  /**
+   * Reads the entry at a path and whether it can be replaced.
+   *
+   * @throws FileAccessError if the root cannot be used
+   */
   async look(path: string): Promise<FoundFile> {
     try {
       return await this.#folder.within(path, async (place) => {
@@ -76,7 +84,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** A file in a folder that is missing: what matters is where that folder would be made. */
+  /** Reads a file in a missing directory. The result depends on the parent in which that directory would be created. */
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
     const above = folderOf(path);
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);
@@ -85,10 +93,11 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Replaces what is at a path, if it is as expected. Without a state there is no file. The folder is not synced: `sync` does
-   * that.
+   * Replaces the entry at a path if it has the expected state. A missing state means no file. Does not sync the
+   * directory, see `sync`.
    *
-   * @returns what is there instead; `undefined`: it is replaced. @throws PathNotAllowedError, FileAccessError
+   * @returns the unexpected entry, or `undefined` after a replacement
+   * @throws PathNotAllowedError, FileAccessError
    */
   async replace(
     path: string,
@@ -101,7 +110,7 @@ export class WorkspaceFiles {
       readonly expected: FileState | undefined;
       readonly state: FileState | undefined;
       readonly content?: Uint8Array | undefined;
-      /** Called with each folder that is made for the file. */
+      /** Called with each directory that is created for the file. */
       readonly made?: (folder: string) => void;
     },
   ): Promise<FoundFile | undefined> {
@@ -115,7 +124,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Makes the names of these files durable; what is no folder now is passed over. */
+  /** Makes the names of these files durable. Skips paths whose directory no longer exists. */
   async sync(paths: Iterable<string>): Promise<void> {
     for (const folder of byFolder(paths).keys())
       await this.#folder
@@ -125,7 +134,10 @@ export class WorkspaceFiles {
         });
   }
 
-  /** Writes a file or a link, with the folders it needs; without a `state` removes it, if it exists. Durable when it resolves. */
+  /**
+   * Writes a file or a link and creates missing directories. Removes the file if `state` is `undefined`. Durable when
+   * it resolves.
+   */
   async put(path: string, state: FileState | undefined, content?: Uint8Array): Promise<void> {
     const made = state === undefined ? undefined : () => {};
     try {
@@ -135,7 +147,11 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Replaces a file only if it has the expected content. Durable when it resolves. @throws PathNotAllowedError, FileAccessError */
+  /**
+   * Replaces a file only if it has the expected content. Durable when it resolves.
+   *
+   * @throws PathNotAllowedError, FileAccessError
+   */
   async replaceUnchanged(path: string, replacement: Omit<GuardedReplacement, "maximumBytes">): Promise<GuardedOutcome> {
     const made = replacement.expectedHash === "" ? () => {} : undefined;
     const request = { ...replacement, maximumBytes: this.maximumBytes };
@@ -147,7 +163,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** The missing folders on the way to a file, outermost first. */
+  /** Returns the missing parent directories of a file, outermost first. */
   async missingFolders(path: string): Promise<readonly string[]> {
     const names = path.split("/");
     const missing: string[] = [];
@@ -158,7 +174,10 @@ export class WorkspaceFiles {
     return missing;
   }
 
-  /** @returns the permissions that it had; `undefined`: it is missing, or not an empty folder. @throws PathNotAllowedError, FileAccessError */
+  /**
+   * @returns the former permissions, or `undefined` if the path is not an empty directory
+   * @throws PathNotAllowedError, FileAccessError
+   */
   async removeEmptyFolder(path: string): Promise<number | undefined> {
     try {
       return await this.#folder.within(path, async (place) => {
@@ -174,7 +193,11 @@ export class WorkspaceFiles {
     }
   }
 
-  /** The permissions of a folder; `undefined`: there is no folder. @throws PathNotAllowedError, FileAccessError */
+  /**
+   * Returns the permissions of a directory, or `undefined` if the path is not a directory.
+   *
+   * @throws PathNotAllowedError, FileAccessError
+   */
   async folderMode(path: string): Promise<number | undefined> {
     try {
       const found = await this.#folder.within(path, (place) => lstat(place.at));
@@ -185,7 +208,11 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Sets the permissions of a folder, and makes the folder if it is missing. @throws PathNotAllowedError, FileAccessError */
+  /**
+   * Sets the permissions of a directory and creates it if it is missing.
+   *
+   * @throws PathNotAllowedError, FileAccessError
+   */
   async setFolder(path: string, mode: number): Promise<void> {
     try {
       await this.#folder.within(
@@ -201,7 +228,11 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Everything below a folder. Follows no link. @throws PathNotAllowedError, FileAccessError */
+  /**
+   * Returns all paths in a directory tree. Follows no links.
+   *
+   * @throws PathNotAllowedError, FileAccessError
+   */
   async below(path: string): Promise<readonly string[]> {
     try {
       return await this.#folder.within(`${path}/.`, async ({ folder }) => {
@@ -213,7 +244,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Removes temporary files that interrupted writes of these files left. A folder that cannot be reached is passed over. */
+  /** Removes temporary files of interrupted writes. Skips directories that cannot be reached. */
   async removeUnfinished(paths: Iterable<string>): Promise<void> {
     for (const [folder, names] of byFolder(paths))
       await this.#folder
@@ -222,7 +253,7 @@ export class WorkspaceFiles {
   }
 }
 
-/** The names of files by their folder; "" is the root. */
+/** Groups file names by directory. The root is "". */
 function byFolder(paths: Iterable<string>): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, string[]>();
   for (const path of paths) {
@@ -239,7 +270,10 @@ function passOverExisting(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
 }
 
-/** Through a handle of the folder itself, never of a link's target. The folder need not be readable. */
+/**
+ * Uses a handle of the directory itself, so that the target of a link is never changed. The directory need not be
+ * readable.
+ */
 async function setFolderMode(at: string, mode: number): Promise<void> {
   if (!throughHandles) return chmod(`${at}/.`, mode);
   const handle = await open(at, folderFlags | openPath);
@@ -255,13 +289,13 @@ function accessError(error: unknown, path: string): Error {
   return new FileAccessError(path, systemReason(error), { cause: error });
 }
 
-/** Why a path cannot be used; follows the path in messages. */
+/** Returns the reason why a path cannot be used, as the end of a sentence that starts with the path. */
 export function refusalIn(error: unknown): string {
   if (error instanceof FileAccessError) return error.reason;
   return error instanceof PathNotAllowedError ? `may not be used: ${error.reason}` : systemReason(error);
 }
 
-/** What follows from a folder in which this process may not write. */
+/** Converts the error of a directory without write permission. */
 function shutBy(refused: unknown, path: string): Pick<FoundFile, "unreachable" | "shut"> {
   const { code = "" } = refused as NodeJS.ErrnoException;
   if (!["EACCES", "EPERM"].includes(code)) return { unreachable: systemReason(refused) };
@@ -273,7 +307,7 @@ function asIs(error: unknown): unknown {
   return error;
 }
 
-/** Whether a path may not be used or changed; trying again does not help. */
+/** Returns whether access is denied permanently, so that a retry is useless. */
 export function isRefused(error: unknown): boolean {
   if (error instanceof PathNotAllowedError) return true;
   if (!(error instanceof FileAccessError)) return false;
@@ -282,7 +316,6 @@ export function isRefused(error: unknown): boolean {
 
 const refusals: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP", "EBUSY"]);
 
-/** What stands for a file that could not be looked at. */
 function absent(error: unknown): FoundFile {
   return { kind: "other", reason: refusalIn(error) };
 }
@@ -292,7 +325,7 @@ function isWithoutFolder(error: unknown): boolean {
   return isMissing(error.cause);
 }
 
-/** Whether the system reports that a file or a folder on the way to it does not exist. */
+/** Returns whether an error reports a missing file or parent directory. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
 }

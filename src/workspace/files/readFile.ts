@@ -9,18 +9,28 @@ export type FoundFile = (
   | { readonly kind: "missing" }
   | { readonly kind: "file"; readonly state: FileState; readonly content: Uint8Array }
   | { readonly kind: "link"; readonly state: FileState & { readonly kind: "link" } }
-  /** Something whose content is not kept: a folder, a device, a file that is too large. `reason` follows the path in messages. */
+  /**
+   * An entry whose content is not stored, such as a directory, a device or a large file. `reason` is the end of a
+   * sentence that starts with the path.
+   */
   | { readonly kind: "other"; readonly reason: string; readonly folder?: true }
 ) & {
-  /** Why it cannot be read or replaced; follows the path in messages. Absent: it can, or it was not looked at. */
+  /**
+   * The reason why the entry cannot be read or replaced, as the end of a sentence that starts with the path. Omitted if
+   * it is accessible or was not checked.
+   */
   readonly unreachable?: string;
-  /** The folder without permission to write in it, if only that makes it unreachable: the rest is as found. */
+  /** The directory whose missing write permission is the only obstacle. */
   readonly shut?: string;
 };
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Reads a file of at most `maximumBytes`. Follows no link. @throws FileAccessError */
+/**
+ * Reads a file of at most `maximumBytes`. Follows no links.
+ *
+ * @throws FileAccessError
+ */
 export async function readFile(place: FilePlace, maximumBytes: number): Promise<FoundFile> {
   try {
     const found = await lstat(place.at);
@@ -49,7 +59,10 @@ async function readContent({ at }: FilePlace, maximumBytes: number): Promise<Fou
   }
 }
 
-/** The state of a file or link; `undefined` when it cannot be read. Follows no link, and blocks no longer than the reading takes. */
+/**
+ * Returns the state of a file or link, or `undefined` if it cannot be read. Follows no links and never waits for a
+ * pipe.
+ */
 export function readStateSync(at: string): FileState | undefined {
   try {
     if (lstatSync(at).isSymbolicLink()) return { kind: "link", target: readlinkSync(at) };
@@ -73,31 +86,32 @@ function otherThing(found: { isDirectory(): boolean }): FoundFile & { readonly k
   return { kind: "other", reason: "is neither a file nor a link" };
 }
 
-/** The found state; `undefined` for a missing file, and for anything that is neither a file nor a link. */
+/** Returns the state, or `undefined` for a missing file and for entries other than files and links. */
 export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
 }
 
-/** Whether there is a folder. */
 export function isFolder(found: FoundFile): boolean {
   return found.kind === "other" && found.folder === true && found.unreachable === undefined;
 }
 
-/** The found file or link. @throws FileAccessError */
+/** @throws FileAccessError unless the entry is a file or a link */
 export function presentIn(found: FoundFile, path: string): FoundFile & { readonly kind: "file" | "link" } {
   if (found.kind === "missing") throw new FileAccessError(path, "does not exist");
   if (found.kind === "other") throw new FileAccessError(path, found.reason);
   return found;
 }
 
-/** The found file. @throws FileAccessError */
+/** @throws FileAccessError unless the entry is a file */
 export function fileIn(found: FoundFile, path: string): FoundFile & { readonly kind: "file" } {
   const present = presentIn(found, path);
   if (present.kind === "file") return present;
   throw new FileAccessError(path, `is a link to ${JSON.stringify(present.state.target)}, and links are not followed`);
 }
 
-/** A content as text, with its byte-order mark; `undefined` when it is not UTF-8 or contains a NUL character. */
+/**
+ * Decodes a content including its byte-order mark. Returns `undefined` if it is not UTF-8 or contains a NUL character.
+ */
 export function textIn(content: Uint8Array): string | undefined {
   if (content.includes(0)) return undefined;
   try {

@@ -1,14 +1,14 @@
 import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
 
-/** A limit, since each folder on the way is opened and synced separately. */
+/** The maximum depth, because each parent directory is opened and synced separately. */
 const deepest = 100;
 
-/** Code points that some file systems ignore when they compare names. */
+/** Code points that some file systems ignore in comparisons of names. */
 const ignorable = /[\u200c-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]/g;
 
 /**
- * The stored form of a path inside a workspace: names joined by "/", none of them "." or "..". Paths come from models and
- * from storage; this checks their text, and {@link ConfinedFolder} checks the disk.
+ * Returns the stored form of a path inside a workspace: names joined by "/" without "." and "..". Validates only the
+ * text of paths, which come from models and storage. {@link ConfinedFolder} validates the file system.
  *
  * @throws PathNotAllowedError
  */
@@ -33,7 +33,7 @@ function problemOf(path: string, names: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** Includes the spellings that other file systems treat as `.git`. */
+/** Includes spellings that other file systems treat as `.git`. */
 function isGitFolder(name: string): boolean {
   const plain = plainName(name);
   return plain === ".git" || plain === "git~1";
@@ -46,13 +46,13 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
-/** The folders on the way to a file, outermost first. */
+/** Returns the parent directories of a file, outermost first. */
 export function foldersAbove(path: string): readonly string[] {
   const names = path.split("/").slice(0, -1);
   return names.map((_, at) => names.slice(0, at + 1).join("/"));
 }
 
-/** The folder of a file; empty for the root. */
+/** Returns the directory of a file. Empty for the root. */
 export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

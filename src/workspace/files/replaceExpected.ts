@@ -6,20 +6,21 @@ import { isAsSeen, lookAt } from "./Look.ts";
 import { type FoundFile, readFile, stateOf } from "./readFile.ts";
 import { discard, putStaged, stageState } from "./replaceFile.ts";
 
-/** A replacement of a file or link, and the state that it must have until then. An absent state: no file. */
+/** A replacement of a file or link and its expected state. A missing state means no file. */
 export interface ExpectedReplacement {
   readonly expected: FileState | undefined;
   readonly state: FileState | undefined;
   readonly content?: Uint8Array | undefined;
-  /** Larger files are not read. */
+  /** The maximum size of files to read. */
   readonly maximumBytes: number;
 }
 
 /**
- * Replaces or removes a file or link only if it has the expected state. What replaces it is written and synced before the
- * look at it, and no turn of the event loop comes between that look and the replacement. The folder is not synced.
+ * Replaces or removes a file or link only if it has the expected state. The replacement is written and synced first.
+ * The last check and the replacement happen in the same turn of the event loop. Does not sync the directory.
  *
- * @returns what is there instead; `undefined`: it is replaced. @throws FileAccessError
+ * @returns the unexpected entry, or `undefined` after a replacement
+ * @throws FileAccessError
  */
 export async function replaceExpected(
   place: FilePlace,

@@ -12,14 +12,16 @@ const suffix = ".agent-tmp";
 
 const unfinished = /^\.[0-9a-f]{16}-[0-9a-f]{16}\.agent-tmp$/;
 
-/** Whether a name is that of a temporary file, left by an interrupted write. */
+/** Returns whether a name belongs to a temporary file of an interrupted write. */
 export function isUnfinished(name: string): boolean {
   return unfinished.test(name);
 }
 
 /**
- * Replaces or removes a file or a link atomically: a reader sees the old or the new content, never a mix. The change is
- * durable when it resolves. @throws FileAccessError
+ * Replaces or removes a file or a link atomically. Readers see either the old or the new content. Durable when it
+ * resolves.
+ *
+ * @throws FileAccessError
  */
 export async function replaceFile(
   place: FilePlace,
@@ -36,7 +38,7 @@ export async function replaceFile(
   }
 }
 
-/** Removes temporary files that interrupted writes of the files with these names left in a folder. */
+/** Removes temporary files of interrupted writes to these names in a directory. */
 export async function removeUnfinished(folder: string, names: readonly string[]): Promise<void> {
   const prefixes = new Set(names.map(prefixOf));
   const left = (await readdir(folder)).filter(
@@ -49,7 +51,7 @@ async function putInPlace(place: FilePlace, state: FileState, content: Uint8Arra
   putStaged(place, await stageState(place, state, content));
 }
 
-/** Writes a file or a link beside the place where it is to be, durably. */
+/** Writes a temporary file or link next to its target, durably. */
 export async function stageState(
   place: FilePlace,
   state: FileState,
@@ -61,7 +63,7 @@ export async function stageState(
   return { at };
 }
 
-/** Puts what was staged in its place, at once. */
+/** Renames a staged file to its target. */
 export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): void {
   try {
     renameSync(staged.at, place.at);
@@ -71,14 +73,13 @@ export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): voi
   }
 }
 
-/** A new content of a file, complete on the disk beside it. */
+/** The new content of a file in a durable temporary file. */
 export interface StagedFile {
-  /** The temporary file. */
   readonly at: string;
   readonly mtime: Date;
 }
 
-/** Writes the new content of a file beside it, durably. The file itself does not change. */
+/** Writes the new content to a temporary file next to the target, durably. */
 export async function stage(place: FilePlace, content: Uint8Array, mode: number): Promise<StagedFile> {
   const at = temporaryName(place);
   const handle = await open(at, flags, 0o600);

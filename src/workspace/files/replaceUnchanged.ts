@@ -8,27 +8,29 @@ import { isAsSeen, lookAt } from "./Look.ts";
 import { fileIn, type FoundFile, readFile } from "./readFile.ts";
 import { discard, removeUnfinished, stage } from "./replaceFile.ts";
 
-/** A replacement of a file, and the state that it must have until then. */
+/** A replacement of a file and its expected content. */
 export interface GuardedReplacement {
-  /** SHA-256 of the content that the file must have; empty: there must be no file. */
+  /** SHA-256 of the expected content. Empty if no file is expected. */
   readonly expectedHash: string;
   readonly content: Uint8Array;
-  /** The mode of a new file. An existing one keeps its mode. */
+  /** The mode of a new file. An existing file keeps its mode. */
   readonly newMode: number;
-  /** Larger files are not read. */
+  /** The maximum size of files to read. */
   readonly maximumBytes: number;
-  /** Called when the new content is on the disk, before the last look at the file. If it throws, nothing is replaced. */
+  /**
+   * Called after the new content is durable and before the last check of the file. An error prevents the replacement.
+   */
   readonly beforeReplacing: () => void;
 }
 
-/** The outcome: replaced, with the time stamp of the new file, or what was found instead. */
+/** The modification time after a replacement, or the entry that was found instead. */
 export type GuardedOutcome =
   | { readonly replaced: true; readonly mtime: Date }
   | { readonly replaced: false; readonly found: FoundFile };
 
 /**
- * Replaces a file only if it has the expected content. The new content is written and synced first. Then the file is looked
- * at once more, and renamed over without a turn of the event loop in between. Removes what interrupted writes of it left.
+ * Replaces a file only if it has the expected content. The new content is written and synced first. The last check and
+ * the rename happen in the same turn of the event loop. Also removes temporary files of interrupted writes.
  *
  * @throws FileAccessError
  */

@@ -4,32 +4,34 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 
-/** Where a repository keeps its things. */
+/** The directories of a repository. */
 export interface GitFolders {
   /** The root of the work tree. */
   readonly top: string;
-  /** The folder that was asked about, relative to `top`, with "/" at the end; empty for `top` itself. */
+  /** The opened directory relative to `top`, with a trailing "/". Empty for `top` itself. */
   readonly prefix: string;
   /** The `.git` of the work tree, with HEAD and the index. */
   readonly git: string;
-  /** The folder that all work trees share, with objects and refs. */
+  /** The directory with objects and refs that all work trees share. */
   readonly common: string;
-  /** Folders in which no program is trusted: this work tree, the main one, and those of repositories around it. */
+  /**
+   * Directories whose programs are not trusted: this work tree, the main one, and those of surrounding repositories.
+   */
   readonly untrusted: readonly string[];
 }
 
 const nonBlocking = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const mostBytes = 65_536;
 
-/** What git would open on its own, and wait for if it were a pipe. */
+/** Files that git opens itself. Git would block if one of them were a pipe. */
 const filesOfGit = ["HEAD", "index", "config", "config.worktree", "info/sparse-checkout"];
 const commonFiles = ["config", "packed-refs", "shallow", "info/exclude", "objects/info/alternates"];
 
 /**
- * The repository of a folder, which may be below the root of the work tree. Does not ask git, which would also look in the
- * environment.
+ * Finds the repository of a directory at or below the root of its work tree. Does not call git, which would read
+ * environment variables.
  *
- * @throws GitError also when a pipe or device is in the place of a file.
+ * @throws GitError, also if a pipe or device replaces one of git's files
  */
 export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   const real = await realpath(folder).catch(() => folder);
@@ -42,12 +44,13 @@ export async function gitFoldersOf(folder: string): Promise<GitFolders> {
   for (const name of filesOfGit) await assertFile(join(git, name));
   for (const name of commonFiles) await assertFile(join(common, name));
   const prefix = relative(top, real).split(sep).join("/");
-  // Of a linked work tree, the shared folder is that of the main one; of a submodule, it is in the repository around it.
+  // The shared directory of a linked work tree belongs to the main one. That of a submodule is in the surrounding
+  // repository.
   const shared = await topsOf(dirname(common));
   return { top, prefix: prefix === "" ? "" : `${prefix}/`, git, common, untrusted: [...tops, ...shared, common] };
 }
 
-/** The work trees that a folder is in, innermost first. */
+/** Returns the work trees that contain a directory, innermost first. */
 async function topsOf(folder: string): Promise<readonly string[]> {
   const tops: string[] = [];
   for (let at = folder; ; at = dirname(at)) {
@@ -62,7 +65,11 @@ async function linkedFolder(top: string, file: string): Promise<string> {
   return resolve(top, folder);
 }
 
-/** The content of a small file; `undefined` when there is none. Waits for no pipe. @throws GitError */
+/**
+ * Returns the content of a small file, or `undefined` if it is missing. Never blocks on a pipe.
+ *
+ * @throws GitError
+ */
 async function textOf(file: string): Promise<string | undefined> {
   await assertFile(file);
   const handle = await open(file, nonBlocking).catch(() => undefined);
@@ -85,12 +92,13 @@ function notAFile(file: string): GitError {
   return new GitError("rev-parse", `${JSON.stringify(file)} is not a file that git would write`);
 }
 
-/** What git writes into besides the object folders. */
+/** The paths that git writes to, other than object directories. */
 const written = ["refs", "logs", "reftable", "HEAD", "logs/HEAD"];
 
 /**
- * Refuses a repository that is not that of its work tree, or whose folders lead elsewhere: the work tree may not be trusted,
- * and git would write there. A linked work tree and a submodule are named by their repository, too.
+ * Rejects a repository that does not belong to its work tree, or whose directories are links. Git would otherwise write
+ * to a location that an untrusted work tree chose. Linked work trees and submodules must be registered in their
+ * repository.
  *
  * @throws GitError
  */
@@ -109,14 +117,18 @@ export async function assertOwnFolders(folders: GitFolders): Promise<void> {
     await assertInside(common, join("objects", entry.name), [common]);
 }
 
-/** Refuses a ref that is kept elsewhere. @param ref such as `refs/heads/main`. @throws GitError */
+/**
+ * Rejects a ref that a link stores elsewhere. `ref` has a form such as `refs/heads/main`.
+ *
+ * @throws GitError
+ */
 export async function assertOwnRef({ common }: GitFolders, ref: string): Promise<void> {
   const base = await real(common);
   for (const name of [ref, `logs/${ref}`])
     for (const each of [...foldersAbove(name), name]) await assertInside(base, each, [base]);
 }
 
-/** Whether a repository outside of the work tree says that the work tree is its own. */
+/** Returns whether a repository outside of the work tree refers back to this work tree. */
 async function isNamedBack({ top, git, common }: Pick<GitFolders, "top" | "git" | "common">): Promise<boolean> {
   if (git !== common) {
     const isListed = dirname(git) === join(common, "worktrees") && basename(git) !== "";
@@ -130,7 +142,7 @@ async function isNamedBack({ top, git, common }: Pick<GitFolders, "top" | "git" 
   return false;
 }
 
-/** The `core.worktree` of a configuration. */
+/** Returns `core.worktree` of a configuration. */
 function workTreeIn(config: string): string | undefined {
   let section = "";
   for (const line of config.split("\n")) {

@@ -7,29 +7,29 @@ import { checkedId } from "./refName.ts";
 import { type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 
 interface ObjectOptions {
-  /** Exit codes that are not errors. Default: 0. */
+  /** Exit codes that are not errors. Defaults to 0. */
   readonly expected?: readonly number[];
   readonly input?: string | Uint8Array;
-  /** Such as `GIT_INDEX_FILE` or `GIT_WORK_TREE`. */
+  /** Environment variables such as `GIT_INDEX_FILE` or `GIT_WORK_TREE`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Settings of git for this call. */
+  /** Git settings for this call. */
   readonly settings?: readonly string[];
-  /** Writes new objects to the repository. Default: they are removed after the action. */
+  /** Whether new objects are written to the repository. By default they are removed after the action. */
   readonly keep?: boolean;
 }
 
-/** Keeps every byte: converts no line endings, keywords, filters or encodings, whatever `.gitattributes` says. */
+/** Preserves every byte: disables conversion of line endings, keywords, filters and encodings. */
 const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n";
 
 /**
- * A repository that is not trusted. Commands that read or write objects, the index or the work tree run in a temporary git
- * folder of our own, which has no hooks, filters or settings and only borrows the objects. In the repository itself git only
- * looks up and sets refs, with hooks off. It is opened for one action, and its temporary folder is removed afterwards.
+ * An untrusted repository, opened for one action. Commands that use objects, the index or the work tree run in a
+ * temporary git directory without hooks, filters or settings, which only borrows the objects. In the repository itself
+ * git only reads and sets refs, with hooks disabled. The temporary directory is removed after the action.
  */
 export class GitRepository {
   readonly #folders: GitFolders;
   readonly #program: GitProgram;
-  /** The temporary git folder. */
+  /** The temporary git directory. */
   readonly #own: string;
   readonly #signal: AbortSignal | undefined;
   #idLength = 40;
@@ -42,7 +42,10 @@ export class GitRepository {
     this.#signal = signal;
   }
 
-  /** @param folder the root of a work tree, or a folder in it. @throws GitError when there is no repository. */
+  /**
+   * @param folder the root of a work tree or a directory in it
+   * @throws GitError if there is no repository
+   */
   static async with<Result>(
     folder: string,
     action: (repository: GitRepository) => Promise<Result>,
@@ -64,75 +67,87 @@ export class GitRepository {
     return this.#folders.top;
   }
 
-  /** The folder that was opened, relative to the root, with "/" at the end; empty for the root. */
+  /** The opened directory relative to the root, with a trailing "/". Empty for the root. */
   get prefix(): string {
     return this.#folders.prefix;
   }
 
-  /** What git writes for "no object". */
+  /** The id that git writes for a missing object. */
   get nullId(): string {
     return "0".repeat(this.#idLength);
   }
 
-  /** A temporary folder for the action. */
+  /** A temporary directory for the action. */
   get scratch(): string {
     return join(this.#own, "scratch");
   }
 
-  /** A file or folder in the `.git` of the work tree, such as `index` or `MERGE_HEAD`. */
+  /** Returns the path of an entry in the `.git` of the work tree, such as `index` or `MERGE_HEAD`. */
   gitPath(name: string): string {
     return join(this.#folders.git, name);
   }
 
-  /** Refuses to write where the repository is not that of the work tree. @param ref default: no ref is written. @throws GitError */
+  /**
+   * Rejects writes if the repository does not belong to the work tree. By default no ref is checked.
+   *
+   * @throws GitError
+   */
   async assertWritable(ref?: string): Promise<void> {
     await (this.#writable ??= assertOwnFolders(this.#folders));
     if (ref !== undefined) await assertOwnRef(this.#folders, ref);
   }
 
-  /** A copy of the index of the work tree, for one use. Absent files stay absent. */
+  /** Copies the index of the work tree for one use. Skips missing files. */
   async copyOfIndex(): Promise<string> {
     const folder = await mkdtemp(join(this.scratch, "index-"));
     const [copy, part] = [join(folder, "index"), join(folder, "part")];
     await copyWithTime(this.gitPath("index"), copy);
     const names = await readdir(this.#folders.git);
     for (const name of names.filter((each) => each.startsWith("sharedindex.")))
-      // Another command may be reading the copy that is there.
+      // Renamed, because another command may be reading the previous copy.
       if (await copyWithTime(this.gitPath(name), part)) await rename(part, join(this.#own, name));
     return copy;
   }
 
-  /** Makes a commit the HEAD of the temporary git folder. */
+  /** Sets the HEAD of the temporary git directory. */
   async detachAt(commit: string): Promise<void> {
     const file = join(this.scratch, "HEAD");
     await writeFile(file, `${checkedId(commit)}\n`);
-    // Other commands that run meanwhile find the one or the other, and never an empty file.
+    // Renamed, so that concurrent commands never read an empty file.
     await rename(file, join(this.#own, "HEAD"));
   }
 
-  /** The commit that is the HEAD of the temporary git folder. */
+  /** Returns the HEAD of the temporary git directory. */
   async detachedAt(): Promise<string> {
     return checkedId((await readFile(join(this.#own, "HEAD"), "utf8")).trim());
   }
 
-  /** The commits at which a shallow clone ends; empty for a full one. */
+  /** Returns the boundary commits of a shallow clone. Empty for a full clone. */
   async shallowCommits(): Promise<readonly string[]> {
     const text = await readFile(join(this.#own, "shallow"), "utf8").catch(() => "");
     return text.split("\n").filter((line) => line !== "");
   }
 
-  /** The time of the last fetch, in milliseconds since 1970; `undefined` when it is not known. */
+  /** Returns the time of the last fetch in milliseconds since 1970, or `undefined` if unknown. */
   async fetchedAt(): Promise<number | undefined> {
     const found = await stat(this.gitPath("FETCH_HEAD")).catch(() => undefined);
     return found?.mtimeMs;
   }
 
-  /** Looks up or sets refs, in the repository itself. @throws GitError */
+  /**
+   * Reads or sets refs in the repository itself.
+   *
+   * @throws GitError
+   */
   names(args: readonly string[], expected?: readonly number[]): Promise<GitAnswer> {
     return runGit(this.#call(args, { GIT_DIR: this.#folders.git }), expected);
   }
 
-  /** Works on objects, in the temporary git folder. @throws GitError */
+  /**
+   * Runs a command on objects in the temporary git directory.
+   *
+   * @throws GitError
+   */
   async objects(
     args: readonly string[],
     { expected, input, environment, keep, settings }: ObjectOptions = {},
@@ -143,7 +158,11 @@ export class GitRepository {
     return runGit({ ...call, ...(input !== undefined && { input }), ...(settings && { settings }) }, expected);
   }
 
-  /** All settings of the repository and of its user, as `git config --list --show-scope -z` writes them. @throws GitError */
+  /**
+   * Returns all settings of the repository and its user, in the format of `git config --list --show-scope -z`.
+   *
+   * @throws GitError
+   */
   userSettings(): Promise<GitAnswer> {
     const user = ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"].flatMap((name) => {
       const value = process.env[name];
@@ -154,7 +173,7 @@ export class GitRepository {
     return runGit({ ...call, userConfiguration: GIT_CONFIG_GLOBAL });
   }
 
-  /** Runs an action while the temporary git folder has other attributes than exact ones. */
+  /** Runs an action while the temporary git directory has other attributes. */
   async withAttributes<Result>(attributes: string, action: () => Promise<Result>): Promise<Result> {
     const file = join(this.#own, "info", "attributes");
     await writeFile(file, attributes);
@@ -165,7 +184,7 @@ export class GitRepository {
     }
   }
 
-  /** Runs an action, with settings under which git keeps no file in a work tree. */
+  /** Runs an action with settings under which git checks out no files. */
   async withoutFiles<Result>(action: (settings: readonly string[]) => Promise<Result>): Promise<Result> {
     const file = join(this.#own, "info", "sparse-checkout");
     const before = await readFile(file).catch(() => undefined);
@@ -177,7 +196,11 @@ export class GitRepository {
     }
   }
 
-  /** The output of {@link objects} as text, without the space around it. @throws GitError */
+  /**
+   * Returns the trimmed output of {@link objects}.
+   *
+   * @throws GitError
+   */
   async objectText(args: readonly string[], options?: ObjectOptions): Promise<string> {
     return (await this.objects(args, options)).output.toString().trim();
   }
@@ -211,8 +234,8 @@ export class GitRepository {
 }
 
 /**
- * Copies a file, if there is one, with a time that is not newer: git compares the content of files that are as new as the
- * index, whose times prove nothing.
+ * Copies a file, if it exists, with a time that is not newer. Git compares the contents of files that are as new as the
+ * index, because their times prove nothing.
  */
 async function copyWithTime(from: string, to: string): Promise<boolean> {
   try {

@@ -3,10 +3,7 @@ import { GitError } from "../../errors/workspace/GitError.ts";
 import { type TreeEntry, updateIndex } from "./changes.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
-/**
- * The lock with which git itself guards the index of a work tree. While it is held, no other git command stages or commits
- * there.
- */
+/** Git's lock of the index of a work tree. While it is held, other git commands can neither stage nor commit. */
 export class IndexLock implements AsyncDisposable {
   readonly #repository: GitRepository;
   readonly #file: string;
@@ -17,7 +14,7 @@ export class IndexLock implements AsyncDisposable {
     this.#file = file;
   }
 
-  /** @throws GitError when another git command holds it, or the repository is not that of the work tree. */
+  /** @throws GitError if another git command holds the lock or the repository does not belong to the work tree */
   static async take(repository: GitRepository): Promise<IndexLock> {
     await repository.assertWritable();
     const file = repository.gitPath("index.lock");
@@ -34,13 +31,13 @@ export class IndexLock implements AsyncDisposable {
     return new IndexLock(repository, file);
   }
 
-  /** Sets entries of the index, atomically; other entries stay. Gives the lock back. */
+  /** Sets entries of the index atomically and releases the lock. Other entries are unchanged. */
   async update(entries: readonly TreeEntry[]): Promise<void> {
     await this.prepare(entries);
     await this.put();
   }
 
-  /** Writes an index with other entries beside that of the work tree: `put` puts it in its place. */
+  /** Writes a changed index to the lock file. Call `put` to activate it. */
   async prepare(entries: readonly TreeEntry[]): Promise<void> {
     const copy = await this.#repository.copyOfIndex();
     await updateIndex(this.#repository, copy, entries);
@@ -53,13 +50,13 @@ export class IndexLock implements AsyncDisposable {
     }
   }
 
-  /** Makes what was prepared the index. Gives the lock back. */
+  /** Activates the prepared index and releases the lock. */
   async put(): Promise<void> {
     await rename(this.#file, this.#repository.gitPath("index"));
     this.#held = false;
   }
 
-  /** Gives the lock back, if it is still held. */
+  /** Releases the lock if it is still held. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#held) await rm(this.#file, { force: true });
     this.#held = false;

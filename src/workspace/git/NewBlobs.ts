@@ -1,32 +1,35 @@
 import { createHash } from "node:crypto";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** The contents that one call of git gets have about this many bytes. */
+/** The approximate size of the contents in one call of git. */
 const bytesAtOnce = 16 * 1024 * 1024;
 
-/** One uncompressed file for objects that are removed after the action. */
+/** Writes one uncompressed pack, because the objects are removed after the action. */
 const temporary = ["fastimport.unpackLimit=1", "pack.compression=0", "core.fsync=none"];
 
-/** The id that git gives to a content. */
+/** Returns git's object id of a content. */
 export function blobId({ nullId }: GitRepository, content: Uint8Array): string {
   const hash = createHash(nullId.length === 40 ? "sha1" : "sha256");
   return hash.update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
-/** Contents that become objects, many in one call of git. */
+/** Stores contents as objects, many in one call of git. */
 export class NewBlobs {
   readonly #repository: GitRepository;
   readonly #keep: boolean;
   #waiting: Uint8Array[] = [];
   #bytes = 0;
 
-  /** @param keep writes them to the repository. Default: only for the action. */
+  /** @param keep whether to write to the repository. By default the objects exist only during the action. */
   constructor(repository: GitRepository, keep = false) {
     this.#repository = repository;
     this.#keep = keep;
   }
 
-  /** @returns the id of the object, which is there at the latest after `store`. @throws GitError */
+  /**
+   * @returns the id of the object, which exists after `store` at the latest
+   * @throws GitError
+   */
   async add(content: Uint8Array): Promise<string> {
     this.#waiting.push(Buffer.from(`blob\ndata ${content.length}\n`), content, Buffer.from("\n"));
     this.#bytes += content.length;

@@ -1,10 +1,10 @@
 import { GitError } from "../../errors/workspace/GitError.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** The contents that one call of git may write out have about this many bytes. */
+/** The approximate size of the contents that one call of git outputs. */
 const bytesAtOnce = 8 * 1024 * 1024;
 
-/** The number of bytes of each object, in one call of git. An object that a partial clone has not fetched is left out. */
+/** Returns the sizes of objects with one call of git. Omits objects that a partial clone lacks. */
 export async function sizesOf(repository: GitRepository, ids: Iterable<string>): Promise<ReadonlyMap<string, number>> {
   const input = [...new Set(ids)].map((id) => `${id}\n`).join("");
   if (input === "") return new Map();
@@ -14,7 +14,7 @@ export async function sizesOf(repository: GitRepository, ids: Iterable<string>):
   return new Map(entries.map(([id = "", size]) => [id, Number(size)]));
 }
 
-/** Items in groups, whose contents one call of git can write out. */
+/** Groups items so that one call of git can output the contents of a group. */
 export function inGroups<Item>(items: readonly Item[], bytesOf: (item: Item) => number): readonly (readonly Item[])[] {
   const groups: Item[][] = [];
   let left = 0;
@@ -30,7 +30,11 @@ export function inGroups<Item>(items: readonly Item[], bytesOf: (item: Item) => 
   return groups;
 }
 
-/** The contents of objects, in one call of git. @throws GitError when one is not there. */
+/**
+ * Returns the contents of objects with one call of git.
+ *
+ * @throws GitError if an object is missing
+ */
 export async function contentsOf(
   repository: GitRepository,
   ids: Iterable<string>,

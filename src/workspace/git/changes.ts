@@ -5,12 +5,12 @@ import type { GitRepository } from "./GitRepository.ts";
 import { NewBlobs } from "./NewBlobs.ts";
 import { checkedId } from "./refName.ts";
 
-/** The id that git writes for "no file". */
+/** The id that git writes for a missing file. */
 const nothing = /^0+$/;
 /** The mode of a submodule, whose object is a commit of another repository. */
 export const submodule = "160000";
 
-/** A changed file, with the object ids of both contents; `undefined` where there is no file. */
+/** A changed file with the object ids of both contents. `undefined` means no file. */
 export interface ChangedFile {
   readonly path: string;
   readonly before: string | undefined;
@@ -18,11 +18,14 @@ export interface ChangedFile {
   /** The git mode after the change, such as `100644`. */
   readonly mode: string;
   readonly modeBefore: string;
-  /** Set if one side is the commit of a submodule: on both sides, or the other one has nothing, or a file. */
+  /**
+   * `whole` if each side is a submodule commit or missing. `replaced` if a submodule was replaced by a file or the
+   * reverse.
+   */
   readonly submodule?: "whole" | "replaced";
 }
 
-/** The files and submodules that differ between two commits; a renamed file counts as two. */
+/** Returns the files and submodules that differ between two commits. A renamed file counts as two. */
 export async function changedFiles(
   repository: GitRepository,
   from: string,
@@ -51,13 +54,17 @@ function objectIn(id: string): string | undefined {
   return nothing.test(id) ? undefined : checkedId(id);
 }
 
-/** A file of an index or tree; without an object the file is not in it. */
+/** An entry of an index or tree. Without an object the entry is removed. */
 export interface TreeEntry {
   readonly path: string;
   readonly object?: { readonly id: string; readonly mode: string; readonly stage?: string };
 }
 
-/** The entry of each file as it is in the work tree, byte for byte; stores their contents in the repository. @throws FileAccessError, PathNotAllowedError */
+/**
+ * Returns the entry of each file with its exact content in the work tree, and stores the contents in the repository.
+ *
+ * @throws FileAccessError, PathNotAllowedError
+ */
 export async function entriesOf(
   repository: GitRepository,
   files: WorkspaceFiles,
@@ -78,12 +85,12 @@ export async function entriesOf(
   return entries;
 }
 
-/** The entry that a file has after a change. */
+/** Returns the entry of a file after a change. */
 export function entryAfter({ path, after, mode }: ChangedFile): TreeEntry {
   return { path, ...(after !== undefined && { object: { id: after, mode } }) };
 }
 
-/** Sets entries of an index; other entries stay. */
+/** Sets entries of an index. Other entries are unchanged. */
 export async function updateIndex(
   repository: GitRepository,
   indexFile: string,

@@ -21,27 +21,30 @@ export interface CommitAuthor {
   readonly email: string;
 }
 
-/** What to commit. Messages and names may not be empty. */
+/** A commit request. Messages and names must not be empty. */
 export interface GitCommitRequest {
   readonly message: string;
-  /** Files to commit as they are in the work tree, relative to its root. A missing file is removed from the commit. */
+  /**
+   * Files to commit with their content in the work tree, relative to its root. A missing file is removed from the
+   * commit.
+   */
   readonly paths: readonly string[];
   readonly author: CommitAuthor;
-  /** Aborts git; the call then rejects with its reason. */
+  /** Aborts git. The call then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The result of a commit. */
 export interface GitCommitResult {
-  /** The commit that is now checked out. */
+  /** The current commit after the call. */
   readonly commit: string;
-  /** The commit before it; empty for the first commit. */
+  /** The previous commit. Empty for the first commit. */
   readonly parent: string;
-  /** False when HEAD already had these files, so that no commit was made. */
+  /** `false` if HEAD already contained these files and no commit was made. */
   readonly made: boolean;
   /**
-   * The branch that got the commit, such as `refs/heads/main`; empty for a detached HEAD. Absent when no commit was made, and
-   * in results that earlier versions recorded.
+   * The branch of the commit, such as `refs/heads/main`. Empty for a detached HEAD. Omitted if no commit was made, and
+   * in results of earlier versions.
    */
   readonly branch?: string | undefined;
 }
@@ -50,7 +53,7 @@ export const authorSchema: z.ZodType<CommitAuthor> = strictOptions({ name: nonEm
 
 const requestShape = { message: nonEmptyString, paths: z.array(z.string()), author: authorSchema };
 
-/** A request in a run, which brings its own signal. */
+/** The schema of a request in a run, which provides the signal. */
 export const commitInRunSchema: z.ZodType = strictOptions(requestShape);
 
 const commitSchema = z.object({
@@ -61,10 +64,10 @@ const commitSchema = z.object({
 const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
- * Commits files on the branch that is checked out, byte for byte: no hook or filter runs, and nothing is signed. Other
- * staged changes stay staged. If HEAD moves meanwhile, nothing is committed. During a merge, rebase, cherry-pick or revert of
- * somebody, and while the index has unmerged files, nothing is committed either. A file of a submodule is refused, as is one
- * that a sparse checkout or `skip-worktree` leaves out of the work tree.
+ * Commits files on the current branch with their exact bytes. Runs no hooks or filters and signs nothing. Other staged
+ * changes stay staged. Commits nothing if HEAD moves during the call, if a merge, rebase, cherry-pick or revert is in
+ * progress, or if the index has unmerged files. Rejects files of submodules and files that a sparse checkout or
+ * `skip-worktree` excludes.
  *
  * @throws InvalidInputError, GitError, PathNotAllowedError, FileAccessError
  */
@@ -79,9 +82,9 @@ export async function commitFiles(root: string, request: GitCommitRequest): Prom
 }
 
 /**
- * Moves the branch that is checked out, or a detached HEAD, if it is still at `from`.
+ * Moves the current branch, or a detached HEAD, if it is still at `from`.
  *
- * @returns the branch; empty for a detached HEAD.
+ * @returns the branch, or an empty string for a detached HEAD
  */
 export async function moveHead(repository: GitRepository, move: RefMove): Promise<string> {
   const branch = (await currentBranch(repository)) ?? "";
@@ -89,14 +92,14 @@ export async function moveHead(repository: GitRepository, move: RefMove): Promis
   return branch;
 }
 
-/** From one commit to another; without a `from` there must be none. */
+/** A move between two commits. An empty `from` requires that no commit exists. */
 interface RefMove {
   readonly from: string;
   readonly to: string;
   readonly why: string;
 }
 
-/** Moves a branch if it is still at `from`. @param branch empty for a detached HEAD. */
+/** Moves a branch if it is still at `from`. `branch` is empty for a detached HEAD. */
 export async function moveRef(repository: GitRepository, branch: string, { from, to, why }: RefMove): Promise<void> {
   await repository.assertWritable(branch === "" ? undefined : branch);
   const args = branch === "" ? ["--no-deref", "-m", why, "HEAD"] : ["-m", why, branch];
@@ -123,7 +126,8 @@ async function commitPaths(
   if (tree === before && parent !== "") return { commit: parent, parent, made: false };
   const args = ["commit-tree", tree, ...(parent === "" ? [] : ["-p", parent])];
   const commit = await idOf(repository, args, { environment: identityOf(author), input: message, keep: true });
-  // Before the branch: after a crash, staged changes without a commit are harmless, but a commit with an old index would look undone.
+  // The index is written before the branch. After a crash, staged changes without a commit are harmless. A commit with
+  // an old index would look like an undo.
   await using lock = await IndexLock.take(repository);
   await lock.update(entries);
   const move = { from: parent, to: commit, why: "commit by an agent" };
@@ -133,7 +137,7 @@ async function commitPaths(
   return { commit, parent, made: true, branch };
 }
 
-/** Whether the files are those of this work tree. @throws GitError */
+/** @throws GitError unless the files belong to this work tree */
 function assertInWorkTree(paths: readonly string[], entries: readonly IndexEntry[]): void {
   const submodules = new Set(entries.filter(({ mode }) => mode === submodule).map(({ path }) => path));
   const skipped = new Set(entries.filter(({ isSkipped }) => isSkipped).map(({ path }) => path));
@@ -147,7 +151,7 @@ function assertInWorkTree(paths: readonly string[], entries: readonly IndexEntry
   }
 }
 
-/** An error of git or the file system with what has changed; an abort stays as it is. */
+/** Adds the completed changes to an error of git or the file system. An abort reason is returned unchanged. */
 export function withChanges(error: unknown, changed: string): unknown {
   const isOfFiles = error instanceof Error && "syscall" in error;
   if (isOfFiles) return new GitError("update-index", reasonOf(error), { cause: error, changed });

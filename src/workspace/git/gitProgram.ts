@@ -2,7 +2,7 @@ import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, sep } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
 
-/** The git of the system, and the PATH for the programs that it starts itself. */
+/** The git executable, and the PATH for programs that git starts. */
 export interface GitProgram {
   readonly file: string;
   readonly path: string;
@@ -12,10 +12,11 @@ const names = process.platform === "win32" ? ["git.exe"] : ["git"];
 const known = new Map<string, GitProgram>();
 
 /**
- * The first git in PATH that is not in the repository: a repository could bring its own, and package runners put folders of
- * it into PATH. Relative entries do not count. It is found once for each repository and PATH.
+ * Returns the first git in PATH outside of the repository. A repository could contain a program of this name, and
+ * package runners add its directories to PATH. Relative entries are ignored. The result is cached for each repository
+ * and PATH.
  *
- * @param untrusted folders in which nothing is run.
+ * @param untrusted directories whose programs are never run
  * @throws GitError
  */
 export function gitProgram(path: string, untrusted: readonly string[]): GitProgram {

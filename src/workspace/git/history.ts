@@ -3,27 +3,31 @@ import { checkedId, checkedRef } from "./refName.ts";
 
 const defaultUpstream = "refs/remotes/origin/main";
 
-/** The commit of a ref; `undefined` when there is no such ref. @throws GitError when the name cannot be that of a ref. */
+/**
+ * Returns the commit of a ref, or `undefined` if the ref does not exist.
+ *
+ * @throws GitError for an invalid ref name
+ */
 export async function commitOf(repository: GitRepository, ref: string): Promise<string | undefined> {
   const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${checkedRef(ref)}^{commit}`];
   const { exitCode, output } = await repository.names(args, [0, 1, 128]);
   return exitCode === 0 ? checkedId(output.toString().trim()) : undefined;
 }
 
-/** The branch that is checked out, such as `refs/heads/main`; `undefined` when none is. */
+/** Returns the current branch, such as `refs/heads/main`, or `undefined` for a detached HEAD. */
 export async function currentBranch(repository: GitRepository): Promise<string | undefined> {
   const { exitCode, output } = await repository.names(["symbolic-ref", "--quiet", "HEAD"], [0, 1]);
   return exitCode === 0 ? checkedRef(output.toString().trim()) : undefined;
 }
 
-/** The work tree in which a branch is checked out; empty: none. */
+/** Returns the work tree in which a branch is checked out, or an empty string. */
 export function workTreeOf(repository: GitRepository, branch: string): Promise<string> {
   return refText(repository, "%(worktreepath)", checkedRef(branch));
 }
 
 /**
- * The upstream of the branch that is checked out, such as `refs/remotes/origin/next`. Without one, the default branch of
- * `origin`, as it was when the repository was cloned; else `origin/main` or `origin/master`.
+ * Returns the upstream of the current branch, such as `refs/remotes/origin/next`. Without one, returns the default
+ * branch of `origin` at the time of the clone, else `origin/main` or `origin/master`.
  */
 export async function upstreamOf(repository: GitRepository): Promise<string> {
   const branch = await currentBranch(repository);
@@ -43,25 +47,25 @@ async function refText(repository: GitRepository, format: string, ref: string): 
   return output.toString().split("\n")[0] ?? "";
 }
 
-/** The number of commits in the history of `to` that are not in that of `from`. */
+/** Returns the number of commits in the history of `to` that are not in the history of `from`. */
 export async function commitsBetween(repository: GitRepository, from: string, to: string): Promise<number> {
   return Number(await repository.objectText(["rev-list", "--count", `${checkedId(from)}..${checkedId(to)}`]));
 }
 
-/** Whether `descendant` has `ancestor` in its history; also false when `ancestor` no longer exists. */
+/** Returns whether the history of `descendant` contains `ancestor`. `false` if `ancestor` no longer exists. */
 export async function isAncestor(repository: GitRepository, ancestor: string, descendant: string): Promise<boolean> {
   const args = ["merge-base", "--is-ancestor", checkedId(ancestor), checkedId(descendant)];
   return (await repository.objects(args, { expected: [0, 1, 128] })).exitCode === 0;
 }
 
-/** The last common commit; `undefined` when the histories have nothing in common. */
+/** Returns the last common commit, or `undefined` for unrelated histories. */
 export async function mergeBase(repository: GitRepository, one: string, other: string): Promise<string | undefined> {
   const args = ["merge-base", checkedId(one), checkedId(other)];
   const { exitCode, output } = await repository.objects(args, { expected: [0, 1] });
   return exitCode === 0 ? checkedId(output.toString().split("\n")[0] ?? "") : undefined;
 }
 
-/** Whether the known history of a commit ends where a shallow clone was cut, so that it cannot be told what was before. */
+/** Returns whether the known history of a commit ends at the boundary of a shallow clone. */
 export async function isCutOff(repository: GitRepository, commit: string): Promise<boolean> {
   const ends = new Set(await repository.shallowCommits());
   if (ends.size === 0) return false;
@@ -69,7 +73,10 @@ export async function isCutOff(repository: GitRepository, commit: string): Promi
   return roots.split("\n").some((root) => ends.has(root));
 }
 
-/** Whether a partial clone has not fetched all that some commits have and others have not. @param revisions such as `["--no-walk", head]`, checked. */
+/**
+ * Returns whether a partial clone lacks objects of a revision range. `revisions` are checked arguments such as
+ * `["--no-walk", head]`.
+ */
 export async function lacksObjects(repository: GitRepository, revisions: readonly string[]): Promise<boolean> {
   const { exitCode, output } = await repository.objects(["rev-list", "--objects", "--missing=print", ...revisions], {
     expected: [0, 128],
@@ -77,13 +84,13 @@ export async function lacksObjects(repository: GitRepository, revisions: readonl
   return exitCode !== 0 || /^\?/m.test(output.toString("latin1"));
 }
 
-/** Whether a branch has merges of its own since a commit. */
+/** Returns whether a branch contains merge commits since a base commit. */
 export async function hasMerges(repository: GitRepository, base: string, head: string): Promise<boolean> {
   const range = `${checkedId(base)}..${checkedId(head)}`;
   return (await repository.objectText(["rev-list", "--merges", "--max-count=1", range])) !== "";
 }
 
-/** The messages of at most 20 commits from `from` to `to` that changed a file, newest first. */
+/** Returns the messages of up to 20 commits from `from` to `to` that changed a file, newest first. */
 export async function messagesAbout(
   repository: GitRepository,
   from: string,
@@ -96,7 +103,11 @@ export async function messagesAbout(
   return messages.map((message) => message.trim()).filter((message) => message !== "");
 }
 
-/** The messages of the upstream's commits since the last common commit that changed a file, newest first. @throws GitError */
+/**
+ * Returns the messages of upstream commits since the last common commit that changed a file, newest first.
+ *
+ * @throws GitError
+ */
 export function commitMessagesAbout(root: string, path: string, signal?: AbortSignal): Promise<readonly string[]> {
   const look = async (repository: GitRepository): Promise<readonly string[]> => {
     const head = await commitOf(repository, "HEAD");

@@ -2,16 +2,18 @@ import { inGroups, sizesOf } from "./blobs.ts";
 import type { GitRepository } from "./GitRepository.ts";
 import { checkedId } from "./refName.ts";
 
-/** The lines of the older file that a change replaces: `count` lines from line `start`, counted from 1. With 0 lines it adds after that line. */
+/**
+ * The replaced lines of the older file: `count` lines from line `start`, counted from 1. A count of 0 inserts after
+ * that line.
+ */
 export interface Hunk {
   readonly start: number;
   readonly count: number;
 }
 
-/** All lines of a file. */
 export const wholeFile: Hunk = { start: 0, count: Number.POSITIVE_INFINITY };
 
-/** The object ids of two contents of a file; `undefined`: there is no file. */
+/** The object ids of two contents of a file. `undefined` means no file. */
 export interface FileVersions {
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -23,9 +25,9 @@ interface Comparable extends FileVersions {
 }
 
 /**
- * The differences between two contents of each file, in lines of the first. A new, deleted or binary file differs as a whole,
- * and so does one whose content a partial clone has not fetched. The number of calls of git does not depend on that of the
- * files.
+ * Returns the differences between two contents of each file, in lines of the first. New, deleted and binary files
+ * differ as a whole, and so do files that a partial clone lacks. The number of git calls does not depend on the number
+ * of files.
  */
 export async function hunksOf<Versions extends FileVersions>(
   repository: GitRepository,
@@ -52,7 +54,7 @@ function isChanged(file: FileVersions): file is Comparable {
   return file.before !== undefined && file.after !== undefined && file.before !== file.after;
 }
 
-/** The diff of each of the files, by its number: two trees that have nothing but these files are compared. */
+/** Returns the diffs by file number. Compares two temporary trees that contain only these files. */
 async function diffsOf(repository: GitRepository, files: readonly Comparable[]): Promise<ReadonlyMap<number, string>> {
   const tree = (ids: readonly string[]): string =>
     ids.map((id, at) => `100644 blob ${checkedId(id)}\t${at}\n`).join("");
@@ -60,26 +62,26 @@ async function diffsOf(repository: GitRepository, files: readonly Comparable[]):
   const trees = (await repository.objectText(["mktree", "--batch", "--missing"], { input })).split("\n");
   const args = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--unified=0"];
   const { output } = await repository.objects([...args, ...trees.map(checkedId)]);
-  // No line of a content begins in this way: each has a sign before it.
+  // Content lines cannot match, because each starts with a sign.
   const sections = `\n${output.toString()}`.split("\ndiff --git a/").slice(1);
   return new Map(sections.map((section) => [Number(section.slice(0, section.indexOf(" "))), section]));
 }
 
-/** The hunks of a diff of one file without context. A difference that is not shown by lines counts as the whole file. */
+/** Parses the hunks of a diff without context. A diff without lines counts as the whole file. */
 export function hunksIn(diff: string): readonly Hunk[] {
   const heads = [...diff.matchAll(/(?:^|\n)@@ -([0-9]+)(?:,([0-9]+))? \+[0-9,]+ @@/g)];
   if (heads.length === 0) return diff === "" ? [] : [wholeFile];
   return heads.map(([, start, count]) => ({ start: Number(start), count: Number(count ?? 1) }));
 }
 
-/** Whether two changes of one file replace a common line or are adjacent, so that a merge conflicts. */
+/** Returns whether two changes of a file overlap or are adjacent, so that a merge conflicts. */
 export function meet(one: Hunk, other: Hunk): boolean {
   const [first, firstEnd] = edges(one);
   const [second, secondEnd] = edges(other);
   return first <= secondEnd && second <= firstEnd;
 }
 
-/** The gaps between lines at which a change begins and ends. */
+/** Returns the gaps between lines where a change starts and ends. */
 function edges({ start, count }: Hunk): readonly [number, number] {
   return count === 0 ? [start, start] : [start - 1, start - 1 + count];
 }

@@ -5,13 +5,13 @@ import type { GitRepository } from "./GitRepository.ts";
 import { indexEntries } from "./indexEntries.ts";
 import { settingIn } from "./userSettings.ts";
 
-/** What does not count as a change of a submodule; `dirty`: all but another commit. */
+/** The submodule changes to ignore. `dirty` ignores all changes except another commit. */
 export type IgnoredChanges = "none" | "untracked" | "dirty" | "all";
 
 const known: readonly string[] = ["none", "untracked", "dirty", "all"] satisfies readonly IgnoredChanges[];
 const maximumFileBytes = 1024 * 1024;
 
-/** The submodules of an index, with what `.gitmodules` and the settings say to ignore. */
+/** Returns the submodules of an index with the changes that `.gitmodules` and the settings ignore. */
 export async function ignoredInSubmodules(
   repository: GitRepository,
   indexFile: string,
@@ -39,7 +39,7 @@ function nameIn(key: string, value: string): readonly (readonly [path: string, n
   return name === undefined ? [] : [[value, name]];
 }
 
-/** The settings of `.gitmodules`, in the work tree or else in the index; none if git cannot read them. */
+/** Returns the settings of `.gitmodules` from the work tree or else the index. Empty if git cannot read them. */
 async function modulesIn(repository: GitRepository, indexFile: string): Promise<ReadonlyMap<string, string>> {
   const environment = { GIT_INDEX_FILE: indexFile };
   const [found, staged] = await together(

@@ -1,18 +1,22 @@
 import type { GitRepository } from "./GitRepository.ts";
 
-/** An entry of an index. A file that is not merged has several. */
+/** An entry of an index. An unmerged file has several. */
 export interface IndexEntry {
   readonly path: string;
   /** The git mode, such as `100644`. */
   readonly mode: string;
   readonly id: string;
-  /** 0, or 1 to 3 for the sides of a file that is not merged. */
+  /** 0, or 1 to 3 for the sides of an unmerged file. */
   readonly stage: string;
-  /** The file is left out of the work tree: by a sparse checkout, or marked `skip-worktree`. */
+  /** Whether a sparse checkout or `skip-worktree` excludes the file from the work tree. */
   readonly isSkipped: boolean;
 }
 
-/** All entries of an index. @param indexFile default: that of the work tree. @throws GitError */
+/**
+ * Returns all entries of an index. `indexFile` defaults to the index of the work tree.
+ *
+ * @throws GitError
+ */
 export async function indexEntries(repository: GitRepository, indexFile?: string): Promise<readonly IndexEntry[]> {
   const environment = { GIT_INDEX_FILE: indexFile ?? (await repository.copyOfIndex()) };
   const { output } = await repository.objects(["ls-files", "-t", "--stage", "-z"], { environment });
@@ -20,7 +24,7 @@ export async function indexEntries(repository: GitRepository, indexFile?: string
   return entries.filter((entry) => entry !== "").map(entryIn);
 }
 
-/** Such as "H 100644 <id> 0\t<path>". */
+/** Parses an entry such as "H 100644 <id> 0\t<path>". */
 function entryIn(text: string): IndexEntry {
   const end = text.indexOf("\t");
   const [tag, mode = "", id = "", stage = "0"] = text.slice(0, end).split(" ");

@@ -8,7 +8,7 @@ import { type IgnoredChanges, ignoredInSubmodules } from "./ignoredSubmodules.ts
 import { indexEntries } from "./indexEntries.ts";
 import { excludesFile, userSettings } from "./userSettings.ts";
 
-/** Settings that say which differences count. None of them names a program. */
+/** Settings that determine which differences count. None of them names a program. */
 const countedSettings = new Set([
   "core.filemode",
   "core.symlinks",
@@ -23,9 +23,9 @@ const countedSettings = new Set([
 ]);
 
 /**
- * The paths that `git status` lists: staged, changed, unmerged, neither tracked nor ignored, and submodules in which
- * something is so. It works on a copy of the index, with the settings and ignore rules of the repository and its user, but
- * no filter runs: a file with one counts as changed once its size or times differ from those in the index.
+ * Returns the paths that `git status` lists: staged, changed, unmerged and untracked files, and submodules with
+ * changes. Uses a copy of the index and the settings and ignore rules of the repository and its user. Filters do not
+ * run: a filtered file counts as changed once its size or times differ from the index.
  */
 export async function localChanges(
   repository: GitRepository,
@@ -54,10 +54,9 @@ function notFetched(cause: unknown): GitError {
   return new GitError("status", reason, { cause });
 }
 
-/** A path that git status lists. */
 interface Listed {
   readonly path: string;
-  /** The index differs from HEAD. */
+  /** Whether the index differs from HEAD. */
   readonly isStaged: boolean;
 }
 
@@ -81,12 +80,12 @@ async function status(
     .map((entry) => ({ path: entry.slice(3), isStaged: !entry.startsWith(" ") }));
 }
 
-/** The folder of this library. */
+/** Returns whether a path is in the directory of this library. */
 function isOwn(path: string): boolean {
   return path === ".agent-persistence" || path.includes(".agent-persistence/");
 }
 
-/** Whether some files of HEAD are left out of the work tree. */
+/** Returns whether some files of HEAD are excluded from the work tree. */
 export async function isSparse(repository: GitRepository): Promise<boolean> {
   return (await indexEntries(repository)).some(({ isSkipped }) => isSkipped);
 }

@@ -3,26 +3,26 @@ import { GitError } from "../../errors/workspace/GitError.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
 const objectId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-/** Refuses the characters that git refuses in a ref, and so also expressions such as `a~1` or `:/text`. */
+/** Rejects the characters that git rejects in refs, and therefore expressions such as `a~1` or `:/text`. */
 // eslint-disable-next-line no-control-regex
 const refused = /^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/\/|[/.]$|\.lock(?:\/|$)/;
 
-/** The id of a commit, in full. */
+/** A full commit id. */
 export const commitIdSchema: z.ZodType<string> = customSchema("the id of a commit", isObjectId);
 
-/** The id of a commit; empty for none. */
+/** A full commit id, or an empty string. */
 export const parentIdSchema: z.ZodType<string> = customSchema(
   "the id of a commit, or an empty string",
   (value) => value === "" || isObjectId(value),
 );
 
-/** The full name of a branch; empty for none. */
+/** The full name of a branch, or an empty string. */
 export const branchSchema: z.ZodType<string> = customSchema(
   'the full name of a branch, such as "refs/heads/main", or an empty string',
   (value) => value === "" || (typeof value === "string" && value.startsWith("refs/heads/") && isRef(value)),
 );
 
-/** @throws GitError unless it is the name of a branch or another ref, such as `origin/main`. */
+/** @throws GitError unless the name is a ref such as `origin/main` */
 export function checkedRef(name: string): string {
   if (!isRef(name)) throw new GitError("rev-parse", `${JSON.stringify(name)} is not the name of a branch`);
   return name;
@@ -32,7 +32,7 @@ function isRef(name: string): boolean {
   return name !== "" && name.length <= 1_024 && !refused.test(name);
 }
 
-/** @throws GitError unless it is the id of an object. */
+/** @throws GitError unless the text is an object id */
 export function checkedId(id: string): string {
   if (!isObjectId(id)) throw new GitError("rev-parse", `${JSON.stringify(id)} is not the id of a commit`);
   return id;

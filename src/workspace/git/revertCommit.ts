@@ -23,20 +23,21 @@ const revertSchema = z.object({
 });
 
 /**
- * Reverts a commit: moves the branch on which it was made back to the parent, if the commit is still its newest one. Files
- * stay, and so does everything that others staged, also another version of a file of the commit. If another branch is
- * checked out, only the branch moves: neither HEAD nor the index changes. Reverting again does nothing.
+ * Moves the branch of a commit back to the parent, if the commit is still the newest. Keeps all files and everything
+ * that others staged, including other versions of the same files. If another branch is checked out, HEAD and the index
+ * do not change. Repeating the call has no effect.
  *
- * @throws InvalidInputError; GitError when the branch has newer commits, is gone, or is checked out in another work tree; when
- *   the commit has no parent, or was made on a detached HEAD that is somewhere else now; and in the middle of a merge,
- *   rebase, cherry-pick or revert of somebody. Nothing has changed then.
+ * @throws InvalidInputError
+ * @throws GitError if the branch has newer commits, no longer exists, or is checked out in another work tree. Also if
+ * the commit has no parent, if it was made on a detached HEAD that has moved, or if a merge, rebase, cherry-pick or
+ * revert is in progress. The repository is then unchanged.
  */
 export async function revertCommit(root: string, committed: GitCommitResult): Promise<void> {
   checkSchema(revertSchema, { root, committed }, "commit to revert");
   if (!committed.made) return;
   await GitRepository.with(root, async (repository) => {
     const { branch } = committed;
-    // Already reverted: a crash came before that was recorded.
+    // Already reverted, but a crash prevented the record.
     if ((await commitOf(repository, branch || "HEAD")) === committed.parent) return;
     await using lock = await IndexLock.take(repository);
     await assertNothingInProgress(repository, "revert");
@@ -88,10 +89,10 @@ async function assertElsewhere(repository: GitRepository, branch: string): Promi
 }
 
 /**
- * The entries that a commit is reverted with in an index: those that still are what the commit made of them. What others
- * staged stays, and so does not make room for a file or a folder either.
+ * Returns the index entries of the parent for all entries that still equal those of the commit. Entries that others
+ * staged are kept and never make room for another file or directory.
  *
- * @param changes from the commit to its parent.
+ * @param changes from the commit to its parent
  */
 function entriesBefore(changes: readonly ChangedFile[], index: readonly IndexEntry[]): readonly TreeEntry[] {
   const found = new Map(index.map((entry) => [entry.path, entry]));

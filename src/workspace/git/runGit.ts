@@ -6,34 +6,36 @@ import type { GitProgram } from "./gitProgram.ts";
 const timeoutMs = 60_000;
 const maximumBytes = 64 * 1024 * 1024;
 
-/** One call of git. */
+/** A call of git. */
 export interface GitCall {
-  /** The command and its arguments. Outside values come after `--end-of-options` or `--`, or were checked. */
+  /** The command and its arguments. External values follow `--end-of-options` or `--`, or were validated. */
   readonly args: readonly string[];
   readonly program: GitProgram;
-  /** The folder to run in, which no other program writes to. */
+  /** The working directory, which no other program writes to. */
   readonly directory: string;
-  /** Settings that win over {@link safeSettings}, such as `core.fileMode=false`. */
+  /** Settings that override {@link safeSettings}, such as `core.fileMode=false`. */
   readonly settings?: readonly string[];
-  /** Added to an environment that has only PATH. */
+  /** Variables in addition to PATH, which is the only default. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The standard input of git. Default: empty. */
+  /** The standard input of git. Defaults to empty. */
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** Reads the configuration of the user: from this file, or from the usual places if it is empty. Default: none is read. */
+  /**
+   * The file with the user's configuration, or an empty string for the default locations. By default no configuration
+   * is read.
+   */
   readonly userConfiguration?: string;
 }
 
-/** The result of a call of git. */
 export interface GitAnswer {
   readonly exitCode: number;
   readonly output: Buffer;
 }
 
 /**
- * Runs git without a shell, for at most a minute and 64 MB of output. An exit code that is not in `expected` is an error.
+ * Runs git without a shell, with limits of one minute and 64 MB of output.
  *
- * @throws GitError
+ * @throws GitError for an exit code that is not in `expected`
  */
 export function runGit(call: GitCall, expected: readonly number[] = [0]): Promise<GitAnswer> {
   const [command = ""] = call.args;
@@ -55,7 +57,7 @@ export function runGit(call: GitCall, expected: readonly number[] = [0]): Promis
       else if (typeof exitCode === "number" && expected.includes(exitCode)) resolve({ exitCode, output });
       else reject(new GitError(command, reasonOf(error, complaint), { cause: error }));
     });
-    // When git ends early it closes its input; its exit code says why.
+    // Git closes its input when it exits early. The exit code reports the reason.
     child.stdin?.on("error", () => {});
     child.stdin?.end(call.input);
   });
@@ -75,8 +77,8 @@ function reasonOf(error: { readonly code?: unknown; readonly killed?: boolean } 
 }
 
 /**
- * The environment of git, built from scratch so that no variable of the caller (`GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`,
- * `GIT_EXTERNAL_DIFF`, …) has an effect.
+ * Builds the environment of git from scratch, so that variables of the caller (`GIT_CONFIG_COUNT`, `GIT_SSH_COMMAND`,
+ * `GIT_EXTERNAL_DIFF`, …) have no effect.
  */
 export function gitEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
@@ -100,7 +102,7 @@ export function gitEnvironment(
   };
 }
 
-/** Settings that override those of the repository, for the few commands that read them. */
+/** Settings that override those of the repository for the few commands that read them. */
 export const safeSettings: readonly string[] = [
   `core.hooksPath=${devNull}`,
   "core.fsmonitor=false",

@@ -10,31 +10,31 @@ import { join } from "node:path";
 const noBytes = Buffer.from("{}");
 
 export interface Generation {
-  /** 0 when the file was never reserved. */
+  /** 0 if the path was never reserved. */
   readonly number: number;
   readonly state: LockState;
 }
 
 /**
- * The lock files. The state of a path is the file with its highest generation, and every change is a new file. When two
- * processes make the same generation, `link` lets one win. The highest generation is never removed: otherwise a process
- * that slept since it listed the folder could make that number again, from an outdated state. The next read shows which
- * change won. Paths are spread over many folders by their hash, so that a list stays short however many paths there were.
+ * The lock files. The state of a path is the file with its highest generation, and each change is a new file. If two
+ * processes create the same generation, `link` lets one win, and the next read shows the winner. The highest generation
+ * is never removed: otherwise a process that slept after listing the directory could create this number again from an
+ * outdated state. Paths are distributed over many directories by hash, so that directory listings stay short.
  */
 export class LockFolder {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #made = new Map<string, Promise<void>>();
 
-  /** @param path the folder; created by the first write. */
+  /** @param path the directory, created by the first write */
   constructor(disk: Disk, path: string) {
     this.#disk = disk;
     this.#path = path;
   }
 
   /**
-   * The state of a path. Its generation is the highest both before and after the read: a lower one may come from a slow
-   * process that made it again after it was removed.
+   * Returns the state of a path. The generation must be the highest before and after the read, because a slow process
+   * may recreate a lower one after its removal.
    */
   async read(path: string): Promise<Generation> {
     for (let number = await this.#highest(path); ;) {
@@ -45,18 +45,18 @@ export class LockFolder {
     }
   }
 
-  /** Writes the next generation, unless another process already has: read again to see which one won. */
+  /** Writes the next generation unless another process has already done so. Read again to find the winner. */
   async write({ number }: Generation, next: LockState): Promise<void> {
     await this.#make(next.path);
     const temporary = `${this.#file(next.path, number + 1)}.${randomId()}.tmp`;
     const file = await this.#disk.create(temporary);
     try {
-      // The name need not be durable: a reservation does not outlive the processes of the machine. The content must be
-      // durable before the name, since an empty file looks like damage.
+      // The name need not be durable, because reservations do not outlive a reboot. The content must be durable before
+      // the name, because an empty file looks damaged.
       await file?.store(Buffer.from(encodeLock(next)));
       await this.#disk.link(temporary, this.#file(next.path, number + 1));
     } catch (error) {
-      // Another process made this generation and removed the temporary file.
+      // Another process created this generation and removed the temporary file.
       if ((await this.#disk.stat(temporary)) !== undefined) throw error;
     } finally {
       await file?.close();
@@ -64,7 +64,7 @@ export class LockFolder {
     }
   }
 
-  /** Removes all generations of a path but the highest, and temporary files of killed processes. */
+  /** Removes all generations of a path except the highest, and temporary files of killed processes. */
   async clean(path: string): Promise<void> {
     const names = await this.#names(path);
     const highest = highestOf(names);
@@ -105,22 +105,22 @@ export class LockFolder {
   }
 }
 
-/** Temporary files do not count. */
+/** Ignores temporary files. */
 function highestOf(names: readonly string[]): number {
   return Math.max(0, ...names.filter((name) => name.endsWith(".lock")).map(numberOf));
 }
 
-/** The generation in a name, including that of a temporary file; 0 for any other name. */
+/** Returns the generation in a file name, including temporary files, or 0 for other names. */
 function numberOf(name: string): number {
   return Number(/^[0-9a-f]{64}\.([1-9][0-9]{0,14})\.lock/.exec(name)?.[1] ?? 0);
 }
 
-/** How long an unreadable lock holds a file: the default expiry. */
+/** The expiry of an unreadable lock, equal to the default. */
 const unreadableTtlMs = 300_000;
-/** An expiry that another tool wrote counts for at most an hour. */
+/** The maximum expiry of entries that other tools wrote: one hour. */
 const longestTtlMs = 3_600_000;
 
-/** The keys in a lock file, in the order in which they are written. */
+/** The keys in a lock file, in the order of writing. */
 const entryKeys = {
   owner: "owner",
   operation: "operation",
@@ -174,15 +174,17 @@ const unreadable: LockEntry = {
 };
 
 /**
- * The text of a lock file. The `owner`, `operation`, `acquired_at` and `expires_at` of the first holder are at the top
- * level, where other tools look for them; a free file has none.
+ * Encodes a lock file. The `owner`, `operation`, `acquired_at` and `expires_at` of the first holder are at the top
+ * level, where other tools expect them. A free file has none of them.
  */
 export function encodeLock({ path, holders, waiting }: LockState): string {
   const [first, ...others] = holders.map(encodeEntry);
   return `${JSON.stringify({ path, ...first, also_held_by: others, waiting: waiting.map(encodeEntry) })}\n`;
 }
 
-/** The state in a lock file. An unreadable file counts as held for writing until it was seen unchanged for the default expiry. */
+/**
+ * Decodes a lock file. An unreadable file counts as reserved for writing until it was unchanged for the default expiry.
+ */
 export function decodeLock(path: string, text: string): LockState {
   try {
     const value: unknown = JSON.parse(text);
@@ -198,13 +200,12 @@ function encodeEntry({ process, ...entry }: LockEntry): object {
   return toStored(entryKeys, { ...entry, process: process && toStored(processKeys, process) });
 }
 
-/** Keys without a value become `undefined`, which JSON leaves out. */
+/** Keys without a value become `undefined`, which JSON omits. */
 function toStored(keys: Readonly<Record<string, string>>, value: object): object {
   const values = value as Readonly<Record<string, unknown>>;
   return Object.fromEntries(Object.entries(keys).map(([name, key]) => [key, values[name]]));
 }
 
-/** Reads an object by its keys in the file. */
 function storedWith<Keys extends Readonly<Record<string, string>>>(keys: Keys) {
   return z.looseObject({}).transform((stored) => {
     const present = Object.entries(keys).filter(([, key]) => key in stored);

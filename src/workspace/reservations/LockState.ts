@@ -1,48 +1,48 @@
 import type { Clock } from "../../internal/Clock.ts";
 import { isSurelyGone, type ProcessFacts, type ProcessIdentity } from "../../node/ProcessIdentity.ts";
 
-/** What a file is reserved for: many owners may read it at once, or one may write it. */
+/** The operation of a reservation. A file has many readers or one writer. */
 export type FileOperation = "read" | "write";
 
-/** One request that holds a file or waits for it. */
+/** A request that holds a file or waits for it. */
 export interface LockEntry {
   /** Unique to one call of `acquire`. */
   readonly id: string;
   readonly owner: string;
   readonly operation: FileOperation;
-  /** When it was acquired, or when the wait began: ISO 8601. For people; never used to decide. */
+  /** The time of the acquisition or the start of the wait in ISO 8601. Informational only. */
   readonly since: string;
-  /** ISO 8601; for people. */
+  /** ISO 8601. Informational only. */
   readonly expiresAt: string;
   /** Milliseconds from the last renewal to the expiry. */
   readonly ttlMs: number;
-  /** The expiry by the monotonic clock that all processes of one boot share. Absent: another tool wrote the entry. */
+  /** The expiry on the monotonic clock that all processes of one boot share. Omitted in entries of other tools. */
   readonly deadlineMs?: number;
-  /** The process that wrote the entry, so that other processes can find out whether it still runs. */
+  /** The process that wrote the entry, so that other processes can check whether it is still alive. */
   readonly process?: ProcessFacts;
 }
 
-/** The requests that hold a file and those that wait for it, each in order of arrival. */
+/** The holders of a file and its waiting requests, each in order of arrival. */
 export interface LockState {
   readonly path: string;
   readonly holders: readonly LockEntry[];
   readonly waiting: readonly LockEntry[];
 }
 
-/** Whether a request may have the file now: no holder and no earlier request conflicts with it. */
+/** Returns whether a request may hold the file now. No holder and no earlier request may conflict with it. */
 export function mayHave({ holders, waiting }: LockState, id: string, operation: FileOperation): boolean {
   const place = waiting.findIndex((entry) => entry.id === id);
   const before = place < 0 ? waiting : waiting.slice(0, place);
   return [...holders, ...before].every((other) => other.operation === "read" && operation === "read");
 }
 
-/** The state with the request moved from the queue to the holders. */
+/** Moves a request from the queue to the holders. */
 export function granted(state: LockState, entry: LockEntry): LockState {
   const { path, holders, waiting } = without(state, entry.id);
   return { path, holders: [...holders, entry], waiting };
 }
 
-/** The state with the request in the queue: in its current place, else at the end. */
+/** Updates a request in the queue, or appends it. */
 export function queued(state: LockState, entry: LockEntry): LockState {
   const isKnown = state.waiting.some(({ id }) => id === entry.id);
   const waiting = isKnown
@@ -51,21 +51,21 @@ export function queued(state: LockState, entry: LockEntry): LockState {
   return { ...state, waiting };
 }
 
-/** The state with new times for a holder, in the same place. */
+/** Updates the times of a holder. */
 export function renewed(state: LockState, entry: LockEntry): LockState {
   return { ...state, holders: state.holders.map((other) => (other.id === entry.id ? entry : other)) };
 }
 
-/** The state without the entries of one request. */
+/** Removes the entries of a request. */
 export function without({ path, holders, waiting }: LockState, id: string): LockState {
   const isOther = (entry: LockEntry): boolean => entry.id !== id;
   return { path, holders: holders.filter(isOther), waiting: waiting.filter(isOther) };
 }
 
 /**
- * Decides which entries have expired. It never uses the wall clock, which can jump. An entry of this boot has its deadline
- * on a monotonic clock that all processes share. Any other entry is only known to change with each renewal: it has expired
- * when this process saw it unchanged for its whole `ttlMs`.
+ * Decides which entries have expired, without the wall clock, which can jump. An entry of this boot has a deadline on a
+ * monotonic clock that all processes share. Any other entry has expired when this process saw it unchanged for its
+ * whole `ttlMs`.
  */
 export class LockExpiry {
   readonly #sightings = new Map<string, { readonly expiresAt: string; readonly sinceMs: number }>();
@@ -75,7 +75,10 @@ export class LockExpiry {
     readonly identity: ProcessIdentity,
   ) {}
 
-  /** The state without expired entries. A waiting process that died loses its place at once; a holder keeps the file until it expires. */
+  /**
+   * Removes expired entries. A waiting entry is also removed when its process dies. A holder keeps the file until it
+   * expires.
+   */
   current(state: LockState): LockState {
     const { path, holders, waiting } = state;
     return {
@@ -85,7 +88,7 @@ export class LockExpiry {
     };
   }
 
-  /** Milliseconds until an entry expires if it is not renewed. */
+  /** Returns the milliseconds until an entry expires. */
   leftMs(path: string, entry: LockEntry): number {
     const now = this.clock.monotonic();
     if (entry.deadlineMs !== undefined && entry.process?.bootId === this.identity.bootId)
@@ -117,10 +120,14 @@ export interface Reservation extends AsyncDisposable {
   readonly owner: string;
   /** Each path once, in the order of acquisition. */
   readonly files: readonly ReservedFile[];
-  /** False once the reservation was released, expired by the clock of this process, or turned out to be lost. */
+  /** `false` after the reservation was released, has expired by the clock of this process, or is known to be lost. */
   readonly held: boolean;
-  /** Moves the expiry to `ttlMs` from now. @throws ReservationLostError when a file was lost. */
+  /**
+   * Extends the expiry to `ttlMs` from now.
+   *
+   * @throws ReservationLostError if a file was lost
+   */
   renew(): Promise<void>;
-  /** Frees the files. A file that was lost stays with its new holder. Releasing twice does nothing. */
+  /** Releases the files. A lost file stays with its new holder. Releasing twice has no effect. */
   release(): Promise<void>;
 }

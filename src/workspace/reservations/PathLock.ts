@@ -13,7 +13,7 @@ import {
 } from "./LockState.ts";
 import type { LockFolder } from "./LockFolder.ts";
 
-/** A waiting request renews its entry after half of this time; an entry that is not renewed is skipped. */
+/** The expiry of a waiting entry. It is renewed after half of this time, and skipped otherwise. */
 const waitingTtlMs = 10_000;
 const shortestWaitMs = 2;
 const longestWaitMs = 100;
@@ -25,8 +25,8 @@ export interface LockRequest {
 }
 
 /**
- * Applies one request to the locks of paths. Each action reads the state, decides, writes the next generation, and reads
- * again until the state is the wanted one: only a read after the write shows whether the write won.
+ * Applies one request to the locks of paths. Each operation repeats read, decide and write until a read returns the
+ * wanted state, because only a read after the write shows whether the write won.
  */
 export class PathLock {
   constructor(
@@ -35,7 +35,7 @@ export class PathLock {
     readonly request: LockRequest,
   ) {}
 
-  /** The deadline of the acquired lock; if the time ran out first, the state that blocked the request. */
+  /** Returns the deadline of the acquired lock, or the blocking state after a timeout. */
   async acquire(file: ReservedFile, giveUpAtMs: number, signal?: AbortSignal): Promise<number | LockState> {
     try {
       for (let waitMs = shortestWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
@@ -53,7 +53,7 @@ export class PathLock {
     }
   }
 
-  /** The new deadline; `undefined` when the request no longer holds the file. */
+  /** Returns the new deadline, or `undefined` if the request no longer holds the file. */
   async renew(file: ReservedFile): Promise<number | undefined> {
     const entry = this.#entry(file, this.request.ttlMs);
     const state = await this.#settle(file.path, (now) => {
@@ -91,7 +91,7 @@ export class PathLock {
     return holders.find(({ id }) => id === this.request.id);
   }
 
-  /** @param decide the next state; `undefined` when the state is already the wanted one. */
+  /** @param decide returns the next state, or `undefined` if the state is already the wanted one */
   async #settle(path: string, decide: (state: LockState) => LockState | undefined): Promise<LockState> {
     let hasWritten = false;
     for (;;) {
@@ -122,7 +122,7 @@ export class PathLock {
   }
 }
 
-/** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts. */
+/** Resolves after `ms` milliseconds. Rejects with the reason of the signal as soon as it aborts. */
 function waitFor(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -23,15 +23,21 @@ import { LockExpiry, type LockState, type Reservation, type ReservedFile } from 
 import { PathLock } from "./PathLock.ts";
 import { isAbsolute, join, resolve } from "node:path";
 
-/** Where reservations are kept, and by which clock they expire. */
+/** Options of `Reservations`. */
 export interface ReservationsOptions {
-  /** The folder that holds `locks/`: the same one for all processes that work on the same files. Default: `.agent-persistence`. */
+  /**
+   * The directory that contains `locks/`. All processes that work on the same files must share it. Defaults to
+   * `.agent-persistence`.
+   */
   readonly directory?: string | undefined;
-  /** The folder that paths are relative to, such as that of the workspace. Default: the working directory of the process. */
+  /**
+   * The directory that paths are relative to, such as the root of the workspace. Defaults to the working directory of
+   * the process.
+   */
   readonly root?: string | undefined;
-  /** Default: the clock of the machine. All processes of the machine must share its monotonic time. */
+  /** All processes of the machine must share its monotonic time. Defaults to the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** Default: this process. */
+  /** Defaults to this process. */
   readonly identity?: ProcessIdentity | undefined;
 }
 
@@ -42,22 +48,31 @@ const optionsSchema = strictOptions({
   identity: objectWithMethods<ProcessIdentity>("isRunning").optional(),
 });
 
-/** The clock of the system, with a monotonic time since boot, which all processes of the machine share. */
+/** The system clock with monotonic time since boot, which all processes of the machine share. */
 const machineClock: Clock = { ...systemClock, monotonic: () => Number(process.hrtime.bigint()) / 1e6 };
 
 const longestTtlMs = 365 * 24 * 3_600_000;
 
-/** How to acquire files. */
+/** Options of `acquire`. */
 export interface AcquireOptions {
   /** The name that other owners see. */
   readonly owner: string;
-  /** Milliseconds until the reservation expires, unless it is renewed. At most a year. Default: 300,000 (five minutes). */
+  /**
+   * Milliseconds until the reservation expires unless it is renewed, at most one year. Defaults to 300,000 (five
+   * minutes).
+   */
   readonly ttlMs?: number | undefined;
-  /** Milliseconds to wait for files that others hold. `Infinity` waits without limit. Default: 0, which does not wait. */
+  /**
+   * Milliseconds to wait for files that others hold. `Infinity` waits without limit. Defaults to 0, which does not
+   * wait.
+   */
   readonly timeoutMs?: number | undefined;
-  /** Renews automatically after each third of `ttlMs`, until it is released or the process ends. Default: false. */
+  /**
+   * Whether to renew automatically after each third of `ttlMs`, until the release or the end of the process. Defaults
+   * to `false`.
+   */
   readonly keepAlive?: boolean | undefined;
-  /** Stops the wait: `acquire` rejects with its reason. */
+  /** Aborts the wait. `acquire` then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -75,12 +90,20 @@ const requestSchema = z.object({
 const pathSchema = z.object({ path: z.string() });
 
 /**
- * Advisory locks on files: many readers or one writer for each file. They only bind programs that reserve. All processes of
- * a machine share them through the folder `locks/`. Files of a killed process become free when its reservation expires.
+ * Advisory file locks with many readers or one writer for each file. They only affect programs that use reservations.
+ * All processes of a machine share them through `locks/`. Files of a killed process become free when its reservation
+ * expires.
  *
- * One call acquires all of its files or none, in one fixed order, so that two calls never wait for each other. An owner that
- * holds files and calls `acquire` for more can still deadlock: acquire all files in one call, or set a timeout. Requests are
- * served in order of arrival. A reservation belongs to one call: the same owner does not share its other reservations.
+ * One call acquires all of its files or none, in a fixed order, so that two calls never deadlock. An owner that calls
+ * `acquire` again while it holds files can still deadlock: acquire all files in one call, or set a timeout. Requests
+ * are served in order of arrival. A reservation belongs to one call, and the same owner does not share its other
+ * reservations.
+ *
+ * @example
+ * ```ts
+ * const reservations = new Reservations({ root: "project" });
+ * await using held = await reservations.acquire([{ path: "src/a.ts", operation: "write" }], { owner: "agent-1" });
+ * ```
  */
 export class Reservations {
   readonly #folder: LockFolder;
@@ -97,13 +120,15 @@ export class Reservations {
   }
 
   /**
-   * Reserves files. A path is relative to the root, or absolute and below the root. Links of folders are resolved, so that two
-   * names of one file exclude each other. A file that is named twice is reserved once, for writing if either entry is.
+   * Reserves files. Paths are relative to the root or absolute paths below it. Directory links are resolved, so that
+   * two names of one file exclude each other. A file that is listed twice is reserved once, for writing if either entry
+   * is. If the call rejects, no file is reserved.
    *
-   * @throws FileReservedError when a file is not free in time; InvalidInputError, PathNotAllowedError. Then nothing is reserved.
+   * @throws FileReservedError if a file does not become free in time
+   * @throws InvalidInputError, PathNotAllowedError
    */
   async acquire(files: readonly ReservedFile[], options: AcquireOptions): Promise<Reservation> {
-    // Only values that can be read back from a lock file are written into one.
+    // Lock files only contain values that can be read back.
     checkSchema(requestSchema, { files, options }, "reservation");
     const { owner, ttlMs = 300_000, timeoutMs = 0, keepAlive = false, signal } = options;
     const id = randomId();
@@ -111,7 +136,7 @@ export class Reservations {
     const held = new HeldFiles(lock, keepAlive);
     const giveUpAt = this.#expiry.clock.monotonic() + timeoutMs;
     try {
-      // One order for all callers, so that none wait for each other in a circle.
+      // The fixed order for all callers prevents deadlocks.
       for (const file of eachOnce(files, this.#root)) {
         const acquired = await lock.acquire(file, giveUpAt, signal);
         if (typeof acquired !== "number") throw reserved(file, acquired);
@@ -119,13 +144,17 @@ export class Reservations {
       }
       return held.complete();
     } catch (error) {
-      // A file that cannot be released expires; the caller needs the first error.
+      // A file that cannot be released expires later. The caller needs the first error.
       await held.release().catch(() => {});
       throw error;
     }
   }
 
-  /** The current holders of a file; empty when it is free. @throws InvalidInputError, PathNotAllowedError */
+  /**
+   * Returns the current holders of a file. Empty if it is free.
+   *
+   * @throws InvalidInputError, PathNotAllowedError
+   */
   async holders(path: string): Promise<FileReservedError["holders"]> {
     checkSchema(pathSchema, { path }, "file to look up");
     const file = fileNamed(path, this.#root);
@@ -133,10 +162,14 @@ export class Reservations {
   }
 }
 
-/** The one spelling of a path. @throws PathNotAllowedError for a path outside the root. */
+/**
+ * Returns the canonical form of a path.
+ *
+ * @throws PathNotAllowedError for a path outside the root
+ */
 function fileNamed(path: string, root: string): string {
   const file = isAbsolute(path) ? canonicalPath(path, root) : canonicalPath(relativePath(path), root);
-  // A link of a folder may lead out of the root; a path may not.
+  // A directory link may lead out of the root, but a path may not.
   return isAbsolute(path) || !isAbsolute(file) ? relativePath(file) : file;
 }
 
@@ -160,13 +193,13 @@ function holdersOf({ holders }: LockState): FileReservedError["holders"] {
 }
 
 /**
- * The files that one request holds. It renews them automatically while more files are being acquired, since that can take
- * longer than `ttlMs`; afterwards only with `keepAlive`.
+ * The files of one request. They are renewed automatically during the acquisition, which can take longer than `ttlMs`,
+ * and afterwards only with `keepAlive`.
  */
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
   readonly #keepAlive: boolean;
-  /** The deadline of each file by the monotonic clock. */
+  /** The deadline of each file on the monotonic clock. */
   readonly #deadlines = new Map<ReservedFile, number>();
   #isOver = false;
   #cancelRenewal = (): void => {};
@@ -210,7 +243,7 @@ export class HeldFiles implements Reservation {
     }
   }
 
-  /** Releases every file, even when one fails; then throws the first failure. */
+  /** Releases every file even if one fails, then throws the first error. */
   async release(): Promise<void> {
     this.#isOver = true;
     this.#cancelRenewal();
@@ -231,7 +264,7 @@ export class HeldFiles implements Reservation {
     this.#cancelRenewal = expiry.clock.after(request.ttlMs / 3, renew, true);
   }
 
-  /** Tries again after a storage failure, and stops once the reservation is lost. */
+  /** Retries after a storage failure and stops once the reservation is lost. */
   async #renewNow(): Promise<void> {
     await this.renew().catch(() => {});
     if (!this.#isOver) this.#renewLater();

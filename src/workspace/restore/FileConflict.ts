@@ -2,11 +2,11 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FoundFile } from "../files/readFile.ts";
 
 /**
- * A file that a rollback does not restore unasked. Paths are relative to the root.
+ * A file that a rollback restores only after a decision. Paths are relative to the root.
  *
- * - `file_modified_externally`: others changed it after the agent's last change, or between two changes of the agent.
- * - `file_deleted`: others deleted it.
- * - `file_unreachable`: it cannot be read or replaced, for example because its folder is a link now.
+ * - `file_modified_externally`: others changed the file after or between changes of the agent.
+ * - `file_deleted`: others deleted the file.
+ * - `file_unreachable`: the file cannot be read or replaced, for example because its directory is a link now.
  * - `git_state_changed`: others changed HEAD or the index. The path is `.git/HEAD` or `.git/index`.
  */
 export type FileConflict =
@@ -14,19 +14,20 @@ export type FileConflict =
       readonly kind: "file_modified_externally" | "file_deleted";
       readonly path: string;
       /**
-       * A command of the agent that was interrupted made the change, or others did. `merge` is refused. Defaults to `false`.
+       * The change was made by an interrupted command of the agent or by others. `merge` is refused. Defaults to
+       * `false`.
        */
       readonly interrupted?: true;
     }
   | {
       readonly kind: "file_unreachable";
       readonly path: string;
-      /** Completes a sentence that begins with the path. */
+      /** The end of a sentence that starts with the path. */
       readonly reason: string;
     }
   | { readonly kind: "git_state_changed"; readonly path: string };
 
-/** What others made of a file, as a conflict. */
+/** Returns the conflict for a file that others changed. */
 export function conflictAt(path: string, found: FoundFile, interrupted?: true): FileConflict {
   const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
   if (reason !== undefined) return { kind: "file_unreachable", path, reason };
@@ -35,18 +36,18 @@ export function conflictAt(path: string, found: FoundFile, interrupted?: true): 
 }
 
 /**
- * How to settle a conflict.
+ * The resolution of a conflict.
  *
- * - `use_current` (for a deleted or unreachable file: `skip`): keeps what is there now.
- * - `use_checkpoint` (for a deleted file: `restore`): restores the file to its state at the checkpoint. The replaced content
- *   is kept in the agent's log.
- * - `merge`: removes the agent's changes from the current file; refused unless the merge is clean or a `conflictResolver`
- *   resolves it.
- * - `abort`: refuses the rollback; nothing changes.
+ * - `use_current` (for a deleted or unreachable file: `skip`): keeps the current state.
+ * - `use_checkpoint` (for a deleted file: `restore`): restores the state at the checkpoint. The replaced content is
+ * stored in the agent's log.
+ * - `merge`: removes the agent's changes from the current file. Refused unless the merge is clean or a
+ * `conflictResolver` resolves it.
+ * - `abort`: refuses the rollback without any change.
  */
 export type FileResolution = "use_current" | "use_checkpoint" | "merge" | "restore" | "skip" | "abort";
 
-/** The valid answers to each kind of conflict. */
+/** The valid resolutions of each conflict kind. */
 export const fileResolutions: Readonly<Record<FileConflict["kind"], readonly FileResolution[]>> = {
   file_modified_externally: ["use_current", "use_checkpoint", "merge", "abort"],
   file_deleted: ["restore", "skip", "abort"],

@@ -6,45 +6,47 @@ import { notedChanges, type NotedChange } from "./notedChanges.ts";
 /** The recorded changes of one file since a checkpoint. */
 export interface FileHistory {
   readonly path: string;
-  /** The state at the checkpoint; absent: no file. */
+  /** The state at the checkpoint. Omitted for no file. */
   readonly target?: FileState;
-  /** The state after the first change; absent: no file. */
+  /** The state after the first change. Omitted for no file. */
   readonly first?: FileState;
-  /** The agent's changes, oldest first. Changes with nobody else's change between them are one span. */
+  /** The agent's changes, oldest first. Consecutive changes without changes of others form one span. */
   readonly spans: readonly FileSpan[];
-  /** The last change may not have happened: then the file is still in this state. */
+  /** The state before the last change, which may not have happened. */
   readonly uncertain?: { readonly before?: FileState };
-  /** One of the changes may be the work of others: a command that was interrupted made it, or others did. */
+  /** One of the changes was made by an interrupted command or by others. */
   readonly interrupted?: true;
 }
 
-/** What the agent made of a file, with nobody else's change in between. An absent state: no file. */
+/** Changes of the agent without changes of others in between. A missing state means no file. */
 export interface FileSpan {
   readonly before?: FileState;
   readonly after?: FileState;
 }
 
-/** The states in which the agent may have left a file; `undefined` stands for no file. */
+/** Returns the states in which the agent may have left a file. `undefined` means no file. */
 export function leftStates({ spans, uncertain }: FileHistory): readonly (FileState | undefined)[] {
   const left = spans.at(-1)?.after;
   return uncertain ? [left, uncertain.before] : [left];
 }
 
-/**
- * A history without the file that others put in the place of a folder: at the checkpoint there was the folder, and no file.
- */
+/** Ignores a file that others created in place of a directory, because no file existed at the checkpoint. */
 export function withoutFileOfOthers(history: FileHistory): FileHistory {
   const { target: _others, ...rest } = history;
   return { ...rest, spans: [{}, ...history.spans] };
 }
 
-/** The SHA-256 of the contents that others made between changes of the agent. */
+/** Returns the SHA-256 of contents that others wrote between changes of the agent. */
 export function contentsOfOthers(histories: readonly FileHistory[]): ReadonlySet<string> {
   const made = histories.flatMap(({ spans }) => spans.slice(1).map(({ before }) => before));
   return new Set(made.flatMap((state) => (state?.kind === "file" ? [state.hash] : [])));
 }
 
-/** One history for each path, in the order of first changes. @param notes oldest first. @throws UnreadableValueError, PathNotAllowedError */
+/**
+ * Returns one history for each path, in the order of first changes. `notes` are oldest first.
+ *
+ * @throws UnreadableValueError, PathNotAllowedError
+ */
 export function fileHistories(notes: readonly Note[]): readonly FileHistory[] {
   const histories = new Map<string, FileHistory>();
   for (const change of notedChanges(notes)) histories.set(change.path, withChange(histories.get(change.path), change));
@@ -65,11 +67,11 @@ function withChange(history: FileHistory | undefined, change: NotedChange): File
 }
 
 /**
- * The histories that a redo restores files by. A file goes to the state after the changes that are made again. Its current
- * state follows from the changes that are reverted or, without such changes, from what an earlier rollback restored.
+ * Returns the histories for a redo. A file goes to the state after the redone changes. Its current state follows from
+ * the reverted changes or, without such changes, from an earlier rollback.
  *
- * @param undone of the changes that are reverted.
- * @param redone of the changes that are made again.
+ * @param undone histories of the reverted changes
+ * @param redone histories of the redone changes
  */
 export function withRedoneFiles(
   undone: readonly FileHistory[],
@@ -84,9 +86,9 @@ export function withRedoneFiles(
   return [...both, ...[...again.values()].filter(({ path }) => !known.has(path))];
 }
 
-/** The same changes, made from the last to the first. */
+/** Reverses the order and direction of the changes. */
 function inverted({ path, spans, uncertain, interrupted }: FileHistory): FileHistory {
-  // The change of a call that failed is not made again.
+  // The change of a failed call is not redone.
   const target = uncertain ? uncertain.before : spans.at(-1)?.after;
   const back = spans.toReversed().map(({ before, after }) => spanOf(after, before));
   const turned = [spanOf(target, back[0]?.after), ...back.slice(1)];

@@ -24,7 +24,7 @@ interface LookedAt {
 
 /** Restores files whose contents are in the agent's log. */
 export class FileRecovery implements RecoveryParticipant {
-  /** @param host throws TypeError when the workspace is not a participant of an agent. */
+  /** @param host throws TypeError if the workspace is not a participant of an agent */
   constructor(
     readonly restore: FileRestore,
     readonly host: () => ParticipantContext,
@@ -49,7 +49,7 @@ export class FileRecovery implements RecoveryParticipant {
     return looked && hasRoot ? optionsForFile(looked.file, looked.request.content) : [];
   }
 
-  /** @throws RecoveryRefusedError when the merge fails, or the file was deleted or created meanwhile. */
+  /** @throws RecoveryRefusedError if the merge fails, or others deleted or created the file meanwhile */
   async prepare(
     mismatch: EnvironmentMismatch,
     option: RecoveryOption,
@@ -86,7 +86,7 @@ export class FileRecovery implements RecoveryParticipant {
     const { agentId, checkpointId, recoveryInfo } = checkpoint;
     const host = this.host();
     const request = await host.request(agentId, checkpointId, fileNoteKey);
-    // A run that continues from a branch that was left reverts nothing.
+    // A run that continues on an abandoned branch reverts no changes.
     if (request.redone) return undefined;
     const since = fileHistories(request.notes.toReversed()).find((history) => history.path === path);
     const before = (await host.notesBefore(agentId, checkpointId, fileNoteKey)).map(({ value }) => fileNoteOf(value));
@@ -97,13 +97,16 @@ export class FileRecovery implements RecoveryParticipant {
     return { file, request };
   }
 
-  /** Without the root there is no file. */
+  /** Without the root, every file is missing. */
   async #found(path: string): Promise<FoundFile> {
     const { files } = this.restore;
     return (await files.hasRoot()) ? files.read(path) : { kind: "missing" };
   }
 
-  /** The path below the root of a file that is named relative to the working directory of the run; `undefined`: outside the root. */
+  /**
+   * Converts a path relative to the run's working directory to a path relative to the root. `undefined` outside the
+   * root.
+   */
   #pathOf(required: string, { recoveryInfo: { workingDirectory } }: AgentCheckpointData): string | undefined {
     if (workingDirectory === undefined && !isAbsolute(required)) return undefined;
     const { root } = this.restore.files;
@@ -117,20 +120,20 @@ export class FileRecovery implements RecoveryParticipant {
   }
 }
 
-/** A required file and what is known about it. Paths are relative to the root. */
+/** A file with its required state. Paths are relative to the root. */
 export interface FileToRecover {
   readonly path: string;
   readonly found: FoundFile;
-  /** The state that the resumed run needs. Absent: not known. */
+  /** The state that the resumed run needs. Omitted if unknown. */
   readonly needed?: FileState;
   /**
-   * The state before the agent's first change; of a file that the agent created, the first that it left. Absent: the agent
-   * did not change it.
+   * The state before the agent's first change, or after it if the agent created the file. Omitted if the agent did not
+   * change the file.
    */
   readonly base?: FileState;
 }
 
-/** The content that a checkpoint requires, by its hash; its length, if it is in the log. */
+/** A content that a checkpoint requires, by hash, with its length if the log contains it. */
 export interface RequiredContent {
   readonly hash: string;
   readonly bytes: number | undefined;
@@ -139,12 +142,13 @@ export interface RequiredContent {
 const defaultMode = 0o644;
 
 /**
- * Decides which state a resumed run needs: the file as the agent left it after the checkpoint, since recorded calls are not
- * repeated; if the agent did not change it since, the file at the checkpoint.
+ * Decides which state a resumed run needs. Recorded calls are not repeated, so a file that the agent changed after the
+ * checkpoint needs its last state. Any other file needs its state at the checkpoint.
  *
- * @param before notes up to the checkpoint, oldest first.
- * @param since the changes of the file after the checkpoint, if any.
- * @param required the content at the checkpoint. Absent: it is not a required file, and the agent's last change counts.
+ * @param before notes up to the checkpoint, oldest first
+ * @param since the changes of the file after the checkpoint, if any
+ * @param required the content at the checkpoint. Omitted for a file that is not required, whose last change by the
+ * agent counts then.
  */
 export function fileToRecover(
   path: string,
@@ -168,7 +172,7 @@ export function fileToRecover(
   return withoutUndefined({ path, found, needed, base });
 }
 
-/** The options for a file, by the contents that are in the log. */
+/** Returns the recovery options for a file, based on the contents in the log. */
 export async function optionsForFile(
   { found, needed, base }: FileToRecover,
   content: (hash: string) => Promise<Uint8Array | undefined>,
@@ -179,12 +183,15 @@ export async function optionsForFile(
   if (found.kind === "missing") return ["restore"];
   if (found.kind !== "file") return [];
   const sides = [wanted, found.content, await contentOf(base)];
-  // From the version that the run needs, the current file would always be the result.
+  // A merge from the needed version would always return the current file.
   const canMerge = !isSameFile(base, needed) && sides.every((side) => side && textIn(side) !== undefined);
   return canMerge ? ["use_checkpoint", "merge"] : ["use_checkpoint"];
 }
 
-/** A required file is named by its content only: its mode comes from its newest note, else from the current file. */
+/**
+ * Determines the mode of a required file from its newest note, else from the current file, because only its content is
+ * required.
+ */
 function stateAt(
   left: readonly (FileState | undefined)[],
   found: FoundFile,

@@ -38,18 +38,21 @@ import {
 import { type ConflictingPlan, contentsOf, type SettledConflict, settleConflict } from "./settleConflict.ts";
 
 /**
- * Decides how to settle a conflict. It gets no contents, but may read the file. If it throws, the rollback is refused, and
- * nothing has changed.
+ * Decides how to resolve a conflict. Receives no contents but may read the file. An error refuses the rollback, which
+ * then changes nothing.
  */
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
-/** A person may edit while the files are looked at; after this many looks the rollback is refused. */
+/**
+ * The number of attempts to read stable files, because people may edit them meanwhile. After that the rollback is
+ * refused.
+ */
 const looks = 5;
 
-/** What a restore would do, with conflicts open. */
+/** A planned restore with open conflicts. */
 interface LookedAt {
   readonly files: readonly PlannedFile[];
-  /** Folders that the agent created, innermost first. */
+  /** Directories that the agent created, innermost first. */
   readonly created: readonly FolderPart[];
   readonly modes: readonly FolderModePart[];
   readonly git: readonly PlannedGit[];
@@ -63,16 +66,16 @@ export class FileRestore {
     readonly files: WorkspaceFiles,
     readonly onConflict: ConflictHandler | undefined,
     readonly resolver: ConflictResolver,
-    /** Scans the folder and keeps nothing. */
+    /** Scans the directory without storing anything. */
     readonly scan: (before: Scan) => Promise<Scan>,
     readonly git: GitRestore,
   ) {}
 
-  /** Looks at every file that the agent changed. In a redo, also at those whose changes are made again. Changes nothing. */
+  /** Reads every file that the agent changed and, in a redo, every file whose changes are redone. Changes nothing. */
   async look(request: ParticipantRequest): Promise<LookedAt> {
     const undone = changesOf(await withInterruptedCommands(request, this.scan));
     const { redone: again = [] } = request;
-    // What a command changed after its last scan is not known: what is there now does not tell it.
+    // The changes of a command after its last scan are unknown, and the current state does not reveal them.
     const scanned = { notes: again.toReversed(), content: request.content };
     const redone = changesOf(await withInterruptedCommands(scanned, (before) => Promise.resolve(before)));
     const histories = withRedoneFiles(undone.files, redone.files);
@@ -131,9 +134,9 @@ export class FileRestore {
   }
 
   /**
-   * A restore as one step: it is carried out as a whole or not at all.
+   * Returns the restore as one atomic step.
    *
-   * @throws FileConflictError when a conflict stays open; nothing has changed.
+   * @throws FileConflictError for an open conflict. No file has changed then.
    */
   async plan(request: ParticipantRequest): Promise<ParticipantPlan> {
     await this.#tidy(request);
@@ -145,7 +148,7 @@ export class FileRestore {
       const asked = await this.#settle(looked.files, request, { answered, open });
       const askedGit = await this.#settleGit(looked.git, { answered: answeredGit, open });
       if (open.length > 0) throw new FileConflictError(request.agentId, request.checkpointId, open);
-      // While somebody was asked, the files may have changed.
+      // The files may have changed during a decision.
       if (!asked && !askedGit) return planOf(looked, answered, answeredGit);
     }
     const open = [...answered.values(), ...answeredGit.values()].map(({ plan }) =>
@@ -154,13 +157,13 @@ export class FileRestore {
     throw new FileConflictError(request.agentId, request.checkpointId, open);
   }
 
-  /** Removes temporary files of calls that were interrupted: nobody repeats them. */
+  /** Removes temporary files of interrupted calls that are not repeated. */
   #tidy({ notes }: ParticipantRequest): Promise<void> {
     const interrupted = fileHistories(notes.toReversed()).filter(({ uncertain }) => uncertain);
     return this.files.removeUnfinished(interrupted.map(({ path }) => path));
   }
 
-  /** Asks about each conflict that has no answer yet. @returns whether somebody was asked. */
+  /** Requests decisions about unresolved conflicts. Returns whether a decision was requested. */
   async #settle(
     files: readonly PlannedFile[],
     request: ParticipantRequest,
@@ -181,7 +184,7 @@ export class FileRestore {
     return asked;
   }
 
-  /** Asks about HEAD and the index as {@link #settle} does about files. */
+  /** Does the same as {@link #settle} for HEAD and the index. */
   async #settleGit(
     plans: readonly PlannedGit[],
     { answered, open }: { readonly answered: AnsweredGit; readonly open: ConflictingFile[] },
@@ -200,10 +203,10 @@ export class FileRestore {
   }
 
   /**
-   * Carries out a step; doing it again has the same result.
+   * Executes a step. Executing it again has the same result.
    *
-   * @returns what became of the parts that were not done as planned; `undefined`: there are none.
-   * @throws FileConflictError; every file is as it was then.
+   * @returns the outcomes of the parts that deviate from the plan, or `undefined`
+   * @throws FileConflictError, after which every file has its former state
    */
   async apply(step: RestoreStep, request: StepRequest): Promise<RestoreOutcome | undefined> {
     const outcome = new Map<string, PartOutcome>();
@@ -217,7 +220,7 @@ export class FileRestore {
   }
 }
 
-/** What notes say, and what they leave open. */
+/** The changes in notes, including those that cannot be reverted. */
 interface NotedFiles {
   readonly files: readonly FileHistory[];
   readonly folders: readonly FolderHistory[];
@@ -226,7 +229,7 @@ interface NotedFiles {
   readonly unknown: readonly LeftOutFile[];
 }
 
-/** @param notes oldest first. */
+/** @param notes oldest first */
 function changesOf(notes: readonly Note[]): NotedFiles {
   const noted = notes.map(({ value }) => fileNoteOf(value));
   const isMovedOver = movedOver(noted);
@@ -238,7 +241,7 @@ function changesOf(notes: readonly Note[]): NotedFiles {
   return { files, folders, git: gitHistory(notes), unknown: unknownIn(noted) };
 }
 
-/** The files of a redo whose contents were pruned. */
+/** Returns the files of a redo whose contents were pruned. */
 async function lostIn(planned: readonly PlannedFile[], { content }: ParticipantRequest): Promise<LeftOutFile[]> {
   const lost: LeftOutFile[] = [];
   for (const { history } of planned) {
@@ -267,7 +270,7 @@ function changedByOthers({ path }: FolderHistory): LeftOutFile {
   return { path, reason: "has permissions that others changed" };
 }
 
-/** The folders that the agent created, innermost first. */
+/** Returns the directories that the agent created, innermost first. */
 function createdIn(folders: readonly FolderHistory[]): readonly FolderPart[] {
   const created = folders.filter(({ target }) => target === undefined);
   const parts = created.map(({ path, last, byOthers }) => {

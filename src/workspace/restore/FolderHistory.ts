@@ -1,22 +1,22 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FileNote, FolderChange } from "../files/FileNote.ts";
 
-/** What the agent made of a folder since a checkpoint. */
+/** The changes of the agent to a directory since a checkpoint. */
 export interface FolderHistory {
   readonly path: string;
-  /** The permissions at the checkpoint. Absent: there was no folder. */
+  /** The permissions at the checkpoint. Omitted if the directory did not exist. */
   readonly target?: number;
-  /** The permissions that the agent left. Absent: no folder. */
+  /** The permissions that the agent left. Omitted if it left no directory. */
   readonly last?: number;
   /** Others changed the permissions between two changes of the agent. */
   readonly byOthers?: true;
 }
 
 /**
- * One history for each folder.
+ * Returns one history for each directory.
  *
- * @param notes oldest first.
- * @param madeMode the permissions of a folder that a file tool made.
+ * @param notes oldest first
+ * @param madeMode the permissions of directories that file tools create
  */
 export function folderHistories(notes: readonly FileNote[], madeMode: number): readonly FolderHistory[] {
   const histories = new Map<string, FolderHistory>();
@@ -39,7 +39,7 @@ function withMode(history: FolderHistory | undefined, { path, before, after }: F
   };
 }
 
-/** The histories that a redo restores folders by: the same as for files. */
+/** Returns the histories for a redo, as for files. */
 export function withRedoneFolders(
   undone: readonly FolderHistory[],
   redone: readonly FolderHistory[],

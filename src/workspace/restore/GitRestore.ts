@@ -27,11 +27,11 @@ import type { RestorePart } from "./RestoreStep.ts";
 
 type GitPart = GitHeadPart | GitIndexPart;
 
-/** Others may use git meanwhile; after this many attempts the restore is refused. */
+/** The number of attempts, because others may use git meanwhile. After that the restore is refused. */
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
-/** What a restore would do to HEAD and the index, with conflicts open. */
+/** A planned restore of HEAD and the index with open conflicts. */
 interface LookedAtGit {
   readonly plans: readonly PlannedGit[];
   /** Changes that are not reverted. */
@@ -39,23 +39,22 @@ interface LookedAtGit {
 }
 
 /**
- * Restores HEAD and the index of a repository to a checkpoint. It moves no branch. Entries of the index that no command
- * changed stay as they are.
+ * Restores HEAD and the index of a repository to a checkpoint. Moves no branches and keeps index entries that no
+ * command changed.
  */
 export class GitRestore {
   constructor(
     readonly root: string,
-    /** Otherwise changes are only named. */
+    /** Whether to restore. Otherwise changes are only reported. */
     readonly isEnabled: boolean,
-    /** Reads the state of the repository. */
     readonly read: () => Promise<GitState | undefined>,
   ) {}
 
   /**
-   * Looks at HEAD and the index. Changes nothing.
+   * Reads HEAD and the index. Changes nothing.
    *
-   * @param undone the changes that are reverted.
-   * @param redone the changes that a redo makes again.
+   * @param undone the reverted changes
+   * @param redone the changes that a redo makes again
    */
   async look(undone: GitHistory, redone: GitHistory): Promise<LookedAtGit> {
     const history = withRedoneGit(undone, redone);
@@ -87,7 +86,7 @@ export class GitRestore {
     });
   }
 
-  /** Why HEAD cannot go back. */
+  /** Returns the reason why HEAD cannot be restored, or `undefined`. */
   async #obstacle(repository: GitRepository, { after }: GitHeadPart): Promise<string | undefined> {
     const { branch, commit } = after;
     if (branch === undefined)
@@ -103,9 +102,9 @@ export class GitRestore {
   }
 
   /**
-   * Looks at HEAD and the index again, and asks about what changed since the plan.
+   * Reads HEAD and the index again and requests decisions about changes since the plan.
    *
-   * @returns what is to be restored, with the states that it has now.
+   * @returns the parts to restore, with their current states
    * @throws FileConflictError
    */
   async lookAgain(parts: readonly RestorePart[], restoring: Asking): Promise<readonly GitPart[]> {
@@ -125,7 +124,7 @@ export class GitRestore {
     return todo;
   }
 
-  /** @returns true: it is restored; `undefined`: it stays. */
+  /** @returns `true` to restore, or `undefined` to keep the current state */
   async #decide({ path }: GitPart, { ask, outcome, request }: Asking): Promise<true | ConflictingFile | undefined> {
     const conflict: FileConflict = { kind: "git_state_changed", path };
     const answer = await ask(conflict);
@@ -138,7 +137,11 @@ export class GitRestore {
     return undefined;
   }
 
-  /** Restores what `lookAgain` returned. @throws GitError, FileConflictError */
+  /**
+   * Restores the parts that `lookAgain` returned.
+   *
+   * @throws GitError, FileConflictError
+   */
   async apply(todo: readonly GitPart[], restoring: Asking): Promise<void> {
     for (let attempt = 1; todo.length > 0; attempt++) {
       if (await this.#applyOnce(todo, restoring)) return;
@@ -151,7 +154,7 @@ export class GitRestore {
     }
   }
 
-  /** @returns false if others changed HEAD or the index meanwhile; nothing is changed then. */
+  /** @returns `false` without any change if others changed HEAD or the index meanwhile */
   async #applyOnce(todo: readonly GitPart[], { outcome, request }: Asking): Promise<boolean> {
     const restore = async (repository: GitRepository): Promise<boolean> => {
       await using lock = await IndexLock.take(repository);
@@ -187,14 +190,14 @@ function conflictError({ agentId, checkpointId }: StepRequest, open: readonly Co
   return new FileConflictError(agentId, checkpointId, open);
 }
 
-/** A part that begins at the current state. */
+/** Returns a part that starts from the current state. */
 function partFrom(part: GitPart, now: GitState): GitPart {
   if (part.kind === "git_head") return { ...part, before: now.head };
   const changes = part.changes.map(({ path, after }) => withoutUndefined({ path, before: now.index.get(path), after }));
   return { ...part, changes };
 }
 
-/** Whether the branch that HEAD goes back to has other commits than at the checkpoint. */
+/** Returns whether the branch to restore has other commits than at the checkpoint. */
 async function hasOtherCommits(repository: GitRepository, { head }: GitHistory): Promise<boolean> {
   const { branch, commit } = head?.target ?? {};
   return branch !== undefined && (await commitOf(repository, branch)) !== commit;
@@ -214,7 +217,7 @@ async function setHead(repository: GitRepository, { before, after }: GitHeadPart
   );
 }
 
-/** Removals first, so that a file can take the place of a folder. */
+/** Puts removals first, so that a file can replace a directory. */
 function treeEntries({ changes }: GitIndexPart): readonly TreeEntry[] {
   return [
     ...changes.map(({ path }) => ({ path })),

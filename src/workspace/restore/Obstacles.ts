@@ -3,11 +3,11 @@ import { foldersAbove } from "../files/relativePath.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { RestorePart } from "./RestoreStep.ts";
 
-/** What stands where a restore puts a file, and is removed by the same restore. */
+/** Entries that block the path of a restored file and are removed by the same restore. */
 export class Obstacles {
   /**
-   * @param removed the files and links that the restore removes.
-   * @param folders the folders that the agent created.
+   * @param removed the files and links that the restore removes
+   * @param folders the directories that the agent created
    */
   constructor(
     readonly files: WorkspaceFiles,
@@ -15,7 +15,7 @@ export class Obstacles {
     readonly folders: ReadonlySet<string>,
   ) {}
 
-  /** Whether what is found at a path, or on the way to it, is removed before a file is written there. */
+  /** Returns whether the entry at a path, or its obstacle above, is removed before a file is written there. */
   async include(path: string, found: FoundFile): Promise<boolean> {
     if (found.unreachable !== undefined) return foldersAbove(path).some((above) => this.removed.has(above));
     if (found.kind !== "other" || !found.folder || !this.folders.has(path)) return false;
@@ -24,14 +24,14 @@ export class Obstacles {
   }
 }
 
-/** What is found once the restore has opened these folders. */
+/** Returns the entry in its state after these directories were made writable. */
 export function asOpened(found: FoundFile, opened: ReadonlySet<string>): FoundFile {
   if (found.shut === undefined || !opened.has(found.shut)) return found;
   const { unreachable: _reason, shut: _folder, ...rest } = found;
   return rest;
 }
 
-/** The folders in which the agent left no permission to write, and that are still so: a restore opens them first. */
+/** Returns the directories without write permission, as the agent left them. A restore makes them writable first. */
 export async function openedFolders(
   files: WorkspaceFiles,
   parts: readonly RestorePart[],
@@ -45,7 +45,7 @@ export async function openedFolders(
   return opened;
 }
 
-/** The permissions with which the agent left a folder; `undefined`: it is no folder, or they do not matter. */
+/** Returns the permissions that the agent left on a directory. `undefined` for other parts or if they do not matter. */
 export function leftMode(part: RestorePart): number | undefined {
   if (part.kind === "folder") return part.mode;
   return part.kind === "folder_mode" ? part.after : undefined;

@@ -7,56 +7,60 @@ import { relativePath } from "../files/relativePath.ts";
 import type { FileResolution } from "./FileConflict.ts";
 import { type GitRestorePart, isGitPart } from "./planGit.ts";
 
-/** A stored step of a rollback: all of a restore, which is carried out as a whole. Earlier versions stored the parts as steps. */
+/** A stored step of a rollback, which contains the whole restore. Earlier versions stored each part as a step. */
 export type RestoreStep = { readonly kind: "restore"; readonly parts: readonly RestorePart[] } | RestorePart;
 
-/** What a restore does to a path. */
+/** The effect of a restore on one path. */
 export type RestorePart =
   | FilePart
-  /** The file stays, by choice. */
+  /** The current file is kept by decision. */
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
   | FolderPart
   | FolderModePart
   | GitRestorePart
-  /** Nothing can be done; the report lists it. */
+  /** The change cannot be reverted and is only reported. */
   | { readonly kind: "unknown"; readonly path: string; readonly reason: string };
 
-/** The file becomes `after`, if it is still `before`. */
+/** Changes a file to `after` if it still equals `before`. */
 export interface FilePart extends FileChange {
   readonly kind: "file";
   readonly settled?: FileResolution;
-  /** The step that resolved the merge. Absent: the merge was clean. */
+  /** The step that resolved the merge. Omitted for a clean merge. */
   readonly settledBy?: Exclude<ResolutionStep, "merge">;
 }
 
-/** A folder that the agent created is removed, if it is empty. */
+/** Removes a directory that the agent created, if it is empty. */
 export interface FolderPart {
   readonly kind: "folder";
   readonly path: string;
-  /** The permissions that the agent left, if they may keep files in it from being removed. */
+  /** The permissions that the agent left, if they may prevent the removal of files in the directory. */
   readonly mode?: number;
 }
 
-/** A folder that the agent removed, or whose permissions it changed, is as it was before. */
+/** Restores a directory that the agent removed or whose permissions it changed. */
 export interface FolderModePart {
   readonly kind: "folder_mode";
   readonly path: string;
   readonly before: number;
-  /** The permissions that the agent left. Absent: it removed the folder. */
+  /** The permissions that the agent left. Omitted if it removed the directory. */
   readonly after?: number;
 }
 
-/** What became of the parts that were not done as planned, by path. */
+/** The outcomes of parts that deviate from the plan, by path. */
 export type RestoreOutcome = Readonly<Record<string, PartOutcome>>;
 
-/** What a part did instead, as reports show it. */
+/** The deviation of a part in the form of reports. */
 export type PartOutcome = Pick<DescribedStep, "change" | "replaced">;
 
 export function partsOf(step: RestoreStep): readonly RestorePart[] {
   return step.kind === "restore" ? step.parts : [step];
 }
 
-/** A stored step, validated again. @throws UnreadableValueError, PathNotAllowedError */
+/**
+ * Validates a stored step.
+ *
+ * @throws UnreadableValueError, PathNotAllowedError
+ */
 export function restoreStepOf(value: unknown): RestoreStep {
   const { kind, parts } = (value ?? {}) as { readonly kind?: unknown; readonly parts?: unknown };
   if (kind !== "restore") return partOf(value);
@@ -96,7 +100,7 @@ export function describeRestore(step: RestoreStep, outcome: unknown): readonly D
   });
 }
 
-/** What a part replaces of the work of others, as planned. */
+/** Returns the planned replacement of content from others. */
 function replacedIn(part: RestorePart, isChanged: boolean): string | undefined {
   if (part.kind === "git_index") return part.replaced;
   if (isChanged || part.kind !== "file" || part.settled === undefined) return undefined;
@@ -113,7 +117,7 @@ function isPartOutcome(value: unknown): value is PartOutcome {
   return typeof change === "string" && typeof replaced === "string";
 }
 
-/** What a part does, in a word or two. */
+/** Describes the effect of a part in a few words. */
 export function plannedChange(part: RestorePart): string {
   if (part.kind === "folder") return "remove empty folder";
   if (part.kind === "folder_mode") return part.after === undefined ? "restore folder" : "restore permissions";

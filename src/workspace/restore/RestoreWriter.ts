@@ -10,7 +10,7 @@ import type { Restoring } from "./lookAgain.ts";
 import { leftMode } from "./Obstacles.ts";
 import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./RestoreStep.ts";
 
-/** A file changed between the look at it and its replacement. Nothing was changed there. */
+/** A file changed between its last check and its replacement, and was left unchanged. */
 export class ChangedMeanwhile extends Error {
   constructor(
     readonly path: string,
@@ -20,13 +20,13 @@ export class ChangedMeanwhile extends Error {
   }
 }
 
-/** What the writer did, as far as it has to be taken back. */
+/** The completed actions that may have to be undone. */
 type Done =
   | FilePart
   | { readonly kind: "folder_made"; readonly path: string }
   | { readonly kind: "folder_removed" | "folder_set"; readonly path: string; readonly mode: number };
 
-/** Writes the files of a restore, and takes back what it wrote when it cannot go on. */
+/** Writes the files of a restore, and undoes its changes if it cannot continue. */
 export class RestoreWriter {
   readonly #restoring: Restoring;
   readonly #done: Done[] = [];
@@ -35,12 +35,15 @@ export class RestoreWriter {
     this.#restoring = restoring;
   }
 
-  /** Removals, then folders, then writes, so that a file can replace a folder. @param todo the files, as `lookAgain` gives them. */
+  /**
+   * Removes files, restores directories, then writes files, so that a file can replace a directory. `todo` comes from
+   * `lookAgain`.
+   */
   async write(todo: readonly FilePart[], parts: readonly RestorePart[]): Promise<void> {
     const { files } = this.#restoring;
     const folders = parts.filter(isFolder).toSorted((a, b) => (a.path < b.path ? -1 : 1));
     for (const part of folders) if (!isPlain(part) && !isRemoved(part)) await this.#openFolder(part);
-    // An attempt that was interrupted may have written files that are as they should be by now.
+    // An interrupted attempt may have completed some files already.
     await files.removeUnfinished(
       parts.filter(({ kind }) => kind === "file" || kind === "kept").map(({ path }) => path),
     );
@@ -48,12 +51,12 @@ export class RestoreWriter {
     for (const { kind, path } of folders.toReversed()) if (kind === "folder") await this.#removeFolder(path);
     for (const part of folders) if (isRemoved(part)) await this.#openFolder(part);
     await this.#replaceAll(todo.filter(({ after }) => after));
-    // A folder that may not be read is synced before it is shut.
+    // Synced before the permissions are restored, because they may prevent reading the directory.
     await this.#sync();
     for (const part of folders.toReversed()) if (!isPlain(part)) await this.#closeFolder(part);
   }
 
-  /** Takes back what was written, the newest first, as far as nobody else changed it since. */
+  /** Undoes the writes, newest first, unless others have changed the files since. */
   async undo(): Promise<void> {
     const failures: unknown[] = [];
     for (const done of this.#done.toReversed())
@@ -104,7 +107,7 @@ export class RestoreWriter {
     });
   }
 
-  /** Makes a folder that was removed, and makes sure that files can be written in it, if nobody else changed it. */
+  /** Creates a removed directory and makes it writable, unless others changed it. */
   #openFolder(part: FolderOfRestore): Promise<void> {
     const { path } = part;
     return this.#ofFolder(path, async () => {
@@ -137,14 +140,14 @@ export class RestoreWriter {
     });
   }
 
-  /** Nobody is asked about folders, and one that may not be changed stops no restore: the report says what was left. */
+  /** Directories need no decisions. A directory that cannot be changed does not stop the restore and is reported. */
   async #ofFolder(path: string, action: () => Promise<void>): Promise<void> {
     const { length } = this.#done;
     try {
       await action();
     } catch (error) {
       if (!isRefused(error)) return this.#orLeave(path, () => Promise.reject(error));
-      // Nothing was done, so nothing has to be taken back.
+      // The directory was not changed, so it needs no undo.
       this.#done.length = length;
       this.#restoring.outcome.set(path, { change: `not restored: it ${refusalIn(error)}` });
     }
@@ -168,22 +171,21 @@ function isFolder(part: RestorePart): part is FolderOfRestore {
   return part.kind === "folder" || part.kind === "folder_mode";
 }
 
-/** Whether the agent created it and its permissions do not matter. */
+/** Returns whether the agent created the directory and its permissions do not matter. */
 function isPlain(part: FolderOfRestore): boolean {
   return part.kind === "folder" && part.mode === undefined;
 }
 
-/** Whether the agent removed it. */
 function isRemoved(part: FolderOfRestore): boolean {
   return part.kind === "folder_mode" && part.after === undefined;
 }
 
-/** The permissions that a folder has after the restore, unless it is removed. */
+/** Returns the permissions of a directory after the restore, unless it is removed. */
 function finalMode(part: FolderOfRestore): number {
   return part.kind === "folder" ? (part.mode ?? 0) : part.before;
 }
 
-/** Whether a folder is as a restore that was interrupted left it. */
+/** Returns whether a directory is in the state that an interrupted restore left. */
 function isHalfOpened(part: FolderOfRestore, mode: number | undefined): boolean {
   const open = finalMode(part) | 0o700;
   return mode === open || (isRemoved(part) && mode === (open & 0o777 & ~process.umask()));

@@ -4,14 +4,14 @@ import { conflictingFile, lookAgain, type Restoring } from "./lookAgain.ts";
 import type { RestorePart } from "./RestoreStep.ts";
 import { ChangedMeanwhile, RestoreWriter } from "./RestoreWriter.ts";
 
-/** A person may edit while files are written; after this many attempts the restore is refused. */
+/** The number of attempts, because people may edit files during the restore. After that the restore is refused. */
 const attempts = 3;
 
 /**
- * Carries out a restore: it looks at all files, asks, and writes. When a file changes in the middle, it takes back what it
- * wrote and begins again.
+ * Executes a restore: reads all files, requests decisions, then writes. If a file changes meanwhile, undoes the writes
+ * and starts again.
  *
- * @throws FileConflictError; every file is as it was then.
+ * @throws FileConflictError, after which every file has its former state
  */
 export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
   for (let changes = 0; ;) {
@@ -22,7 +22,7 @@ export async function carryOutRestore(parts: readonly RestorePart[], restoring: 
       return await writer.write(todo, parts);
     } catch (error) {
       await writer.undo();
-      // Somebody is asked about a file that cannot be replaced.
+      // The next attempt requests a decision about the file that cannot be replaced.
       if (restoring.refused.size > size) continue;
       if (!(error instanceof ChangedMeanwhile)) throw error;
       if (++changes === attempts) throw refusal(error, restoring);

@@ -9,14 +9,18 @@ import { type FoundFile, stateOf } from "../files/readFile.ts";
 import { isMissing, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { fileHistories, type FileHistory, leftStates } from "./FileHistory.ts";
 
-/** Whether a file has the content that the agent left, or may have left. Permissions do not count. */
+/** Returns whether a file has a content that the agent may have left. Permissions are ignored. */
 export function isAsLeft(history: FileHistory, found: FoundFile): boolean {
   if (found.kind === "other") return false;
   const hash = hashOf(stateOf(found));
   return leftStates(history).some((left) => hashOf(left) === hash);
 }
 
-/** Compares the files that the agent changed with those that are there. Changes nothing. @throws UnreadableValueError, PathNotAllowedError */
+/**
+ * Compares the files that the agent changed with the current files. Changes nothing.
+ *
+ * @throws UnreadableValueError, PathNotAllowedError
+ */
 export async function compareFiles(files: WorkspaceFiles, request: ComparisonRequest): Promise<Comparison> {
   const { notes, workingDirectory, compared } = request;
   const from = workingDirectory ?? files.root;
@@ -34,7 +38,7 @@ export async function compareFiles(files: WorkspaceFiles, request: ComparisonReq
   return { changed, ...(notCompared.length > 0 && { notCompared }) };
 }
 
-/** What is at a path, or why it cannot be read. Without the root there is no file. */
+/** Returns the entry at a path, or the reason why it cannot be read. Without the root, every file is missing. */
 async function readOrReason(files: WorkspaceFiles, path: string): Promise<FoundFile | string> {
   try {
     return await files.read(path);
@@ -54,7 +58,7 @@ function hashOf(state: FileState | undefined): string | undefined {
   return nodeSha256.hex(new TextEncoder().encode(state.target));
 }
 
-/** Relative to the working directory if the file is below it, with "/" between the names. */
+/** Returns the path relative to the working directory if the file is below it, with "/" as separator. */
 function shownPath(at: string, workingDirectory: string | undefined): string {
   if (workingDirectory === undefined) return at;
   const path = relative(workingDirectory, at);

@@ -3,7 +3,7 @@ import type { ParticipantContext } from "../../journal/RollbackParticipant.ts";
 import { fileHistories, withRedoneFiles } from "./FileHistory.ts";
 import { notedChanges } from "./notedChanges.ts";
 
-/** A file as it was at a checkpoint. */
+/** A file in its state at a checkpoint. */
 export type FileAtCheckpoint =
   | { readonly kind: "missing" }
   | { readonly kind: "link"; readonly target: string }
@@ -14,7 +14,7 @@ export type FileAtCheckpoint =
       readonly mode: number;
     };
 
-/** @returns `undefined` when the log does not say: the agent did not change the file, or its content was pruned. */
+/** @returns `undefined` if the agent did not change the file or its content was pruned */
 export async function fileAt(
   host: ParticipantContext,
   { agentId, checkpointId, key, path }: Readonly<Record<"agentId" | "checkpointId" | "key" | "path", string>>,

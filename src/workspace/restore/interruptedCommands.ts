@@ -9,10 +9,10 @@ interface ReadNote extends Note {
 }
 
 /**
- * The notes of a request, oldest first. After the start of each interrupted command comes a note with what changed until the
- * next capture started or, if no capture followed, until now. The command or others made these changes.
+ * Returns the notes of a request, oldest first. After the start of each interrupted command, inserts a note with the
+ * changes up to the next capture or, without one, up to now. The command or others made these changes.
  *
- * @param scan scans the folder as it is now, with the files of an earlier scan.
+ * @param scan scans the current directory, starting from an earlier scan
  * @throws UnreadableValueError, PathNotAllowedError, FileAccessError
  */
 export async function withInterruptedCommands(
@@ -35,7 +35,7 @@ export async function withInterruptedCommands(
   return complete;
 }
 
-/** The folder before the changes of the notes: the scan of the next capture, without what was noted before it. */
+/** Returns the directory before the changes of the notes, computed from the scan of the next capture. */
 async function scanBefore(
   later: readonly ReadNote[],
   before: Scan,

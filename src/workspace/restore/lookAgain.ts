@@ -9,23 +9,24 @@ import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import { conflictAt, type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
 
-/** What a restore works with. */
+/** The dependencies and results of a restore. */
 export interface Restoring {
   readonly files: WorkspaceFiles;
   readonly request: StepRequest;
-  /** Asks about a file that changed since the plan; `undefined`: nobody answers. */
+  /** Requests a decision about a file that changed since the plan. `undefined` if no handler decides. */
   readonly ask: (conflict: FileConflict) => Promise<FileResolution | undefined>;
-  /** Filled with what becomes of the parts that are not done as planned. */
+  /** Receives the outcomes of parts that deviate from the plan. */
   readonly outcome: Map<string, PartOutcome>;
-  /** Filled with the files that could not be replaced, with the reason. */
+  /** Receives the files that could not be replaced, with the reason. */
   readonly refused: Map<string, string>;
 }
 
 /**
- * Looks at every file of a restore again, before the first one is written, and asks about those that changed since the plan.
+ * Reads every file of a restore again before the first write, and requests decisions about files that changed since the
+ * plan.
  *
- * @returns the files that are to be written or removed, with the states that they have now.
- * @throws FileConflictError when somebody has to decide; nothing has changed.
+ * @returns the files to write or remove, with their current states
+ * @throws FileConflictError if a decision is missing. No file has changed then.
  */
 export async function lookAgain(parts: readonly RestorePart[], restoring: Restoring): Promise<readonly FilePart[]> {
   const { files, request } = restoring;
@@ -42,7 +43,7 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   const obstacles = new Obstacles(files, removed, new Set(folders));
   const todo: FilePart[] = [];
   const open: ConflictingFile[] = [];
-  // Removals first: one that is left may be in the way of a file.
+  // Removals are first, because a removal that is skipped may block another file.
   for (const [part, seen] of [...found].toSorted(([a], [b]) => Number(!!a.after) - Number(!!b.after))) {
     const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
     if (isThere(now, part.after) || (isFolder(now) && !part.after)) continue;
@@ -60,7 +61,7 @@ function isThere(found: FoundFile, state: FilePart["before"]): boolean {
   return found.kind !== "other" && isSameFile(stateOf(found), state);
 }
 
-/** @returns the part with the state that is replaced; or what has to be decided first; or neither: the file is left. */
+/** @returns the part with the replaced state, or the conflict that needs a decision, or `undefined` to keep the file */
 async function decide(
   part: FilePart,
   found: FoundFile,
@@ -79,7 +80,7 @@ async function decide(
   return {};
 }
 
-/** Keeps what others made before it is replaced. */
+/** Stores the content of others before it is replaced. */
 async function replacing(
   part: FilePart,
   found: FoundFile,
@@ -94,14 +95,16 @@ async function replacing(
   return replaced;
 }
 
-/** Why a file cannot be replaced; `undefined`: it can. A file that changed since the plan is not merged. */
+/**
+ * Returns the reason why a file cannot be replaced, or `undefined`. A file that changed since the plan is not merged.
+ */
 function refusalOf(conflict: FileConflict, answer: FileResolution | undefined): ConflictingFile | undefined {
   const replaces = answer === "use_checkpoint" || answer === "restore";
   const isValid = replaces && fileResolutions[conflict.kind].includes(answer);
   return isValid ? undefined : conflictingFile(conflict, undefined);
 }
 
-/** A conflict as errors show it. */
+/** Returns a conflict in the form of errors. */
 export function conflictingFile(conflict: FileConflict, refused: string | undefined): ConflictingFile {
   return withoutUndefined({ ...conflict, options: fileResolutions[conflict.kind], refused });
 }

@@ -2,21 +2,24 @@ import type { FileChange } from "../../checkpoint/data/FileChange.ts";
 import type { Note } from "../../journal/RollbackParticipant.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 
-/** A change that a note tells of. */
+/** A change in a note. */
 export interface NotedChange extends FileChange {
-  /** It may not have happened. */
+  /** The change may not have happened. */
   readonly uncertain: boolean;
-  /** A command made it, and another change of the same file was noted while the command ran: it begins before that one. */
+  /**
+   * A command made the change, and another change of the same file was noted during the command. This change started
+   * first.
+   */
   readonly during: boolean;
-  /** A command that was interrupted made it, or others did. */
+  /** An interrupted command or others made the change. */
   readonly interrupted: boolean;
 }
 
 /**
- * The changes of notes. A file tool notes what it is about to do, so a crash, a failure or a repetition of its call leaves
- * open whether it did; a capture notes what it found.
+ * Returns the changes in notes. A file tool notes its intent, so a crash, a failure or a repeated call leaves open
+ * whether the change happened. A capture notes detected changes.
  *
- * @param notes oldest first.
+ * @param notes oldest first
  * @throws UnreadableValueError, PathNotAllowedError
  */
 export function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
@@ -41,7 +44,7 @@ export function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
   });
 }
 
-/** Whether a note tells what a capture found, not what a tool is about to do. */
+/** Returns whether a note contains changes that a capture detected. */
 function isFound({ ended }: FileNote): boolean {
   return ended !== undefined;
 }

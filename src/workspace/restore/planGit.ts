@@ -16,10 +16,10 @@ import type { LeftOutFile } from "../files/FileNote.ts";
 import { type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import type { GitHistory } from "../capture/gitHistory.ts";
 
-/** How reports name HEAD and the index. No file of a workspace has such a path. */
+/** The paths of HEAD and the index in reports, which no workspace file can have. */
 const gitPaths = { head: ".git/HEAD", index: ".git/index" } as const;
 
-/** HEAD goes to `after`, if it is still at `before`. */
+/** Moves HEAD to `after` if it is still at `before`. */
 export interface GitHeadPart {
   readonly kind: "git_head";
   readonly path: typeof gitPaths.head;
@@ -28,29 +28,29 @@ export interface GitHeadPart {
   readonly settled?: FileResolution;
 }
 
-/** Entries of the index become `after`, if they are still `before`. */
+/** Changes index entries to `after` if they still equal `before`. */
 export interface GitIndexPart {
   readonly kind: "git_index";
   readonly path: typeof gitPaths.index;
-  /** The commit that the entries belong to. Omitted for none. */
+  /** The commit of the entries. Omitted without a commit. */
   readonly base?: string;
   readonly changes: readonly IndexChange[];
   readonly settled?: FileResolution;
-  /** SHA-256 of the list of entries that others made, in hex. Only if others changed some. */
+  /** SHA-256 of the list of entries that others changed, in hex. Omitted without such entries. */
   readonly replaced?: string;
 }
 
-/** HEAD or the index stays, by choice. */
+/** HEAD or the index is kept by decision. */
 interface GitKeptPart {
   readonly kind: "git_kept";
   readonly path: string;
   readonly settled: FileResolution;
 }
 
-/** What a restore does to HEAD or the index. */
+/** The effect of a restore on HEAD or the index. */
 export type GitRestorePart = GitHeadPart | GitIndexPart | GitKeptPart;
 
-/** A plan for HEAD or the index; with a conflict, somebody has to decide first. */
+/** A plan for HEAD or the index. A conflict needs a decision first. */
 export interface PlannedGit {
   readonly part: GitHeadPart | GitIndexPart;
   readonly conflict?: FileConflict;
@@ -76,12 +76,11 @@ const partSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("git_kept"), path: z.enum([gitPaths.head, gitPaths.index]), settled }),
 ]);
 
-/** Whether a stored part is one of HEAD or the index. */
 export function isGitPart(value: unknown): value is GitRestorePart {
   return partSchema.safeParse(value).success;
 }
 
-/** Plans what commands changed and what is not as it was at the checkpoint. */
+/** Plans the changes of commands that differ from the checkpoint. */
 export function planGit(history: GitHistory, now: GitState): readonly PlannedGit[] {
   return [headPlan(history, now), indexPlan(history, now)].filter((plan) => plan !== undefined);
 }
@@ -115,7 +114,10 @@ function changedEntries({ index }: GitHistory, now: GitState): readonly string[]
   return [...index].filter(([name, { target }]) => now.index.get(name) !== target).map(([name]) => name);
 }
 
-/** Whether the branch that will be checked out keeps commits of a command, to which the index belongs then. */
+/**
+ * Returns whether the branch that will be checked out keeps commits of a command. The index belongs to these commits
+ * then.
+ */
 function keepsCommits({ head, moved, base }: GitHistory, now: GitState): boolean {
   const { branch } = head ? head.target : now.head;
   if (branch === undefined || !moved.has(branch)) return false;
@@ -124,7 +126,7 @@ function keepsCommits({ head, moved, base }: GitHistory, now: GitState): boolean
 
 const off = "; the option restoreGitState is off";
 
-/** The changes that are only named. */
+/** Returns the changes that are only reported. */
 export function unkeptGit(history: GitHistory, now: GitState, isEnabled: boolean): readonly LeftOutFile[] {
   const unknown = [
     ...(isEnabled ? [] : unkeptHead(history, now)),
@@ -166,19 +168,19 @@ function interruptedChanges({ interrupted }: GitHistory, now: GitState): readonl
   ]);
 }
 
-/** Whether the state is as a part will make it. */
+/** Returns whether a part is already done. */
 export function isDone(part: GitHeadPart | GitIndexPart, now: GitState): boolean {
   if (part.kind === "git_head") return isSamePlace(now.head, part.after);
   return part.changes.every(({ path, after }) => now.index.get(path) === after);
 }
 
-/** Whether everything is as a part expects it, or already as it will make it. */
+/** Returns whether all states match the start of a part or its result. */
 export function isAtStart(part: GitHeadPart | GitIndexPart, now: GitState): boolean {
   if (part.kind === "git_head") return isSamePlace(now.head, part.before);
   return part.changes.every(({ path, before, after }) => [before, after].includes(now.index.get(path)));
 }
 
-/** What follows from the answer to a conflict, or why the answer is not possible. */
+/** Returns the part after a decision, or the reason why the decision is not possible. */
 export function settleGit(
   { part, conflict }: PlannedGit & { readonly conflict: FileConflict },
   answer: FileResolution,

@@ -10,11 +10,12 @@ export type PlannedFile = { readonly history: FileHistory; readonly found: Found
 );
 
 /**
- * Plans the restore of a file; `undefined`: it equals the checkpoint already, and the agent replaced no work of others on
- * the way there. A file that is as the agent left it, and that nobody else changed between the agent's changes, is the
- * agent's own work. Any other file is the work of others.
+ * Plans the restore of a file. Returns `undefined` if it already equals the checkpoint and the agent replaced no
+ * content of others. If a file is in the state that the agent left and no others changed it between the agent's
+ * changes, its content is the agent's. Otherwise the file contains content of others.
  *
- * @param others the contents that others made: where a command moved one, it may be the only one there is. Default: none.
+ * @param others contents that others wrote. If a command moved one, the file may contain the only copy. Defaults to an
+ * empty set.
  */
 export function planRestore(
   history: FileHistory,
@@ -27,7 +28,7 @@ export function planRestore(
 }
 
 function isAtTarget(history: FileHistory, found: FoundFile): boolean {
-  // A folder is no file: if there was none at the checkpoint, there is nothing to restore.
+  // A directory is not a file. Without a file at the checkpoint, no restore is needed.
   if (isFolder(found) && !history.target) return true;
   if (found.kind === "other" || !isSameFile(stateOf(found), history.target)) return false;
   return history.spans.length === 1 || !isAsLeft(history, found);
@@ -47,7 +48,7 @@ function isAsLeft(history: FileHistory, found: FoundFile): boolean {
 
 function conflictOf({ path, spans, interrupted }: FileHistory, found: FoundFile): FileConflict {
   const conflict = conflictAt(path, found, interrupted);
-  // Others changed the file between the agent's changes: there is something to merge even where it is deleted now.
+  // Others changed the file between the agent's changes, so a merge is possible even if the file was deleted.
   return conflict.kind === "file_deleted" && spans.length > 1
     ? { ...conflict, kind: "file_modified_externally" }
     : conflict;

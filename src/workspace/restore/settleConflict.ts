@@ -11,7 +11,7 @@ import type { FilePart, RestorePart } from "./RestoreStep.ts";
 
 export type ConflictingPlan = PlannedFile & { readonly kind: "conflict" };
 
-/** How a conflict is settled; with a merge, the merged content. */
+/** A resolved conflict, with the merged content after a merge. */
 export interface SettledConflict {
   readonly part: RestorePart;
   readonly content?: Uint8Array;
@@ -19,7 +19,7 @@ export interface SettledConflict {
 
 type ContentOf = (hash: string) => Promise<Uint8Array | undefined>;
 
-/** What follows from the answer to a conflict, or why the answer is not possible; changes nothing. */
+/** Applies a decision to a conflict plan, or returns the reason why the decision is not possible. Changes no files. */
 export async function settleConflict(
   plan: ConflictingPlan,
   settled: FileResolution,
@@ -43,7 +43,7 @@ interface Version {
   readonly resolvedBy?: ResolutionStep;
 }
 
-/** Takes the agent's changes out of the current file, the newest span first; what others changed in between stays. */
+/** Removes the agent's changes from the current file, newest span first. Changes of others in between are kept. */
 async function mergeInto(
   from: FilePart,
   { history: { path, spans }, found }: ConflictingPlan,
@@ -70,7 +70,7 @@ interface MergeTools {
   readonly resolver: ConflictResolver;
 }
 
-/** The version without the changes of a span. */
+/** Returns a version without the changes of a span. */
 async function withoutSpan(
   version: Version,
   span: FileSpan,
@@ -123,12 +123,12 @@ function fileOf(text: string, mode: number): { readonly state: FileState; readon
   return { content, state: { kind: "file", hash: nodeSha256.hex(content), bytes: content.length, mode } };
 }
 
-/** The earlier mode, unless others changed the mode since the agent left the file. */
+/** Returns the earlier mode unless others changed the mode since the agent's last change. */
 function changedMode(after: number, before: number, current: number): number {
   return current === after ? before : current;
 }
 
-/** The contents that a settled conflict needs or replaces: those that others made are kept. */
+/** Returns the contents to store: the merged content and replaced contents of others. */
 export function contentsOf({ part, content }: SettledConflict, found: FoundFile): ReadonlyMap<string, Uint8Array> {
   const contents = new Map<string, Uint8Array>();
   if (part.kind !== "file") return contents;

@@ -33,11 +33,11 @@ const inputSchema = z.object({
 });
 
 /**
- * The tool `commit`, which commits files on the branch that is checked out. If {@link Drift} is installed, it checks for
- * drift first, and the run waits on high drift before anything is committed. A call that is repeated after a crash makes no
+ * Creates the tool `commit`, which commits files on the current branch. If {@link Drift} is installed, it first checks
+ * for drift, and the run waits before the commit if the drift is high. A call that is repeated after a crash makes no
  * second commit. To revert commits in a rollback, register `revertCommit` as the inverse.
  *
- * @param options.root the root of the repository's work tree.
+ * @param options.root the root of the work tree
  * @throws InvalidInputError
  */
 export function commitTool(options: {
@@ -55,7 +55,11 @@ export function commitTool(options: {
   });
 }
 
-/** Commits files in a run, after a check for drift if {@link Drift} is installed. @throws InvalidInputError, GitError */
+/**
+ * Commits files in a run, after a drift check if {@link Drift} is installed.
+ *
+ * @throws InvalidInputError, GitError
+ */
 export async function commitInRun(
   context: AgentContext,
   root: string,

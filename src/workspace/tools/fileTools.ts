@@ -23,8 +23,8 @@ const path = z.string().describe('relative to the root, such as "src/main.ts"');
 const encoding = z.enum(["utf8", "base64"]);
 
 /**
- * The tools with which an agent reads and changes the files of a workspace. Calls that change files run one at a time, even
- * within one model answer; each may be repeated after a crash.
+ * Creates the tools that read and change workspace files. Calls that change files run one at a time, even within one
+ * model response. Each call can be repeated after a crash.
  */
 export function fileTools(files: WorkspaceFiles, turns: Mutex): readonly AnyTool[] {
   return [
@@ -135,18 +135,18 @@ function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
   });
 }
 
-/** The changes that a tool is about to make: writes before removals. */
+/** The planned changes of a tool: writes before removals. */
 export interface DecidedChanges {
   readonly changes: readonly FileChange[];
-  /** The contents before and after, by hash. */
+  /** The contents before and after the changes, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
- * Changes files in a tool call. The states before and after are durable before the first file changes, so that a rollback
- * can revert them after any crash. A repeated call completes the recorded changes.
+ * Changes files in a tool call. The states before and after are durable before the first change, so that a rollback can
+ * revert the changes after any crash. A repeated call completes the recorded changes.
  *
- * @returns the changes; the same ones when the call is repeated.
+ * @returns the changes, which a repeated call returns again
  */
 export async function changeFiles(
   files: WorkspaceFiles,
@@ -154,7 +154,7 @@ export async function changeFiles(
   decide: () => Promise<DecidedChanges>,
 ): Promise<readonly FileChange[]> {
   const durable = persistence(context);
-  // What was noted before the last note was decided again.
+  // Only the last note counts, because each further attempt decided again.
   const noted = fileChangesIn(durable.recordedNotes(fileNoteKey).at(-1));
   if (noted.length > 0 && (await finishNoted(files, noted))) {
     noteUnsaved(context.runId, noted);
@@ -176,13 +176,15 @@ export async function changeFiles(
   }
 }
 
-/** Others may save a file while what becomes of it is recorded; after this many attempts the call fails. */
+/**
+ * The number of attempts, because others may save a file while the change is being recorded. After that the call fails.
+ */
 const attempts = 5;
 
 /**
- * Carries out all changes, or none when a file is no longer as it was.
+ * Executes all changes, or none if a file no longer has its expected state.
  *
- * @returns the file that others changed; `undefined`: all is done.
+ * @returns the file that others changed, or `undefined` on success
  */
 async function carryOut(
   files: WorkspaceFiles,
@@ -201,7 +203,10 @@ async function carryOut(
   return undefined;
 }
 
-/** Completes recorded changes by the removals that are left; false when a write is missing, or a file has another state. */
+/**
+ * Completes recorded changes by executing their remaining removals. Returns `false` if a write is missing or a file has
+ * another state.
+ */
 async function finishNoted(files: WorkspaceFiles, noted: readonly FileChange[]): Promise<boolean> {
   await files.removeUnfinished(noted.map(({ path }) => path));
   const left: FileChange[] = [];
@@ -222,7 +227,11 @@ async function foldersFor(files: WorkspaceFiles, changes: readonly FileChange[])
   return [...folders];
 }
 
-/** Replaces the content of a file, or creates it. @throws FileAccessError */
+/**
+ * Replaces the content of a file or creates it.
+ *
+ * @throws FileAccessError
+ */
 export async function writeOf(
   files: WorkspaceFiles,
   path: string,

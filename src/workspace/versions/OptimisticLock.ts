@@ -15,13 +15,16 @@ import type { Reservations } from "../reservations/Reservations.ts";
 const newFileMode = 0o644;
 const maximumFileBytes = 10 * 1024 * 1024;
 
-/** The state in which a file was found. */
+/** The state of a file at one time. */
 export interface FileVersion {
   /** Relative to the root, with "/". */
   readonly path: string;
-  /** SHA-256 of the content, 64 hexadecimal digits; empty when there is no such file. */
+  /** SHA-256 of the content in hex (64 digits). Empty for a missing file. */
   readonly hash: string;
-  /** When the file was last modified, ISO 8601; for people, since only the content decides. Empty when there is no such file. */
+  /**
+   * The modification time in ISO 8601. Informational only, because only the content is compared. Empty for a missing
+   * file.
+   */
   readonly mtime: string;
 }
 
@@ -29,14 +32,14 @@ export interface FileVersion {
 export type CommitResult =
   | {
       readonly success: true;
-      /** The file as written; the next commit of the same `AcquiredFile` starts from it. */
+      /** The written file, from which the next commit of the same `AcquiredFile` starts. */
       readonly version: FileVersion;
     }
   | {
-      /** The file was changed since it was acquired. Nothing was written. */
+      /** The file was changed after it was acquired, and was not written. */
       readonly success: false;
       readonly reason: "CONFLICT";
-      /** The version that was acquired. */
+      /** The acquired version. */
       readonly originalVersion: FileVersion;
       /** The hash of `currentVersion`. */
       readonly currentHash: string;
@@ -44,15 +47,15 @@ export type CommitResult =
       readonly currentVersion: FileVersion;
     };
 
-/** How an optimistic lock is set up. */
+/** Options of an `OptimisticLock`. */
 export interface OptimisticLockOptions {
-  /** The folder with the files. */
+  /** The root directory of the files. */
   readonly root: string;
-  /** Hold the file while it is checked and written, so that no other user of these reservations writes in between. */
+  /** Holds the file from its check to its write, so that other users of these reservations cannot write in between. */
   readonly reservations: Reservations;
-  /** The name that waiting owners see. Default: `optimistic lock`. */
+  /** The name that waiting owners see. Defaults to `optimistic lock`. */
   readonly owner?: string | undefined;
-  /** Milliseconds to wait for a file that others have reserved. Default: 30,000 (half a minute). */
+  /** Milliseconds to wait for a file that others have reserved. Defaults to 30,000 (half a minute). */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -70,10 +73,18 @@ const commitSchema = z.object({
 });
 
 /**
- * Writes a file only if its content is unchanged: acquire it, make the new content in your own time, and commit. Nobody has
- * to wait meanwhile. The file is reserved from the check to the write, so no program that reserves or commits can write
- * in between. Any other program can: a save of it is lost if it falls between the last look at the file and the rename that
- * replaces it, which follow each other at once.
+ * Writes a file only if its content is unchanged. Acquire the file, prepare the new content for any time without
+ * blocking others, then commit. The file is reserved from the check to the write, so programs that use reservations or
+ * commits cannot write in between. A save by another program is lost if it falls between the last check and the rename,
+ * which directly follow each other.
+ *
+ * @example
+ * ```ts
+ * const lock = new OptimisticLock({ root: "project", reservations: new Reservations({ root: "project" }) });
+ * const file = await lock.acquire("notes.md");
+ * const result = await file.checkAndCommit("new content");
+ * if (!result.success) console.log("Changed by others:", result.currentVersion.hash);
+ * ```
  */
 export class OptimisticLock {
   readonly #commits: Commits;
@@ -86,8 +97,8 @@ export class OptimisticLock {
   }
 
   /**
-   * Reads the file, and remembers its content, or that there is no file. Each call gives a lock of its own: what others
-   * acquire or commit, also through the same `OptimisticLock`, does not change it.
+   * Reads the file and remembers its content or its absence. Each call returns an independent lock, which other calls
+   * do not affect.
    *
    * @throws InvalidInputError, PathNotAllowedError, FileAccessError
    */
@@ -104,7 +115,7 @@ interface Commits {
   readonly timeoutMs: number;
 }
 
-/** One acquisition of a file. It belongs to whoever called `acquire`. */
+/** One acquisition of a file. */
 export class AcquiredFile {
   readonly #commits: Commits;
   #version: FileVersion;
@@ -118,14 +129,14 @@ export class AcquiredFile {
     return new AcquiredFile(commits, await versionOf(commits, path, await commits.files.read(path)));
   }
 
-  /** The file as it was acquired or, after a commit, as it was written. */
+  /** The file in its acquired state or, after a commit, in its written state. */
   get version(): FileVersion {
     return this.#version;
   }
 
   /**
-   * Replaces the file atomically and durably with `content`, if it still has the content of `version`. A new file gets the
-   * folders it needs. After a conflict `version` stays the same: acquire the file again to start from its current content.
+   * Replaces the file atomically and durably if its content still matches `version`. Creates missing directories. After
+   * a conflict, `version` is unchanged: acquire the file again to start from its current content.
    *
    * @throws InvalidInputError, FileReservedError, ReservationLostError, PathNotAllowedError, FileAccessError
    */
@@ -140,7 +151,7 @@ export class AcquiredFile {
       expectedHash,
       content: bytes,
       newMode: newFileMode,
-      // This process may have slept since it got the reservation.
+      // The process may have been suspended after it obtained the reservation.
       beforeReplacing: () => {
         if (!reservation.held) throw new ReservationLostError(owner, path);
       },
