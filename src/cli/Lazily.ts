@@ -1,8 +1,8 @@
 import type { ExitReason } from "./failure/CommandFailure.ts";
 import type { Session } from "./session/Session.ts";
 
-/** What a command does. It returns why the command line ends where that is not because all is well. */
+/** The function of a command. Returns the exit reason if it is not success. */
 export type Action = (session: Session, options: never, ...args: never[]) => Promise<ExitReason | void>;
 
-/** Makes of what loads an action the function that the parser calls. */
+/** Wraps a lazily loaded action for the parser. */
 export type Lazily = (load: () => Promise<Action>) => (...given: readonly unknown[]) => Promise<void>;

@@ -15,9 +15,9 @@ Without --storage, it is that in AGENT_PERSISTENCE_STORAGE, else the nearest fol
 Ids may be shortened to what is unambiguous.`;
 
 /**
- * The parser with all commands. What a command does is loaded when it is called.
+ * Builds the parser with all commands. The code of a command is loaded when it is called.
  *
- * @param isForPrograms whether the answer is JSON: the parser then says nothing of what is wrong, and only throws it.
+ * @param isForPrograms whether the output is JSON. The parser then throws errors without printing them.
  */
 export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reason: ExitReason) => void): Command {
   const lazily: Lazily =

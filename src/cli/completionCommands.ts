@@ -1,7 +1,6 @@
 import { Argument, type Command } from "commander";
 import type { Lazily } from "./Lazily.ts";
 
-/** The commands for the completion of words in a shell. */
 export function completionCommands(program: Command, lazily: Lazily): void {
   program
     .command("completion")

@@ -10,8 +10,8 @@ import { visibleLines } from "./terminal/visibleText.ts";
 /**
  * Runs the command line.
  *
- * @param args what follows the name of the program.
- * @returns what to exit with: docs/command-line.md says what each code means.
+ * @param args the arguments after the program name
+ * @returns the exit code, see docs/command-line.md
  */
 export async function main(args: readonly string[], io: CommandIo): Promise<number> {
   const isForPrograms = args.includes("--json");

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import type { Lazily } from "./Lazily.ts";
 import { common, count } from "./commonOptions.ts";
 
-/** The commands that change nothing. */
 export function readingCommands(program: Command, lazily: Lazily): void {
   common(program.command("list"))
     .description("list the agents, with their statuses")

@@ -5,7 +5,6 @@ import { common, count, withAgent, writing } from "./commonOptions.ts";
 const itsCode = "the agent's code; its storage is used";
 const optional = `${itsCode}. Default: none, with --storage`;
 
-/** The commands that change something. */
 export function writingCommands(program: Command, lazily: Lazily): void {
   agentCommands(program, lazily);
   dataCommands(program, lazily);

@@ -8,21 +8,21 @@ import { strictOptions } from "../internal/options/strictOptions.ts";
 import { timelineOptionShape, type TimelineOptions } from "./options/TimelineOptions.ts";
 import { TimelineRequests } from "./server/TimelineRequests.ts";
 
-/** What is served, and where. */
+/** Options of `serveTimeline`. */
 export interface ServeTimelineOptions extends TimelineOptions {
-  /** The port on the loopback interface. Default 0: one that is free. */
+  /** The port on the loopback interface. Defaults to 0, which selects a free port. */
   readonly port?: number | undefined;
-  /** How long to wait before looking for news, in milliseconds. Default 500. */
+  /** The polling interval for updates in milliseconds. Defaults to 500. */
   readonly everyMs?: number | undefined;
 }
 
-/** A server that runs. */
+/** A running timeline server. */
 export interface TimelineServer {
-  /** The address of the list of agents, with the token without which nothing is answered. */
+  /** The URL of the list of agents, with the token that every request needs. */
   readonly url: string;
-  /** The address of one agent's page. */
+  /** Returns the URL of an agent's page. */
   urlOf(agentId: string): string;
-  /** Ends the server and every connection. */
+  /** Closes the server and all connections. */
   close(): Promise<void>;
 }
 
@@ -33,12 +33,19 @@ const schema = strictOptions({
 });
 
 /**
- * Serves the timelines of a storage's agents to browsers on this machine, and tells open pages what is new. It listens on
- * 127.0.0.1 alone, and answers only addresses that begin with a random token, so that neither another machine nor another
- * web page can read them.
+ * Serves the timelines of all agents of a storage to browsers on this machine and pushes updates to open pages. Listens
+ * only on 127.0.0.1 and requires a random token in each URL, so that other machines and other web pages cannot read the
+ * timelines.
  *
- * @throws InvalidInputError if an option has a value that it cannot have.
- * @throws Error of Node's, such as `EADDRINUSE`, if it cannot listen.
+ * @example
+ * ```ts
+ * const server = await serveTimeline(inspector, { port: 8080 });
+ * console.log(server.url);
+ * await server.close();
+ * ```
+ *
+ * @throws InvalidInputError for an invalid option
+ * @throws an Error of Node, such as `EADDRINUSE`, if the server cannot listen
  */
 export async function serveTimeline(
   inspector: AgentInspector,

@@ -5,11 +5,11 @@ import { pageHtml } from "./html/pageHtml.ts";
 import { checkTimelineOptions, type TimelineOptions } from "./options/TimelineOptions.ts";
 
 /**
- * An agent's timeline as one HTML page that needs nothing else: the pieces of its text, in order. The log is read while the
- * pieces are taken, some hundred steps at once, or a twentieth of a long log. A damaged log is shown up to its damage, and
- * the page says so.
+ * Renders the timeline of an agent as one self-contained HTML page, in pieces. The log is read while the pieces are
+ * consumed, some hundred steps at a time, or a twentieth of a long log. A damaged log is shown up to the damage, with a
+ * notice.
  *
- * @throws InvalidInputError if there is no such agent, or an option has a value that it cannot have.
+ * @throws InvalidInputError if the agent does not exist or an option is invalid
  */
 export async function* timelinePage(
   inspector: AgentInspector,

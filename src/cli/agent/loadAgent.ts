@@ -6,7 +6,6 @@ import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 
-/** An agent of the user's code, with its persistence. */
 export interface LoadedAgent {
   readonly agent: AIAgent<never, unknown>;
   readonly feature: PersistenceFeature;
@@ -17,10 +16,10 @@ interface Library {
 }
 
 /**
- * Loads the agent that `--agent <module>#<export>` names. The export is an agent, or a function that returns one; without a
- * name it is the default export. What the module prints goes to standard error.
+ * Loads the agent that `--agent <module#export>` names. The export is an agent or a function that returns one, and
+ * defaults to the default export. Output of the module goes to standard error.
  *
- * @throws CommandFailure when there is no such module, export or agent.
+ * @throws CommandFailure if the module, the export or the agent is missing
  */
 export async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
   const at = given.lastIndexOf("#");
@@ -55,7 +54,7 @@ function noLoader(path: string): string {
   );
 }
 
-/** The module may use another copy of this library than the one that runs now: its agents are only known to that copy. */
+/** Tries other copies of this library, because an agent is known only to the copy that its module uses. */
 async function featureOf(agent: unknown, path: string, exported: string): Promise<LoadedAgent> {
   for await (const library of librariesOf(path)) {
     try {
@@ -71,7 +70,10 @@ async function featureOf(agent: unknown, path: string, exported: string): Promis
   );
 }
 
-/** The library as the module may have loaded it. A loader of TypeScript makes another copy for modules that are CommonJS. */
+/**
+ * Yields the copies of the library that the module may use. A TypeScript loader creates another copy for CommonJS
+ * modules.
+ */
 async function* librariesOf(path: string): AsyncGenerator<Library> {
   yield { persistence };
   const require = createRequire(path);
@@ -79,6 +81,6 @@ async function* librariesOf(path: string): AsyncGenerator<Library> {
     yield (await import(pathToFileURL(require.resolve("agent-persistence")).href)) as Library;
     yield require("agent-persistence") as Library;
   } catch {
-    // The module's project has no library of its own.
+    // The project of the module does not contain the library.
   }
 }

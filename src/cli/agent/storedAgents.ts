@@ -9,18 +9,21 @@ import { CommandFailure } from "../failure/CommandFailure.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { loadAgent, type LoadedAgent } from "./loadAgent.ts";
 
-/** What a command takes that works with the code of an agent. */
+/** Options of commands that may load an agent's code. */
 export interface AgentOptions extends WritingOptions {
   readonly agent?: string | undefined;
 }
 
-/** Stored agents, as a command changes them. */
 export interface StoredAgents {
   readonly feature: PersistenceFeature;
   readonly storage: PersistenceStorageProvider;
 }
 
-/** The agent that `--agent` names, with its storage. @throws CommandFailure without `--agent`, or with a storage beside it. */
+/**
+ * Returns the agent that `--agent` names with its storage.
+ *
+ * @throws CommandFailure without `--agent`, or if `--storage` is given as well
+ */
 export async function requireAgent(
   session: Session,
   options: AgentOptions,
@@ -35,9 +38,10 @@ export async function requireAgent(
 }
 
 /**
- * The agent that `--agent` names; without it one that has the storage, and no tools. For what needs no code.
+ * Returns the agent that `--agent` names, or else an agent without tools on the storage. For commands that need no
+ * code.
  *
- * @param purpose what a storage without code is opened for.
+ * @param purpose the purpose of opening the storage without code
  */
 export async function storedAgents(
   session: Session,

@@ -8,10 +8,10 @@ import { type CommonOptions, Session } from "../session/Session.ts";
 import { visibleText } from "../terminal/visibleText.ts";
 import { completionsFor } from "./completionsFor.ts";
 
-/** No shell shows more in time. */
+/** The maximum number of suggested ids. */
 const mostIds = 200;
 
-/** `complete -- <words>`: what a shell asks for. It answers nothing where it cannot: nobody looks at errors then. */
+/** `complete -- <words>`: called by shells. Prints no errors, because the shell would hide them. */
 export function completeFor(program: Command) {
   return async ({ io, output }: Session, _options: CommonOptions, words: readonly string[]): Promise<void> => {
     const found = await completionsFor(program, words.map(unmarked), async (what, given, storage) => {
@@ -22,7 +22,7 @@ export function completeFor(program: Command) {
         return [];
       }
     });
-    // A word with controls could do something in a terminal.
+    // Words with control characters could affect the terminal.
     for (const word of found) if (visibleText(word) === word) await output.line(word);
   };
 }

@@ -1,6 +1,6 @@
 import type { CommonOptions, Session } from "../session/Session.ts";
 
-/** What each shell runs: it asks the command line itself, so that a script never gets old. */
+/** The scripts of the shells. They call the command line, so that they never become outdated. */
 const scripts = {
   bash: `_agent_persistence() {
   local line
@@ -23,7 +23,7 @@ complete -c agent-persistence -n '__fish_seen_subcommand_from import move' -F
 `,
 };
 
-/** `completion <shell>`: the script that a shell reads. */
+/** `completion <shell>`: prints the completion script. */
 export async function completion(
   { output }: Session,
   _options: CommonOptions,

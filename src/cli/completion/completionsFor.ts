@@ -1,18 +1,18 @@
 import type { Argument, Command, Option } from "commander";
 import type { AgentStatus } from "../../inspect.ts";
 
-/** What a command line has up to the word that is completed. */
+/** The command line before the completed word. */
 interface Before {
   readonly command: Command;
-  /** The arguments of the command that are given already. */
+  /** The previous arguments of the command. */
   readonly given: readonly string[];
-  /** The option whose value comes next. */
+  /** The option that expects the next value. */
   readonly option: Option | undefined;
-  /** The address of `--storage`. `undefined` without it. */
+  /** The value of `--storage`, if given. */
   readonly storage: string | undefined;
 }
 
-/** Finds the ids that an argument can have. */
+/** Returns the ids that an argument accepts. */
 export type FindIds = (
   what: string,
   given: readonly string[],
@@ -20,9 +20,9 @@ export type FindIds = (
 ) => Promise<readonly string[]>;
 
 /**
- * The words that can stand in place of the last one of a command line.
+ * Returns the possible completions of the last word.
  *
- * @param words what follows the name of the program; the last one may be empty.
+ * @param words the words after the program name. The last one may be empty.
  */
 export async function completionsFor(
   program: Command,
@@ -48,7 +48,7 @@ async function candidates(before: Before, last: string, ids: FindIds): Promise<r
   return argument.argChoices ?? ids(argument.name(), given, storage);
 }
 
-/** The statuses are checked by what lists the agents, which says more of a wrong one. */
+/** The parser accepts any status, because `list` reports an invalid one with a better message. */
 function statusesOf({ long }: Option): readonly string[] {
   return long === "--status" ? statuses : [];
 }

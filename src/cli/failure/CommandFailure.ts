@@ -1,4 +1,4 @@
-/** What the command line exits with. docs/command-line.md lists the same. */
+/** The exit codes, which docs/command-line.md documents. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -10,10 +10,9 @@ export const exitCodes = {
   stopped: 130,
 } as const;
 
-/** Why the command line ends. */
 export type ExitReason = keyof typeof exitCodes;
 
-/** Ends a command with a message for the person who called it. */
+/** Ends a command with a message for its user. */
 export class CommandFailure extends Error {
   constructor(
     readonly reason: ExitReason,

@@ -2,16 +2,16 @@ import { CommanderError } from "commander";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { CommandFailure, type ExitReason } from "./CommandFailure.ts";
 
-/** How a command ended, and what is said of it. */
+/** The outcome of a command and its message. */
 export interface FailureReport {
   readonly reason: ExitReason;
-  /** Stable, for programs: that of the library's error, or the reason itself. */
+  /** A stable code for programs: the code of the library's error, or the reason. */
   readonly code: string;
-  /** Absent: it was said already, as by the parser. */
+  /** Omitted if the message was already printed, for example by the parser. */
   readonly message?: string;
 }
 
-/** The codes of errors that are no failure of what the command does. After those of `usage`, nothing has changed. */
+/** The error codes of each exit reason. After an error of `usage`, no data has changed. */
 const codes: Readonly<Partial<Record<ExitReason, readonly string[]>>> = {
   usage: [
     "agent_copied",
@@ -51,22 +51,22 @@ const reasons: ReadonlyMap<string, ExitReason> = new Map(
   Object.entries(codes).flatMap(([reason, each]) => each.map((code) => [code, reason as ExitReason] as const)),
 );
 
-/** Commands in place of the functions that messages name. */
+/** Commands that replace the functions named in messages. */
 const hints: Readonly<Record<string, string>> = {
   agent_copied: "On the command line: resume <agent> --take-over",
   agent_moved: "On the command line: move finish <agent> <receipt>, or move cancel <agent>",
   tool_call_in_doubt: "On the command line: settle <agent> lists all calls in doubt, and settle <agent> <call> decides",
 };
 
-/** How a command was called, and ended. */
+/** The circumstances of a command's failure. */
 export interface CommandCircumstances {
-  /** An answer for programs: the parser has said nothing yet. */
+  /** Whether the output is JSON. The parser has then printed no message. */
   readonly isForPrograms: boolean;
-  /** The person stopped the command. */
+  /** Whether the user stopped the command. */
   readonly isStopped: boolean;
 }
 
-/** What an error means for who called the command line. */
+/** Converts an error to the report of a command. */
 export function failureReport(error: unknown, { isForPrograms, isStopped }: CommandCircumstances): FailureReport {
   if (error instanceof CommanderError) return parserReport(error, isForPrograms);
   if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "It was stopped." };
@@ -87,7 +87,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** The parser shows help, or says what is wrong, in words for people. */
+/** Converts an outcome of the parser, which prints help or an error for people. */
 function parserReport({ exitCode, message }: CommanderError, isForPrograms: boolean): FailureReport {
   if (exitCode === 0) return { reason: "done", code: "done" };
   if (!isForPrograms) return { reason: "usage", code: "usage" };

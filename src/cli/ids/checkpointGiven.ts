@@ -2,7 +2,11 @@ import { inspect } from "../../inspect.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import { findCheckpoint } from "./findCheckpoint.ts";
 
-/** The id of the checkpoint that an option names; `undefined` where it names none. @throws CommandFailure */
+/**
+ * Returns the checkpoint id that an option names, or `undefined` without the option.
+ *
+ * @throws CommandFailure
+ */
 export async function checkpointGiven(
   storage: PersistenceStorageProvider,
   agentId: string,

@@ -1,14 +1,14 @@
-/** Ids of calls have 22 characters, and one in 64 begins with a dash. No option of ours is written in so many. */
+/** Matches call ids that start with a dash, which is one in 64. They have 22 characters, more than any option. */
 const dashedId = /^-[\w-]{21}$/;
-/** No argument of a process has this character. */
+/** A character that process arguments cannot contain. */
 const mark = "\0";
 
-/** An argument for the parser, which takes what begins with a dash for an option. */
+/** Marks an id, because the parser treats arguments with a dash as options. */
 export function marked(argument: string): string {
   return dashedId.test(argument) ? mark + argument : argument;
 }
 
-/** What the parser gives for it, as it was. */
+/** Removes the mark from a parsed value. */
 export function unmarked<Value>(value: Value): Value {
   return typeof value === "string" && value.startsWith(mark) ? (value.slice(mark.length) as Value) : value;
 }

@@ -3,10 +3,11 @@ import { assertOfAgent } from "../../storage/readEntries.ts";
 import { findLog } from "./findLog.ts";
 
 /**
- * The agent that was meant by its id or the beginning of its id.
+ * Finds an agent by its id or the start of its id.
  *
- * @param kind what a message calls it, such as "task". Default: an agent.
- * @throws CommandFailure when none or several are; WrongShapeError for the log of something else.
+ * @param kind the kind in messages, such as "task". Defaults to an agent.
+ * @throws CommandFailure if no agent or more than one matches
+ * @throws WrongShapeError for a log of another kind
  */
 export async function findAgent(storage: PersistenceStorageProvider, given: string, kind?: string): Promise<string> {
   return findLog(storage, given, assertOfAgent, kind);

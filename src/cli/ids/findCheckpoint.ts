@@ -4,9 +4,10 @@ import { newestCheckpoints } from "./newestCheckpoints.ts";
 import { shortened } from "./shortened.ts";
 
 /**
- * The id of the checkpoint that was meant by its id, the beginning of its id, or its name.
+ * Finds a checkpoint by its id, the start of its id, or its name.
  *
- * @throws CommandFailure when none or several are; for a damaged agent, it says that the rest cannot be read.
+ * @throws CommandFailure if no checkpoint or more than one matches. For a damaged agent, the message says that the rest
+ * is unreadable.
  */
 export async function findCheckpoint(view: AgentInspector, agentId: string, given: string): Promise<string> {
   const { checkpoints } = await newestCheckpoints(view, agentId, Infinity);

@@ -6,17 +6,18 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { shortened } from "./shortened.ts";
 
-/** What the ids of logs begin with that are no agents: those who wrote them know the rest. */
+/** Id prefixes of logs that do not belong to agents. Their users know the rest of the id. */
 const shapes = ["thread", "session"];
 
-/** Throws when a log is not one that is meant, as its first entry shows. */
+/** Throws if the first entry shows that a log is not of the expected kind. */
 export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
 
 /**
- * The agent that was meant by its id or the beginning of its id, or the log of something else, such as a graph thread.
+ * Finds a log by its id or the start of its id: an agent, or another kind such as a graph thread.
  *
- * @param kind what a message calls it.
- * @throws CommandFailure when none or several are; what `check` throws.
+ * @param kind the kind in messages
+ * @throws CommandFailure if no log or more than one matches
+ * @throws the error of `check`
  */
 export async function findLog(
   storage: PersistenceStorageProvider,
@@ -33,7 +34,7 @@ export async function findLog(
   return found;
 }
 
-/** A look at the first entry: a list may have a hundred thousand agents. */
+/** Reads the first entry instead of listing, because a storage may contain a hundred thousand agents. */
 async function isThere(log: RecordLog, agentId: string, check: CheckLog): Promise<boolean> {
   const first = await firstOf(log, agentId);
   if (typeof first === "object") check(agentId, first);
@@ -45,7 +46,7 @@ async function firstOf(log: RecordLog, agentId: string): Promise<Pick<Entry, "re
     for await (const entry of log.read(agentId)) return entry;
     return undefined;
   } catch (error) {
-    // What is damaged is there.
+    // A damaged log exists.
     if (AgentPersistenceError.isInstance(error)) return "damaged";
     throw error;
   }

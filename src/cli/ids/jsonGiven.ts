@@ -1,6 +1,10 @@
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
-/** A value that was given as JSON. @param what it is, as a message calls it. @throws CommandFailure */
+/**
+ * Parses a JSON argument. `what` is its name in messages.
+ *
+ * @throws CommandFailure
+ */
 export function jsonGiven(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,7 +2,7 @@ import type { AgentInspector, CheckpointView } from "../../inspect.ts";
 
 const pageSize = 500;
 
-/** The newest checkpoints of an agent, oldest first, and how many there are in all. @param most of them; `Infinity`: all. */
+/** Returns up to `most` newest checkpoints of an agent, oldest first, and their total number. */
 export async function newestCheckpoints(
   view: AgentInspector,
   agentId: string,

@@ -1,14 +1,13 @@
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
-/** So many are named when an id is ambiguous. */
+/** The maximum number of ids in the message about an ambiguous id. */
 const mostNamed = 5;
 
 /**
- * The one id that was meant: itself, or the only one that begins with it. A table ends an id that it cuts with `…`, which
- * counts as such a beginning.
+ * Resolves an id or a unique prefix of an id. A prefix may end with `…`, with which tables cut ids.
  *
- * @param kind what a message calls it, such as "agent".
- * @throws CommandFailure when none or several are.
+ * @param kind the kind in messages, such as "agent"
+ * @throws CommandFailure if no id or more than one matches
  */
 export async function shortened(
   kind: string,

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { AgentInspector, Problem } from "../../inspect.ts";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
-/** A checkpoint of an agent that was seen outside the storage. */
+/** A checkpoint of an agent that was seen outside of the storage. */
 export interface KnownHead {
   readonly agentId: string;
   readonly version: number;
-  /** The generation in its id; `undefined` if only its name is known. */
+  /** The generation in its id. `undefined` if only the name is known. */
   readonly generation: number | undefined;
-  /** When it was seen: ISO 8601. */
+  /** The time of the sighting in ISO 8601. */
   readonly at: string | undefined;
 }
 
@@ -24,10 +24,10 @@ const headLine = z.object({
 });
 
 /**
- * The newest known head of each agent.
+ * Returns the newest known head of each agent.
  *
- * @param since the id of a checkpoint of the one agent that was given, or a file with a line of JSON for each checkpoint.
- * @throws CommandFailure for text that is neither.
+ * @param since a checkpoint id of the only given agent, or a file with one line of JSON for each checkpoint
+ * @throws CommandFailure for any other text
  */
 export async function readKnownHeads(since: string, given: readonly string[]): Promise<Map<string, KnownHead>> {
   const [, id, at] = oneHead.exec(since) ?? [];
@@ -38,13 +38,13 @@ export async function readKnownHeads(since: string, given: readonly string[]): P
   return newestOf([headOf(JSON.stringify({ agentId, checkpointId: id, at }), "--since")]);
 }
 
-/** What is wrong if a log does not contain a known head; `undefined` if it does. */
+/** Returns the problem if a log lacks a known head, or `undefined`. */
 export async function missingHead(view: AgentInspector, head: KnownHead): Promise<Problem | undefined> {
   const { checkpoints } = await view.checkpoints(head.agentId, { after: head.version - 1, limit: 1 });
   const [found] = checkpoints;
   if (found === undefined) return older(head, "the log ends before it");
   const { version, generation, checkpointId: id, at } = found;
-  // A pruned checkpoint is missing too. The ones after it are then of its generation or of a later one.
+  // A pruned checkpoint is missing as well. Later checkpoints then have its generation or a later one.
   const isOther = version === head.version ? generation !== head.generation : generation < (head.generation ?? 0);
   if (head.generation !== undefined && isOther) return older(head, `the log has ${id} in its place`);
   if (version === head.version && head.at !== undefined && Date.parse(at) > Date.parse(head.at))

@@ -9,7 +9,6 @@ import { changedLines } from "../show/changedLines.ts";
 import { fileLines } from "../show/fileLines.ts";
 import { messageText } from "../show/messageText.ts";
 
-/** `diff <agent> <from> [to]`. */
 export async function diff(
   session: Session,
   _options: CommonOptions,

@@ -4,18 +4,16 @@ import { type Part, painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 import { statusOf } from "../show/statusOf.ts";
 
-/** What `list` takes. */
 export interface ListCommandOptions extends CommonOptions {
   readonly status?: readonly string[] | undefined;
   readonly limit: number;
   readonly after?: string | undefined;
 }
 
-/** `show` has the whole reason. In characters. */
+/** The maximum number of characters of the reason. `show` prints all of it. */
 const mostWhy = 120;
 const head = ["AGENT", "STATUS", "UPDATED", "CHECKPOINTS", "TASK", "WHY"];
 
-/** `list`: the agents of a storage. */
 export async function list(session: Session, options: ListCommandOptions): Promise<void> {
   const { output } = session;
   const { limit } = options;
@@ -31,7 +29,7 @@ export async function list(session: Session, options: ListCommandOptions): Promi
   if (found > limit && limit > 0) await output.note(`There are more than ${limit}: --limit shows others.`);
 }
 
-/** One more than is shown tells that there are more. */
+/** Requests one more agent than shown to detect further ones. */
 function filterOf({ status, limit, after }: ListCommandOptions): Parameters<AgentInspector["agents"]>[0] {
   return {
     explain: true,

@@ -6,7 +6,6 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 
-/** What `log` takes. */
 export interface LogCommandOptions extends CommonOptions {
   readonly after: number;
   readonly limit: number;
@@ -14,7 +13,7 @@ export interface LogCommandOptions extends CommonOptions {
   readonly follow?: boolean | undefined;
 }
 
-/** `log <agent>`: its records, as they are stored. */
+/** `log <agent>`: prints the stored records. */
 export async function log(session: Session, options: LogCommandOptions, given: string): Promise<ExitReason | void> {
   const storage = await session.storage();
   const agentId = await findLog(storage, given);
@@ -33,14 +32,14 @@ export async function log(session: Session, options: LogCommandOptions, given: s
   return "stopped";
 }
 
-/** A kind that no log of an agent has is a mistake. Other logs have other kinds. */
+/** Rejects record kinds that agent logs cannot contain. Other logs have other kinds. */
 async function assertKinds(view: AgentInspector, agentId: string, kinds: readonly string[] = []): Promise<void> {
   const wrong = kinds.find((kind) => !recordKinds().includes(kind));
   if (wrong === undefined || (await view.agent(agentId))?.shape !== "agent") return;
   throw new CommandFailure("usage", `"${wrong}" is no kind of record: expected ${recordKinds().join(", ")}`);
 }
 
-/** Shows the records of an entry that are asked for, at most so many. @returns how many it has shown. */
+/** Prints up to the given number of matching records of an entry. Returns the number of printed records. */
 async function showEntry(
   { output, io }: Session,
   entry: EntryView,

@@ -12,14 +12,12 @@ import { showCheckpoint } from "./showCheckpoint.ts";
 import { shown } from "../show/shown.ts";
 import { statusOf } from "../show/statusOf.ts";
 
-/** What `show` takes. */
 export interface ShowCommandOptions extends CommonOptions {
   readonly messages: number;
 }
 
 const mostRuns = 5;
 
-/** `show <agent> [checkpoint]`. */
 export async function show(
   session: Session,
   { messages }: ShowCommandOptions,
@@ -38,7 +36,7 @@ export async function show(
   await showParts(session, agent);
 }
 
-/** Of what is no agent, only the records mean something here. */
+/** Prints only the records of a log that does not belong to an agent. */
 async function showShape({ output }: Session, { agentId, shape }: AgentView): Promise<void> {
   await output.line(painted("dim", "id".padEnd(12)), painted("bold", agentId));
   await output.line(painted("dim", "shape".padEnd(12)), shapeNames[shape] ?? shape);

@@ -7,7 +7,6 @@ import { fileLines } from "../show/fileLines.ts";
 import { messageText } from "../show/messageText.ts";
 import { shown } from "../show/shown.ts";
 
-/** Shows one checkpoint with what it holds. */
 export async function showCheckpoint(
   session: Session,
   view: AgentInspector,

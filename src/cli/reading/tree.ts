@@ -5,12 +5,11 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { checkpointGraph } from "../show/checkpointGraph.ts";
 
-/** What `tree` takes. */
 export interface TreeCommandOptions extends CommonOptions {
   readonly last: number;
 }
 
-/** `tree <agent>`: its checkpoints, oldest first. */
+/** `tree <agent>`: prints the checkpoints, oldest first. */
 export async function tree(session: Session, { last }: TreeCommandOptions, given: string): Promise<void> {
   const { output } = session;
   const storage = await session.storage();

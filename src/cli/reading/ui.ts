@@ -11,18 +11,17 @@ import { writeOver } from "../storage/writeOver.ts";
 import { jsonGiven } from "../ids/jsonGiven.ts";
 import { painted } from "../terminal/painted.ts";
 
-/** What `ui` takes. */
 export interface UiCommandOptions extends CommonOptions {
   readonly out?: string | undefined;
   readonly redact?: readonly string[] | undefined;
   readonly showSecrets?: boolean | undefined;
   readonly last: number;
-  /** A file with {@link TokenPrices} as JSON. */
+  /** A JSON file with {@link TokenPrices}. */
   readonly prices?: string | undefined;
   readonly port: number;
 }
 
-/** `ui [agent]`: writes the timeline of an agent to a page, or serves the timelines of all until it is stopped. */
+/** `ui [agent]`: writes the timeline of an agent to a file, or serves all timelines until it is stopped. */
 export async function ui(session: Session, options: UiCommandOptions, given?: string): Promise<ExitReason | void> {
   const storage = await session.storage();
   const agentId = given === undefined ? undefined : await findAgent(storage, given);
@@ -41,7 +40,11 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   }
 }
 
-/** What a file says of prices; the timeline checks it. @throws CommandFailure */
+/**
+ * Reads a price file, which the timeline validates.
+ *
+ * @throws CommandFailure
+ */
 async function pricesIn(file: string): Promise<TokenPrices> {
   await assertFile(file);
   return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;

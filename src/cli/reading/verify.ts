@@ -8,12 +8,11 @@ import { withProgress } from "../terminal/withProgress.ts";
 import { type KnownHead, readKnownHeads } from "./KnownHead.ts";
 import { type VerifiedAgent, verifyAgent } from "./verifyAgent.ts";
 
-/** Options of `verify`. */
 interface VerifyOptions extends CommonOptions {
   readonly since?: string;
 }
 
-/** `verify [agent...]`: reads everything, and names what is damaged, or older than what was seen of it. */
+/** `verify [agent...]`: reads all data and reports damage and logs that are older than known heads. */
 export async function verify(
   session: Session,
   { since }: VerifyOptions,
@@ -29,7 +28,7 @@ export async function verify(
   if (given.length === 0) {
     for await (const agent of view.agents()) listed.push(agent);
     const found = new Set(listed.map(({ agentId }) => agentId));
-    // A restored storage may not know agents that are younger than the copy.
+    // A restored storage may lack agents that were created after the backup.
     for (const agentId of heads.keys()) if (!found.has(agentId)) listed.push({ agentId });
   }
   let damaged = 0;

@@ -6,22 +6,24 @@ import { blobsAtOnce } from "../../storage/BlobStore.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { type KnownHead, missingHead } from "./KnownHead.ts";
 
-/** What was found of one agent. */
 export interface VerifiedAgent {
   readonly agentId: string;
-  /** What the log is of: of what is no agent, the appends and the large values are read, and no record is judged. */
+  /**
+   * The kind of the log. For logs that do not belong to agents, appends and large values are read without validating
+   * records.
+   */
   readonly shape: string;
-  /** Empty: all of it can be read. */
+  /** Empty if all data is readable. */
   readonly damage: readonly Problem[];
-  /** How many large values were read. */
+  /** The number of large values that were read. */
   readonly blobs: number;
 }
 
 /**
- * Reads the log of an agent, and every large value that it refers to.
+ * Reads the log of an agent and every large value that it references.
  *
- * @param agent as it was listed: one that cannot be read may be listed under the name of its folder.
- * @param head a checkpoint that the log must have.
+ * @param agent the listed agent. An unreadable agent may be listed under the name of its directory.
+ * @param head a checkpoint that the log must contain
  */
 export async function verifyAgent(
   log: RecordLog,

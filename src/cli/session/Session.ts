@@ -7,19 +7,19 @@ import type { CommandIo } from "../terminal/CommandIo.ts";
 import { Output } from "../terminal/Output.ts";
 import type { Part } from "../terminal/painted.ts";
 
-/** What every command takes. */
+/** The options of every command. */
 export interface CommonOptions {
   readonly storage?: string | undefined;
   readonly json?: boolean | undefined;
   readonly color?: boolean | undefined;
 }
 
-/** What every command takes that changes something. */
+/** The options of every command that changes data. */
 export interface WritingOptions extends CommonOptions {
   readonly yes?: boolean | undefined;
 }
 
-/** One call of a command: what it answers on, and what it has opened. */
+/** One call of a command with its output and opened storages. */
 export class Session implements AsyncDisposable {
   readonly io: CommandIo;
   readonly output: Output;
@@ -32,33 +32,32 @@ export class Session implements AsyncDisposable {
     this.output = new Output(io, options);
   }
 
-  /** The storage of the options, the environment or the folder. */
+  /** Opens the storage from the options, the environment or the working directory. */
   async open(purpose: OpenOptions["purpose"] = "read"): Promise<OpenedStorage> {
     const { cwd } = this.io;
     return this.keep(await openStorage(await findAddress(this.#options.storage, this.io), { cwd, purpose }));
   }
 
-  /** Closes a storage at the end of the command. */
+  /** Registers a storage to close at the end of the command. */
   keep(opened: OpenedStorage): OpenedStorage {
     this.#opened.push(opened);
     return opened;
   }
 
-  /** The storage alone. */
   async storage(purpose?: OpenOptions["purpose"]): Promise<LogPersistenceStorageProvider> {
     return (await this.open(purpose)).storage;
   }
 
-  /** Whether a person is told what will be done: a program that has said yes is not. */
+  /** Whether to print the change before it happens. Programs that passed `--yes` do not need it. */
   get saysChange(): boolean {
     return !this.output.json || (!this.#options.yes && this.io.canAsk);
   }
 
   /**
-   * Says what will be done, and asks for it.
+   * Prints a change and asks for confirmation.
    *
-   * @param change what is about to happen, a line each.
-   * @throws CommandFailure when it is declined, or when nobody can be asked and `--yes` is missing.
+   * @param change one line for each part of the change
+   * @throws CommandFailure if the user declines, or if no one can be asked and `--yes` is missing
    */
   async confirm(...change: readonly (readonly Part[])[]): Promise<void> {
     if (this.saysChange) for (const line of change) await this.output.beside.line(...line);

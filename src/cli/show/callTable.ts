@@ -16,7 +16,6 @@ const paints: Readonly<Record<CallView["state"], Paint>> = {
   to_repeat: "yellow",
 };
 
-/** Tool calls with their state, under a title. */
 export async function callTable(output: Output, title: string, calls: readonly CallView[]): Promise<void> {
   await output.line();
   await output.line(painted("bold", title));

@@ -3,16 +3,15 @@ import { jsonText } from "../terminal/jsonText.ts";
 import { plain } from "../terminal/painted.ts";
 import { shown } from "./shown.ts";
 
-/** Comparing longer texts takes long, and nobody reads it. */
+/** The maximum length of texts that are compared. */
 const longest = 50_000;
 
-/** A line of one value or of both. */
 export interface ChangedLine {
   readonly sign: "+" | "-" | " ";
   readonly text: string;
 }
 
-/** What differs between two values, line by line. */
+/** Returns the differences between two values by line. */
 export async function changedLines(
   before: ShownValue | undefined,
   after: ShownValue | undefined,

@@ -5,21 +5,18 @@ type Node = Pick<CheckpointView, "checkpointId" | "lane" | "parentId" | "otherPa
 /** A row of a drawn tree. */
 export interface GraphRow<Checkpoint> {
   readonly graph: string;
-  /** Absent: the row only has lines. */
+  /** Omitted in rows that only contain lines. */
   readonly checkpoint?: Checkpoint;
 }
 
 const dot = "●";
 
-/**
- * Draws checkpoints, oldest first, with the lines between them: each row is a checkpoint, and rows between them are where lines
- * part and join.
- */
+/** Draws checkpoints, oldest first. Rows between checkpoints show where lines fork and join. */
 export function checkpointGraph<Checkpoint extends Node>(
   checkpoints: readonly Checkpoint[],
 ): readonly GraphRow<Checkpoint>[] {
   const children = childrenOf(checkpoints);
-  /** For each column the checkpoint that its line leads to; `undefined`: it is free. */
+  /** The checkpoint that the line of each column leads to, or `undefined` for a free column. */
   const columns: (string | undefined)[] = [];
   const rows: GraphRow<Checkpoint>[] = [];
   for (const checkpoint of checkpoints) {
@@ -43,7 +40,7 @@ export function checkpointGraph<Checkpoint extends Node>(
   return rows;
 }
 
-/** What follows each checkpoint; on its own lane first, so that a line goes straight on. */
+/** Returns the children of each checkpoint, starting with the same lane so that its line stays straight. */
 function childrenOf(checkpoints: readonly Node[]): ReadonlyMap<string, readonly string[]> {
   const known = new Map(checkpoints.map((each) => [each.checkpointId, each]));
   const children = new Map<string, string[]>();
@@ -71,7 +68,9 @@ function drawn(columns: readonly (string | undefined)[], own: number): string {
     .trimEnd();
 }
 
-/** Lines that part from a column, or join it. @param ends how the outermost and the others of them are drawn. */
+/**
+ * Draws lines that fork from a column or join it. `ends` contains the characters of the outermost and the other lines.
+ */
 function forked(
   columns: readonly (string | undefined)[],
   own: number,

@@ -9,7 +9,7 @@ const paints: Readonly<Record<FileChangeView["change"], Paint>> = {
   deleted: "red",
 };
 
-/** Changes of files under a title; nothing where there are none. */
+/** Prints file changes under a title. Prints no title without changes. */
 export async function fileLines(output: Output, title: string, files: readonly FileChangeView[]): Promise<void> {
   if (files.length === 0) return;
   await output.line();

@@ -5,7 +5,7 @@ import { shown } from "./shown.ts";
 
 const longest = 4_000;
 
-/** A message as a person reads it. What it holds comes from a log, so it may be anything. */
+/** Formats a message for people. Its content comes from a log and may have any form. */
 export function messageText({ message }: Pick<MessageView, "message">): {
   readonly role: string;
   readonly text: string;

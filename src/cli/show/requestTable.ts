@@ -3,7 +3,6 @@ import type { Output } from "../terminal/Output.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { shown } from "./shown.ts";
 
-/** Requests with what they ask, under a title. */
 export async function requestTable(output: Output, title: string, requests: readonly RequestView[]): Promise<void> {
   await output.line();
   await output.line(painted("bold", title));

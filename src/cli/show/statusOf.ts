@@ -14,7 +14,6 @@ const paints: Readonly<Record<string, Paint>> = {
   copied: "dim",
 };
 
-/** A status in its color. */
 export function statusOf(status: string): Painted {
   return painted(paints[status] ?? "bold", status);
 }

@@ -1,21 +1,19 @@
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
 
-/** How long calls to a database are retried, in milliseconds: a person waits for the answer. */
+/** The retry time for database calls in milliseconds, short because a person waits. */
 export const commandRetryMs = 2_000;
 
-/** A storage that a command works with. */
 export interface OpenedStorage {
   readonly storage: LogPersistenceStorageProvider;
-  /** What a person calls it, without passwords. */
+  /** The display name without passwords. */
   readonly name: string;
-  /** Closes the storage, and the connection that it was opened with. */
+  /** Closes the storage and its connection. */
   close(): Promise<void>;
 }
 
-/** How a storage is opened. */
 export interface OpenOptions {
-  /** What a relative name of a driver begins at. */
+  /** The base directory for resolving drivers. */
   readonly cwd: string;
-  /** `read` changes nothing, `write` changes agents that are there, and `make` makes the storage if need be. */
+  /** `read` changes no data, `write` changes existing agents, and `make` creates the storage if necessary. */
   readonly purpose: "read" | "write" | "make";
 }

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
-/** @throws CommandFailure when there is no such file. */
+/** @throws CommandFailure if the file does not exist */
 export async function assertFile(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) throw new CommandFailure("notFound", `There is no file ${path}.`);

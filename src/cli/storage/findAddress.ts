@@ -7,7 +7,11 @@ import { storageAddress, type StorageAddress } from "./storageAddress.ts";
 const variable = "AGENT_PERSISTENCE_STORAGE";
 const folderName = ".agent-persistence";
 
-/** The address that was given, else that of the environment, else the nearest folder `.agent-persistence`. @throws CommandFailure */
+/**
+ * Returns the given address, else that from the environment, else the nearest `.agent-persistence` directory.
+ *
+ * @throws CommandFailure
+ */
 export async function findAddress(given: string | undefined, { env, cwd }: CommandIo): Promise<StorageAddress> {
   const text = given ?? (env[variable] || undefined);
   if (text !== undefined) return storageAddress(text, cwd);
@@ -26,7 +30,6 @@ async function nearest(from: string): Promise<string | undefined> {
   return dirname(from) === from ? undefined : nearest(dirname(from));
 }
 
-/** Whether there is a folder. */
 export async function isFolder(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isDirectory() === true;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
-/** Loads a module as a file in a folder would, or else as this package would; `undefined`: neither has it. */
+/** Loads a module from a directory or else from this package. Returns `undefined` if both lack it. */
 export async function loadFrom(folder: string, name: string): Promise<unknown> {
   for (const from of [pathToFileURL(join(folder, "project.js")), import.meta.url]) {
     const path = resolveFrom(from, name);
@@ -20,7 +20,11 @@ function resolveFrom(from: string | URL, name: string): string | undefined {
   }
 }
 
-/** Loads the driver of a database from the project of the user. @throws CommandFailure when the project has none. */
+/**
+ * Loads a database driver from the user's project.
+ *
+ * @throws CommandFailure if the project lacks the driver
+ */
 export async function loadDriver<Driver>(folder: string, name: string, storage: string): Promise<Driver> {
   const found = await loadFrom(folder, name);
   if (found === undefined)

@@ -7,7 +7,7 @@ interface Driver {
   readonly DynamoDB: new (options: object) => DynamoDBClient & { destroy(): void };
 }
 
-/** Opens a table of DynamoDB with the AWS SDK of the user's project, and the credentials that the SDK finds. */
+/** Opens a DynamoDB table with the AWS SDK of the user's project and its default credentials. */
 export async function openDynamodb(
   { table, region, endpoint }: Extract<StorageAddress, { kind: "dynamodb" }>,
   { cwd }: OpenOptions,

@@ -12,14 +12,14 @@ interface Driver {
   readonly default: { readonly Pool: new (options: object) => Pool };
 }
 
-/** Opens a Postgres database with the package `pg` of the user's project. Its tables are made only by `make`. */
+/** Opens a Postgres database with `pg` of the user's project. Creates its tables only for `make`. */
 export async function openPostgres(
   { connection, schema }: Extract<StorageAddress, { kind: "postgres" }>,
   { cwd, purpose }: OpenOptions,
 ): Promise<OpenedStorage> {
   const { default: pg } = await loadDriver<Driver>(cwd, "pg", "Postgres");
   const client = new pg.Pool({ connectionString: connection, max: 3, connectionTimeoutMillis: 10_000 });
-  // A connection that breaks fails the next statement, which says so.
+  // Ignored, because a broken connection fails the next statement.
   client.on("error", () => {});
   const migrate = purpose === "make";
   const options = { client, migrate, retryMs: commandRetryMs, ...(schema !== undefined && { schema }) };

@@ -13,7 +13,11 @@ interface Connection extends SqliteDatabase {
 type Open = (file: string, readOnly: boolean) => Connection;
 type Constructor = new (file: string, options: object) => Connection;
 
-/** Opens an SQLite file with `node:sqlite`, or else with a driver of the user's project. @throws CommandFailure */
+/**
+ * Opens an SQLite file with `node:sqlite`, or else with a driver of the user's project.
+ *
+ * @throws CommandFailure
+ */
 export async function openSqlite(
   { file }: Extract<StorageAddress, { kind: "sqlite" }>,
   { cwd, purpose }: OpenOptions,
@@ -43,7 +47,7 @@ async function driver(cwd: string): Promise<Open> {
   );
 }
 
-/** A database of something else gets no tables. */
+/** Prevents creating tables in a foreign database. */
 function assertTables(database: Connection, file: string): void {
   const sql = "SELECT count(*) AS found FROM sqlite_master WHERE type = 'table' AND name = 'agent_persistence'";
   const { found } = database.prepare(sql).all()[0] as { readonly found: number };

@@ -4,7 +4,11 @@ import { isFolder } from "./findAddress.ts";
 import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
 import type { StorageAddress } from "./storageAddress.ts";
 
-/** Opens the storage at an address; clients of databases are those of the user's project. @throws CommandFailure */
+/**
+ * Opens the storage at an address, with database clients of the user's project.
+ *
+ * @throws CommandFailure
+ */
 export async function openStorage(address: StorageAddress, options: OpenOptions): Promise<OpenedStorage> {
   if (address.kind === "file") return openFiles(address, options);
   if (address.kind === "sqlite") return (await import("./openSqlite.ts")).openSqlite(address, options);

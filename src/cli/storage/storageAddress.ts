@@ -1,7 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
 import { CommandFailure } from "../failure/CommandFailure.ts";
 
-/** Where the agents of a storage are. */
 export type StorageAddress =
   | { readonly kind: "file"; readonly folder: string }
   | { readonly kind: "sqlite"; readonly file: string }
@@ -12,7 +11,11 @@ const forms =
   "expected file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database>?schema=<schema> or " +
   "dynamodb:<table>?region=<region>";
 
-/** Reads an address. @param cwd what a relative path begins at. @throws CommandFailure */
+/**
+ * Parses an address. Relative paths are resolved against `cwd`.
+ *
+ * @throws CommandFailure
+ */
 export function storageAddress(text: string, cwd: string): StorageAddress {
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(text) ?? [];
   if (rest === "") throw invalid(text, forms);
@@ -23,14 +26,18 @@ export function storageAddress(text: string, cwd: string): StorageAddress {
   throw invalid(text, forms);
 }
 
-/** `//` begins an absolute path, as in a URL. @throws CommandFailure */
+/**
+ * Parses a path. `//` starts an absolute path, as in a URL.
+ *
+ * @throws CommandFailure
+ */
 function pathOf(text: string, rest: string): string {
   if (!rest.startsWith("//")) return rest;
   try {
     const path = decodeURIComponent(rest.slice(2));
     if (isAbsolute(path)) return path;
   } catch {
-    // It is said below.
+    // Reported below.
   }
   throw invalid(text, "expected an absolute path behind //, with % only as in URLs; a relative one stands without //");
 }
@@ -39,7 +46,7 @@ function postgresAddress(text: string): StorageAddress {
   if (!URL.canParse(text)) throw invalid("postgres:…", "expected a connection string such as postgres://user@host/db");
   const url = new URL(text);
   const schema = url.searchParams.get("schema");
-  // The driver would send it to the server as a setting.
+  // Removed, because the driver would send it to the server as a setting.
   url.searchParams.delete("schema");
   return { kind: "postgres", connection: url.href, ...(schema !== null && { schema }) };
 }

@@ -2,9 +2,9 @@ import { open, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 
 /**
- * Writes a file that was not there, for its owner alone. When it cannot be written to its end, it is not there again.
+ * Writes a new file that only its owner can access. Removes the file if writing fails.
  *
- * @throws Error of Node's: `EEXIST` when there is such a file.
+ * @throws an Error of Node, such as `EEXIST` if the file exists
  */
 export async function writeNew(
   file: string,

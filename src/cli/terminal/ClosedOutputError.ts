@@ -1,4 +1,4 @@
-/** Whoever read the answer has enough of it, as `head` has. */
+/** The reader of the output has closed it, as `head` does. */
 export class ClosedOutputError extends Error {
   constructor(options?: ErrorOptions) {
     super("The reader of standard output has gone.", options);

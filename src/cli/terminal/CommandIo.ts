@@ -1,43 +1,46 @@
-/** Where text goes: standard output or standard error. */
+/** Standard output or standard error. */
 export interface TextSink {
-  /** Resolves once more may be written. @throws ClosedOutputError when nobody reads standard output any more. */
+  /**
+   * Resolves when more can be written.
+   *
+   * @throws ClosedOutputError if the reader of standard output has closed it
+   */
   write(text: string): Promise<void>;
-  /** Whether a person looks at it. */
   readonly isTerminal: boolean;
-  /** The width of the terminal in characters. Absent: it is none. */
+  /** The width of the terminal in characters. `undefined` without a terminal. */
   readonly columns?: number | undefined;
 }
 
-/** A bar that shows how far something has come. */
 export interface ProgressBar {
-  /** @param done how much of the whole is done by now. */
+  /** @param done the amount that is done */
   at(done: number, what?: string): void;
   end(): void;
 }
 
-/** What a command line runs in: a process, or a test in its place. */
+/** The environment of a command line: a process, or a replacement in tests. */
 export interface CommandIo {
-  /** Data, and nothing else. */
+  /** For data only. */
   readonly out: TextSink;
-  /** Everything else: questions, progress, warnings and errors. */
+  /** For questions, progress, warnings and errors. */
   readonly err: TextSink;
-  /** Whether somebody can be asked. */
+  /** Whether the user can be asked. */
   readonly canAsk: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The working directory. */
   readonly cwd: string;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   now(): number;
   /** The version of this package. */
   readonly version: string;
-  /** Aborted when the person stops the command, which does not end the process from the first call on. */
+  /**
+   * Returns a signal that aborts when the user stops the command. After the first call, stopping no longer exits the
+   * process.
+   */
   stopSignal(): AbortSignal;
-  /** Whether the person has stopped the command. */
   readonly isStopped: boolean;
-  /** Asks a question that is answered with yes or no. Only where somebody can be asked. */
+  /** Asks a yes-or-no question. Requires `canAsk`. */
   confirm(question: string): Promise<boolean>;
-  /** Begins a bar, on standard error. Only where that is a terminal. */
+  /** Starts a progress bar on standard error. Requires a terminal. */
   progress(title: string, whole: number): Promise<ProgressBar>;
-  /** What code of the user prints goes to standard error from now on. */
+  /** Redirects output of user code to standard error. */
   divertOutput(): void;
 }

@@ -6,24 +6,23 @@ import { relativeTime } from "./relativeTime.ts";
 import type { Cell } from "./textTable.ts";
 import { visibleLines, visibleText } from "./visibleText.ts";
 
-/** How a command answers. */
 export interface OutputOptions {
-  /** For programs. */
+  /** Whether the output is JSON for programs. */
   readonly json?: boolean | undefined;
-  /** False: none. Absent: where the terminal and the environment allow it. */
+  /** `false` disables colors. Defaults to the capabilities of the terminal and the environment. */
   readonly color?: boolean | undefined;
 }
 
-/** Writes the answer of a command, for people or for programs. No text reaches a terminal with its control characters. */
+/** Writes the output of a command for people or programs. Control characters in texts never reach a terminal. */
 export class Output {
-  /** Whether programs read it. */
+  /** Whether programs read the output. */
   readonly json: boolean;
   readonly io: CommandIo;
   readonly #options: OutputOptions;
   readonly #sink: TextSink;
   readonly #colors: ReturnType<typeof createColors>;
 
-  /** @param to where it writes: the answer, or what is said beside it. */
+  /** @param to the stream: `out` for the result, `err` for messages */
   constructor(io: CommandIo, options: OutputOptions, to: "out" | "err" = "out") {
     this.io = io;
     this.json = options.json ?? false;
@@ -32,33 +31,33 @@ export class Output {
     this.#colors = createColors(options.color !== false && mayColor(io, this.#sink));
   }
 
-  /** What writes on standard error, for people: what is said beside the answer. */
+  /** The output on standard error, for messages to people. */
   get beside(): Output {
     return new Output(this.io, this.#options, "err");
   }
 
-  /** The one document of a command, for programs. */
+  /** Writes the only JSON document of a command. */
   async document(value: unknown): Promise<void> {
     await this.#sink.write(`${jsonText(value, 2)}\n`);
   }
 
-  /** One of many documents, each on its line, for programs. */
+  /** Writes one of many JSON documents, each on one line. */
   async item(value: unknown): Promise<void> {
     await this.#sink.write(`${jsonText(value)}\n`);
   }
 
-  /** A line for people. */
+  /** Writes a line for people. */
   async line(...parts: readonly Part[]): Promise<void> {
     await this.#sink.write(`${this.#written(parts)}\n`);
   }
 
-  /** A text of several lines for people, such as that of a message. */
+  /** Writes a text of several lines for people, such as a message. */
   async text(text: string, indent = ""): Promise<void> {
     const lines = visibleLines(text).split("\n");
     await this.#sink.write(lines.map((line) => `${indent}${line}\n`).join(""));
   }
 
-  /** Aligned rows for people. */
+  /** Writes aligned rows for people. */
   async table(head: readonly string[], rows: readonly (readonly (Part | readonly Part[])[])[]): Promise<void> {
     const { textTable } = await import("./textTable.ts");
     const cell = (parts: Part | readonly Part[]): Cell =>
@@ -75,12 +74,12 @@ export class Output {
     await this.#sink.write(`${table}\n`);
   }
 
-  /** A line for people beside the answer, on standard error. Programs get none. */
+  /** Writes a line for people to standard error. Skipped for programs. */
   async note(...parts: readonly Part[]): Promise<void> {
     if (!this.json) await this.beside.line(...parts);
   }
 
-  /** A time for people. @param time ISO 8601. */
+  /** Formats an ISO 8601 time for people. */
   ago(time: string | undefined): string {
     return time === undefined ? "–" : relativeTime(time, this.io.now());
   }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { confirm } from "@clack/prompts";
 
-/** Asks a question; no answer is a no. */
+/** Asks a question. An empty answer means no. */
 export async function ask(
   question: string,
   on: { readonly input: Readable; readonly output: Writable },

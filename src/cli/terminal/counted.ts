@@ -1,4 +1,4 @@
-/** A number of things as a person says it: `1 run`, `2 runs`. @param noun in the singular. */
+/** Formats a count with a singular noun, such as `1 run` or `2 runs`. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,13 +1,13 @@
 import { visibleJson } from "./visibleText.ts";
 
-/** The JSON of a value for programs. What JSON lacks is written with what it has, as docs/command-line.md says. */
+/** Returns the JSON of a value for programs. docs/command-line.md documents values that JSON lacks. */
 export function jsonText(value: unknown, indent?: number): string {
   return visibleJson(JSON.stringify(value, replaced, indent) ?? "null");
 }
 
 function replaced(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
-  // JSON.stringify() has made text of dates by now.
+  // JSON.stringify() has already converted dates to text.
   const found = (this as Readonly<Record<string, unknown>>)[key];
   if (typeof found !== "object" || found === null) return value;
   if (found instanceof Map) return [...found];

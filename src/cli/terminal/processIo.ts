@@ -1,20 +1,19 @@
 import { ClosedOutputError } from "./ClosedOutputError.ts";
 import type { CommandIo, TextSink } from "./CommandIo.ts";
 
-/** The streams of a process, or others in their place. */
 export interface ProcessStreams {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
 
-/** The process as what a command line runs in. @param version of this package. */
+/** Returns the environment of the current process. */
 export function processIo(version: string, { stdin, stdout, stderr }: ProcessStreams = process): CommandIo {
   const { env } = process;
   let stop: AbortController | undefined;
   return {
     out: sinkOf(stdout, (error) => (isClosedPipe(error) ? new ClosedOutputError({ cause: error }) : error)),
-    // Notes are beside the answer: a command goes on without them.
+    // Write errors are ignored, because messages are optional.
     err: sinkOf(stderr, () => undefined),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     env,
@@ -36,7 +35,7 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
     confirm: async (question) => (await import("./ask.ts")).ask(question, { input: stdin, output: stderr }),
     progress: async (title, whole) => (await import("./progressBar.ts")).progressBar(title, whole, stderr),
     divertOutput() {
-      // What was asked for is written by `out`, which has the function of before.
+      // The result is still written by `out`, which holds the original function.
       stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
     },
   };
@@ -46,10 +45,10 @@ function isClosedPipe(error: NodeJS.ErrnoException): boolean {
   return error.code === "EPIPE";
 }
 
-/** @param failureOf what a write fails with, by the error of the stream. None: the write counts as done. */
+/** @param failureOf maps a stream error to the error of a write. `undefined` ignores the error. */
 function sinkOf(stream: NodeJS.WriteStream, failureOf: (error: NodeJS.ErrnoException) => Error | undefined): TextSink {
   const write = stream.write.bind(stream) as (text: string, done: (error?: Error | null) => void) => boolean;
-  // A reader that goes away is told to whoever writes next.
+  // The next write reports a closed stream.
   stream.on("error", () => {});
   return {
     isTerminal: stream.isTTY === true,

@@ -3,7 +3,6 @@ import { progress } from "@clack/prompts";
 import type { ProgressBar } from "./CommandIo.ts";
 import { visibleText } from "./visibleText.ts";
 
-/** Draws how far something has come, on a terminal. */
 export function progressBar(title: string, whole: number, output: Writable): ProgressBar {
   const bar = progress({ max: Math.max(whole, 1), output });
   let reached = 0;

@@ -4,14 +4,14 @@ const units = [
   ["min.", 60_000],
   ["sec.", 1_000],
 ] as const;
-/** Longer ago than this, a date says more. */
+/** The age from which a date is shown instead. */
 const recentMs = 30 * 86_400_000;
 
 /**
- * A time as a person says it, such as "5 min. ago"; a date where it is long ago or far away. As `Intl.RelativeTimeFormat` says
- * it, which takes longer to be made than most commands work.
+ * Formats a time such as "5 min. ago", or as a date if it is far away. Matches `Intl.RelativeTimeFormat`, which takes
+ * longer to create than most commands run.
  *
- * @param time ISO 8601.
+ * @param time ISO 8601
  */
 export function relativeTime(time: string, now: number): string {
   const at = Date.parse(time);

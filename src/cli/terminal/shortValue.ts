@@ -1,9 +1,9 @@
 import { jsonText } from "./jsonText.ts";
 
-/** A person sees no more of one value. */
+/** The maximum length of a value. */
 const longest = 2_000;
 
-/** A value as one line: text as it is, anything else as JSON. A long one is cut, and says how long it is. */
+/** Formats a value on one line: text unchanged, other values as JSON. A longer value is cut, with its length. */
 export function shortValue(value: unknown, most: number = longest): string {
   const text = typeof value === "string" ? value : value === undefined ? "–" : textOf(value);
   if (text.length <= most) return text;

@@ -1,29 +1,28 @@
 import truncatedWidth from "fast-string-truncated-width";
 
 const gap = 2;
-/** A column of values is never narrower, and a title never shorter. In columns of a terminal. */
+/** The minimum widths of value columns and titles, in terminal columns. */
 const narrowest = 8;
 const shortestTitle = 3;
-/** Nobody reads more of one cell. In characters. */
+/** The maximum number of characters in a cell. */
 const longest = 2_000;
-/** Without a terminal, no column but the last is wider: one long id would widen every row. */
+/** The maximum width of all columns except the last without a terminal, because one long id would widen every row. */
 const widestInFile = 60;
 
-/** A piece of a cell: its text, made harmless, and how it is written. */
+/** A piece of a cell with harmless text and its style. */
 export interface Piece {
   readonly text: string;
-  /** Adds what a terminal obeys to the text, or to the beginning of it. */
+  /** Adds terminal styles to the text or a prefix of it. */
   readonly write: (text: string) => string;
 }
 
-/** A cell of a table. */
 export type Cell = readonly Piece[];
 
 /**
- * Rows as aligned lines, without borders.
+ * Formats rows as aligned lines without borders.
  *
- * @param columns of the terminal: the widest cells are cut to fit in. `undefined` without a terminal: then every column but
- * the last is cut to 60 characters.
+ * @param columns the width of the terminal. The widest cells are cut to fit. Without it, all columns except the last
+ * are cut to 60 characters.
  */
 export function textTable(head: readonly Cell[], rows: readonly (readonly Cell[])[], columns?: number): string {
   const shown = rows.map((row) => row.map((cell) => cutTo(cell, longest)));
@@ -48,9 +47,9 @@ function widthOf(cell: Cell): number {
   return cell.reduce((sum, { text }) => sum + textWidth(text), 0);
 }
 
-/** The beginning of a cell that is too wide, with a sign that there is more. */
+/** Cuts a cell that is too wide and marks the cut. */
 function cutTo(cell: Cell, width: number): Cell {
-  // Most characters take a column: what is far beyond is not looked at.
+  // Most characters take one column, so text far beyond the width is not measured.
   const looked = cell.map(({ text, write }) => ({ text: text.slice(0, 4 * width + 4), write }));
   const isWhole = looked.every(({ text }, at) => text.length === cell[at]?.text.length);
   if (isWhole && widthOf(looked) <= width) return cell;
@@ -65,19 +64,19 @@ function cutTo(cell: Cell, width: number): Cell {
   return [...pieces, { text: "…", write: pieces.at(-1)?.write ?? String }];
 }
 
-/** As much of a text as is no wider than this. */
+/** Returns the longest prefix of a text within the width. */
 function beginning(text: string, width: number): string {
   const { index } = truncatedWidth(text, { limit: width });
-  // Of a character outside of the first plane, the library may leave half.
+  // The library may leave half of a surrogate pair.
   return text.slice(0, index).replace(/\p{Surrogate}$/u, "");
 }
 
-/** How many columns of a terminal a text takes. */
+/** Returns the width of a text in terminal columns. */
 function textWidth(text: string): number {
   return truncatedWidth(text).width;
 }
 
-/** The widths where there is no terminal. */
+/** Returns the widths without a terminal. */
 function limited(titles: readonly number[], contents: readonly number[]): readonly number[] {
   return titles.map((title, at) => {
     const width = Math.max(title, contents[at] ?? 0);
@@ -85,7 +84,7 @@ function limited(titles: readonly number[], contents: readonly number[]): readon
   });
 }
 
-/** Takes what is missing from the titles that are wider than what is below them, and then from the widest column. */
+/** Shrinks titles that are wider than their values, then the widest columns. */
 function fitted(titles: readonly number[], contents: readonly number[], columns: number): readonly number[] {
   const widths = titles.map((title, at) => Math.max(title, contents[at] ?? 0));
   const most = columns - gap * (widths.length - 1);

@@ -1,12 +1,11 @@
 import type { Output } from "./Output.ts";
 
-/** Tells how far something has come. */
 export type Tell = (what: string, done?: number) => void;
 
 /**
- * Does something that may take long, and shows how far it has come where a person looks at it.
+ * Runs a long action and shows its progress on a terminal.
  *
- * @param whole how much there is to do. Default: unknown.
+ * @param whole the total amount. Omitted if unknown.
  */
 export async function withProgress<Result>(
   { io, json }: Pick<Output, "io" | "json">,

@@ -8,14 +8,13 @@ import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 import { jsonGiven } from "../ids/jsonGiven.ts";
 
-/** What `answer` takes. */
 export interface AnswerCommandOptions extends AgentOptions {
   readonly approve?: boolean | undefined;
   readonly reject?: string | undefined;
   readonly by?: string | undefined;
 }
 
-/** `answer [request] [answer]`: answers an open request; without a request it lists them. */
+/** `answer [request] [answer]`: answers an open request, or lists the open requests. */
 export async function answer(
   session: Session,
   options: AnswerCommandOptions,
@@ -91,7 +90,7 @@ function asked(request: AgentRequest): string {
   return `${request.prompt} (${request.toolName} ${shortValue(request.input, 300)})`;
 }
 
-/** What an answer has to be, as its JSON Schema. */
+/** Describes the expected answer by its JSON Schema. */
 function expected(request: AgentRequest): string {
   if (request.kind === "approval") return "--approve or --reject";
   const { $schema: _version, ...schema } = Object(request.schema) as Readonly<Record<string, unknown>>;

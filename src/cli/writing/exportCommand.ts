@@ -10,7 +10,6 @@ import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/bytesText.ts";
 import { withProgress } from "../terminal/withProgress.ts";
 
-/** What `export` takes. */
 export interface ExportCommandOptions extends WritingOptions {
   readonly out?: string | undefined;
   readonly move?: boolean | undefined;

@@ -4,12 +4,11 @@ import { findAgent } from "../ids/findAgent.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
-/** What `fork` takes. */
 export interface ForkCommandOptions extends AgentOptions {
   readonly checkpoint?: string | undefined;
 }
 
-/** `fork <agent> <new agent>`: makes an independent copy. */
+/** `fork <agent> <new agent>`: creates an independent copy. */
 export async function fork(session: Session, options: ForkCommandOptions, given: string, newId: string): Promise<void> {
   const { output } = session;
   const { feature, storage } = await storedAgents(session, options, "write");

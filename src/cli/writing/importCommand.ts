@@ -9,7 +9,6 @@ import { painted } from "../terminal/painted.ts";
 import { bytesText } from "../terminal/bytesText.ts";
 import { withProgress } from "../terminal/withProgress.ts";
 
-/** What `import` takes. */
 export interface ImportCommandOptions extends WritingOptions {
   readonly as?: string | undefined;
   readonly receipt?: string | undefined;
@@ -17,7 +16,7 @@ export interface ImportCommandOptions extends WritingOptions {
   readonly maxPartBytes?: number | undefined;
 }
 
-/** `import <file>`: makes an agent of a file that `export` wrote. */
+/** `import <file>`: creates an agent from an exported file. */
 export async function importCommand(
   session: Session,
   { as: agentId, receipt: receiptFile, trustApprovals = false, maxPartBytes }: ImportCommandOptions,

@@ -7,7 +7,7 @@ import { assertFile } from "../storage/assertFile.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
-/** `move finish <agent> <receipt>`: the agent has arrived elsewhere. */
+/** `move finish <agent> <receipt>`: confirms that the agent arrived elsewhere. */
 export async function moveFinish(
   session: Session,
   _options: WritingOptions,
@@ -28,7 +28,7 @@ export async function moveFinish(
   else await output.line(painted("bold", agentId), " is moved.");
 }
 
-/** `move cancel <agent>`: the agent has not arrived, and runs here again. */
+/** `move cancel <agent>`: reactivates an agent that did not arrive elsewhere. */
 export async function moveCancel(session: Session, _options: WritingOptions, given: string): Promise<void> {
   const { output } = session;
   const storage = await session.storage("write");

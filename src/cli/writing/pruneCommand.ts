@@ -9,14 +9,13 @@ import { bytesText } from "../terminal/bytesText.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/withProgress.ts";
 
-/** What `prune` takes. */
 export interface PruneCommandOptions extends AgentOptions {
   readonly dryRun?: boolean | undefined;
 }
 
 const why = "What is kept depends on the retention and the inverses of your agent.";
 
-/** `prune [agent]`: deletes what the retention policy does not keep. */
+/** `prune [agent]`: deletes data that the retention policy does not keep. */
 export async function prune(
   session: Session,
   options: PruneCommandOptions,

@@ -7,13 +7,12 @@ import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 import { statusOf } from "../show/statusOf.ts";
 
-/** What `resume` takes. */
 export interface ResumeCommandOptions extends AgentOptions {
   readonly checkpoint?: string | undefined;
   readonly takeOver?: boolean | undefined;
 }
 
-/** `resume <agent>`: runs an agent to its end, or until it waits. */
+/** `resume <agent>`: runs an agent until it finishes or waits. */
 export async function resume(session: Session, options: ResumeCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
   const { agent, storage } = await requireAgent(session, options, "Resuming runs the code of your agent.");

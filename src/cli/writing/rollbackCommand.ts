@@ -12,13 +12,12 @@ import { type Paint, painted } from "../terminal/painted.ts";
 import { counted } from "../terminal/counted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 
-/** What `rollback` takes. */
 export interface RollbackCommandOptions extends AgentOptions {
   readonly preview?: boolean | undefined;
   readonly leave?: boolean | undefined;
 }
 
-/** `rollback <agent> <checkpoint>`: shows what is taken back, asks, and takes it back. */
+/** `rollback <agent> <checkpoint>`: shows the changes, asks for confirmation and rolls back. */
 export async function rollback(
   session: Session,
   options: RollbackCommandOptions,

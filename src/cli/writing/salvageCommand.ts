@@ -5,12 +5,11 @@ import { findLog } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
-/** What `salvage` takes. */
 export interface SalvageCommandOptions extends WritingOptions {
   readonly to?: string | undefined;
 }
 
-/** `salvage <agent> --to <folder>`: copies what is intact of a damaged agent. */
+/** `salvage <agent> --to <folder>`: copies the intact part of a damaged agent. */
 export async function salvage(
   session: Session,
   { to }: SalvageCommandOptions,

@@ -9,7 +9,6 @@ import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortValue.ts";
 import { jsonGiven } from "../ids/jsonGiven.ts";
 
-/** What `settle` takes. */
 export interface SettleCommandOptions extends AgentOptions {
   readonly output?: string | undefined;
   readonly error?: string | undefined;
@@ -17,7 +16,7 @@ export interface SettleCommandOptions extends AgentOptions {
   readonly unknown?: boolean | undefined;
 }
 
-/** `settle <agent> [call]`: decides about a call in doubt; without a call it lists them. */
+/** `settle <agent> [call]`: settles a call in doubt, or lists the calls in doubt. */
 export async function settle(
   session: Session,
   options: SettleCommandOptions,

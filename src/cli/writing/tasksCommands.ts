@@ -6,18 +6,16 @@ import { statusOf } from "../show/statusOf.ts";
 import type { Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 
-/** What `tasks list` takes. */
 export interface TaskListOptions extends AgentOptions {
   readonly status?: string | undefined;
   readonly limit: number;
 }
 
-/** What the commands take that change a task. */
 export interface TaskChangeOptions extends AgentOptions {
   readonly reason?: string | undefined;
 }
 
-/** `tasks list`: the tasks of a storage, by priority. */
+/** `tasks list`: lists the tasks of a storage by priority. */
 export async function listTasks(session: Session, options: TaskListOptions): Promise<void> {
   const { output } = session;
   const { storage } = await storedAgents(session, options, "read");
@@ -48,7 +46,6 @@ const changes = {
   retry: { says: "is queued again", run: (tasks, taskId) => tasks.retry(taskId) },
 } satisfies Readonly<Record<string, { readonly says: string; readonly run: Change }>>;
 
-/** `tasks pause|resume|cancel|retry <task>`. */
 export function changeTask(name: keyof typeof changes) {
   return async (session: Session, options: TaskChangeOptions, given: string): Promise<void> => {
     const { output } = session;

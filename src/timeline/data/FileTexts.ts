@@ -4,10 +4,9 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import type { TimelineFile } from "./TimelineData.ts";
 
-/** Larger files are named, and their content is not shown. In bytes. */
+/** The size in bytes above which only the path of a file is shown. */
 const largest = 256 * 1024;
 
-/** The contents of changed files as text. */
 export class FileTexts {
   readonly #inspector: Pick<AgentInspector, "fileContent">;
   readonly #agentId: string;

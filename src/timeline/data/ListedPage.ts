@@ -1,4 +1,3 @@
-/** An agent in a list. */
 export interface ListedPage {
   readonly id: string;
   readonly status: string;

@@ -5,19 +5,19 @@ import type { ShownTexts } from "./ShownTexts.ts";
 export class RecordTexts {
   readonly #entries: AsyncIterator<EntryView> | undefined;
   readonly #texts: ShownTexts;
-  /** Read already, and behind the last step. */
+  /** A record after the last step that was read ahead. */
   #next: EntryView | undefined;
   #isOver = false;
-  /** Of the newest append that was read. */
+  /** The newest append that was read. */
   #newest: { readonly position: number; readonly texts: readonly string[] } | undefined;
 
-  /** @param entries absent: records are left out. */
+  /** @param entries `undefined` omits records */
   constructor(entries: AsyncIterable<EntryView> | undefined, texts: ShownTexts) {
     this.#entries = entries?.[Symbol.asyncIterator]();
     this.#texts = texts;
   }
 
-  /** The records that no step before got, up to a position. Steps that end in one append all get its records. */
+  /** Returns the new records up to a position. Steps that end in the same append all get its records. */
   async upTo(position: number): Promise<readonly string[]> {
     const texts: string[] = [];
     if (this.#newest?.position === position) return this.#newest.texts;
@@ -37,7 +37,7 @@ export class RecordTexts {
     await this.#entries?.return?.();
   }
 
-  /** Damage ends the records: the page says so in a row of its own. */
+  /** Stops at damage, which the page shows in a separate row. */
   async #peek(): Promise<EntryView | undefined> {
     if (this.#next !== undefined || this.#isOver || this.#entries === undefined) return this.#next;
     try {

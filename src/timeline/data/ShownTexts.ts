@@ -4,7 +4,7 @@ import type { Redaction } from "../options/Redaction.ts";
 import type { TimelineMessage, TimelinePart } from "./TimelineData.ts";
 import { valueText } from "./valueText.ts";
 
-/** Makes text of values from a log, without what is hidden. */
+/** Converts log values to text without hidden values. */
 export class ShownTexts {
   readonly #redaction: Redaction;
 
@@ -12,13 +12,11 @@ export class ShownTexts {
     this.#redaction = redaction;
   }
 
-  /** A value that stands at a path. */
   of(shown: ShownValue, path: readonly string[]): string {
     if ("unreadable" in shown) return `Cannot be read: ${shown.unreadable.message}`;
     return this.plain(shown.value, path);
   }
 
-  /** A plain JSON value that stands at a path. */
   plain(value: unknown, path: readonly string[]): string {
     return valueText(this.#redaction.value(value, path));
   }
@@ -27,7 +25,7 @@ export class ShownTexts {
     return this.#redaction.text(text);
   }
 
-  /** A message. What has not the form of one is shown as it is. */
+  /** Converts a message. A value without the form of a message is shown unchanged. */
   message({ number, message, before }: MessageView & { readonly before?: number }): TimelineMessage {
     const place = before === undefined ? { number } : { number, before };
     if ("unreadable" in message) return { ...place, role: "unreadable", parts: [asText(this.of(message, []))] };
@@ -36,7 +34,7 @@ export class ShownTexts {
     return { ...place, role: typeof role === "string" ? role : "message", parts };
   }
 
-  /** What a model said in words; empty if it only called tools. */
+  /** Returns the text of a model response. Empty if it only contains tool calls. */
   answer(message: ShownValue): string {
     const { parts } = this.message({ number: 0, message });
     return parts.flatMap(({ type, text }) => (type === "text" ? text : [])).join("\n");

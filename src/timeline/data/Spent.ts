@@ -5,20 +5,20 @@ import type { Cost, TimelineAgent, TimelineStep } from "./TimelineData.ts";
 
 type Interval = readonly [from: number, to: number];
 
-/** Sums up what the steps of a page took: time, tokens and money. */
+/** Sums up the time, tokens and cost of the steps on a page. */
 export class Spent {
   readonly #worked: Interval[] = [];
-  /** When the agent last went on after a wait or a pause. */
+  /** The last time that the agent continued after a wait or a pause. */
   #wentOn = -Infinity;
   #tokens: number | undefined;
   #cost: Cost | undefined;
 
-  /** Notes when an agent goes on. Give it every step, in order. */
+  /** Records when the agent continues. Must receive every step, in order. */
   see(step: StepView): void {
     if (step.kind === "status" && step.status === "in_progress") this.#wentOn = timeOf(step.at) ?? this.#wentOn;
   }
 
-  /** How long the node of a visit ran, in milliseconds; `undefined` if it has not ended. */
+  /** Returns the duration of a node in milliseconds, or `undefined` if it has not finished. */
   tookOf({ startedAt, checkpoint }: VisitStep): number | undefined {
     const [from, to] = [timeOf(startedAt), timeOf(checkpoint?.at)];
     if (from === undefined || to === undefined) return undefined;
@@ -40,7 +40,7 @@ export class Spent {
   }
 }
 
-/** The length of intervals together. What several cover counts once. */
+/** Returns the total length of intervals, counting overlaps once. */
 function lengthOf(intervals: readonly Interval[]): number {
   let length = 0;
   let until = -Infinity;

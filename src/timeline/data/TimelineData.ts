@@ -1,47 +1,46 @@
 import type { HiddenValues } from "../options/HiddenValues.ts";
 
-/** What a timeline page shows of one agent. All values are text already: the page never takes apart what a log holds. */
+/** The data of a timeline page. All values are text, so the page never parses log values. */
 export interface TimelineData {
   readonly agent: TimelineAgent;
-  /** In the order of the log. */
+  /** In log order. */
   readonly items: readonly TimelineItem[];
 }
 
-/** The agent itself: what the top of the page says. */
+/** The agent, as shown at the top of the page. */
 export interface TimelineAgent {
   readonly id: string;
   readonly status: string;
-  /** Why it stopped: the message of its error, or what it waits for. Absent: nothing is said. */
+  /** The reason why the agent stopped: its error message or the awaited request. Omitted otherwise. */
   readonly reason?: string;
-  /** The key of the step at the head. Absent: the agent has no checkpoint. */
+  /** The key of the step at the head. Omitted without a checkpoint. */
   readonly head?: string;
   readonly model?: string;
-  /** What the log is of if it is no agent's, such as a thread or a session. Then `status` is empty. */
+  /** The kind of a log that does not belong to an agent, such as a thread or a session. `status` is then empty. */
   readonly shape?: string;
-  /** Tokens of all answers on the page. `undefined` if none is known. */
+  /** The tokens of all responses on the page, or `undefined` if unknown. */
   readonly tokens?: number;
-  /** The cost of these answers. `undefined` without prices. */
+  /** The cost of these responses, or `undefined` without prices. */
   readonly cost?: Cost;
-  /** How long nodes ran in all, in milliseconds. Nodes that ran side by side count once, waits and pauses do not count. */
+  /** The total duration of nodes in milliseconds. Overlaps count once, and waits and pauses are excluded. */
   readonly worked?: number;
-  /** How many checkpoints the log has. */
+  /** The number of checkpoints in the log. */
   readonly checkpoints: number;
-  /** How many older ones are left out. */
+  /** The number of older checkpoints that the page omits. */
   readonly left: number;
   readonly hidden: HiddenValues;
-  /** When the page was made, in milliseconds since 1970. */
+  /** The time of the page in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** An amount of money. */
 export interface Cost {
   readonly amount: number;
   readonly currency: string;
-  /** How many answers have no price. */
+  /** The number of responses without a price. */
   readonly unpriced: number;
 }
 
-/** One thing that happened. Its `key` stays the same while the agent goes on. */
+/** An entry of the timeline. Its `key` stays the same while the agent runs. */
 export type TimelineItem =
   | TimelineStep
   | TimelineRun
@@ -52,74 +51,74 @@ export type TimelineItem =
 
 interface Item {
   readonly key: string;
-  /** Milliseconds since 1970. Absent: the log does not say. */
+  /** Milliseconds since 1970. Omitted if the log has no time. */
   readonly at?: number;
 }
 
-/** A checkpoint and what led to it; without `checkpoint` what has happened since the last one. */
+/** A checkpoint and the events before it. Without `checkpoint`, the events since the last one. */
 export interface TimelineStep extends Item {
   readonly kind: "step";
-  /** The id of the checkpoint. Absent: it is not saved yet. */
+  /** The id of the checkpoint. Omitted while the step is not saved. */
   readonly checkpoint?: string;
   readonly name?: string;
   readonly version?: number;
-  /** The key of the step that it follows. Absent: it is the first. */
+  /** The key of the previous step. Omitted for the first. */
   readonly parent?: string;
-  /** The line that it is on: steps of a line that follow each other share it. */
+  /** The lane, which consecutive steps of a line share. */
   readonly lane: string;
-  /** Its branch or sub-agent. Absent: the main line. */
+  /** The branch or sub-agent. Omitted on the main line. */
   readonly branch?: string;
   readonly run?: string;
-  /** The node that ran. Absent: none did, such as before the first. */
+  /** The node that ran. Omitted if no node ran, such as at the start. */
   readonly node?: string;
-  /** The node that runs next. */
+  /** The next node. */
   readonly next?: string;
-  /** The run is over: how. */
+  /** The outcome of the run if it is over. */
   readonly ended?: string;
-  /** A run begins here, or a branch or a sub-agent. */
+  /** Marks the start of a run, a branch or a sub-agent. */
   readonly begins?: true;
-  /** How the step came to be, where no node made it: a rollback, an edit, a fork. */
+  /** The origin of a step without a node: a rollback, an edit or a fork. */
   readonly move?: string;
-  /** The keys of the steps that were joined here, besides the parent. Absent: none were. */
+  /** The keys of joined steps in addition to the parent. Omitted if empty. */
   readonly joins?: readonly string[];
   readonly by?: string;
   readonly reason?: string;
   readonly summary?: string;
-  /** Tokens of the run up to here. */
+  /** The tokens of the run up to this step. */
   readonly runTokens?: number;
-  /** Tokens of the answers of this step. */
+  /** The tokens of this step's responses. */
   readonly tokens?: number;
-  /** What these answers cost. */
+  /** The cost of these responses. */
   readonly cost?: Cost;
-  /** How long the node ran, in milliseconds, without the time that the agent waited or was paused. */
+  /** The duration of the node in milliseconds, without waits and pauses. */
   readonly took?: number;
   readonly iteration?: number;
-  /** A rollback or another move left it behind. `kept`: effects of its calls stay. */
+  /** Set if a rollback or another move left the step behind. `kept` means that effects of its calls remain. */
   readonly left?: "reverted" | "kept";
-  /** It has no checkpoint: it runs, waits, or was cut off. */
+  /** Set for a step without a checkpoint: it runs, waits, or was interrupted. */
   readonly open?: "running" | "waiting" | "cut";
   readonly answers: readonly TimelineAnswer[];
-  /** Groups in order; the calls of a group ran side by side. */
+  /** Groups of concurrent calls, in order. */
   readonly calls: readonly (readonly TimelineCall[])[];
   readonly waits: readonly TimelineWait[];
   readonly changes: TimelineChanges;
-  /** The records of the log, each as JSON. */
+  /** The records of the log as JSON. */
   readonly records: readonly string[];
 }
 
-/** What the model said. */
+/** A model response. */
 export interface TimelineAnswer {
   readonly text: string;
   readonly model?: string;
   readonly finish?: string;
   readonly tokens?: number;
-  /** Requests that failed before, each with its message. */
+  /** The messages of earlier failed requests. */
   readonly failed: readonly string[];
 }
 
 /**
- * The state of a call as the page shows it. `irreversible`: it succeeded, and nothing takes its effect back. `cut`: it began
- * and did not end, and may be made again.
+ * The displayed state of a call. `irreversible` means that it succeeded and cannot be undone. `cut` means that it
+ * started without finishing and may be repeated.
  */
 export type CallState =
   | "succeeded"
@@ -131,26 +130,25 @@ export type CallState =
   | "running"
   | "cut";
 
-/** A tool call. */
 export interface TimelineCall {
   readonly id: string;
   readonly tool: string;
   readonly state: CallState;
   readonly effect?: string;
   readonly input: string;
-  /** The output, or the message of the error. Absent: it has neither. */
+  /** The output or the error message, if any. */
   readonly output?: string;
-  /** More about its state, such as who settled it. */
+  /** Details of the state, such as who settled the call. */
   readonly note?: string;
-  /** Its effect stands. */
+  /** Whether its effect remains. */
   readonly stands?: true;
 }
 
-/** A question to somebody outside. */
+/** A request to a person or another system. */
 export interface TimelineWait {
   readonly id: string;
   readonly asked: string;
-  /** What kind: input, or the approval of a call. */
+  /** The kind: input, or the approval of a call. */
   readonly what: string;
   readonly askedAt?: number;
   readonly state: "open" | "answered" | "rejected" | "expired" | "left";
@@ -159,25 +157,25 @@ export interface TimelineWait {
   readonly answeredAt?: number;
 }
 
-/** What a step changed of the state that it follows. */
+/** The changes of a step compared with the previous state. */
 export interface TimelineChanges {
   readonly messages: readonly TimelineMessage[];
-  /** First and last number of messages that are gone. */
+  /** Ranges of removed message numbers, inclusive. */
   readonly removed: readonly (readonly [first: number, last: number])[];
-  /** What the next node gets. Absent: as before. */
+  /** The input of the next node. Omitted if unchanged. */
   readonly input?: string;
-  /** The new value of each changed key; `null`: it is gone. */
+  /** The new value of each changed key, or `null` for a removed key. */
   readonly storage: Readonly<Record<string, string | null>>;
-  /** Storage begins empty: what the state before had is gone. */
+  /** Marks that the storage was reset, so that earlier values are gone. */
   readonly storageAnew?: true;
   readonly settings?: string;
   readonly files: readonly TimelineFile[];
 }
 
-/** A message of the history. The same message has the same number everywhere. */
+/** A message of the history. Its number is the same everywhere. */
 export interface TimelineMessage {
   readonly number: number;
-  /** The number of the message that it stands before. Absent: it is at the end. */
+  /** The number of the following message. Omitted at the end. */
   readonly before?: number;
   readonly role: string;
   readonly parts: readonly TimelinePart[];
@@ -191,7 +189,7 @@ export interface TimelinePart {
   readonly failed?: true;
 }
 
-/** A change of a file. A side without text was not there, or is no text that can be shown: `note` says which. */
+/** A change of a file. A side without text did not exist or cannot be shown, which `note` explains. */
 export interface TimelineFile {
   readonly path: string;
   readonly change: "created" | "modified" | "deleted";
@@ -200,18 +198,17 @@ export interface TimelineFile {
   readonly note?: string;
 }
 
-/** A run begins. */
 export interface TimelineRun extends Item {
   readonly kind: "run";
   readonly run: string;
   readonly input: string;
 }
 
-/** A rollback: `target` is the step that it went back to. A redo goes to a step that was left. */
+/** A rollback to the step `target`. A redo goes to a step that was left behind. */
 export interface TimelineRollback extends Item {
   readonly kind: "rollback";
   readonly target?: string;
-  /** The step at which it began. */
+  /** The step at which the rollback started. */
   readonly from?: string;
   readonly redo?: true;
   readonly finished: boolean;
@@ -226,7 +223,7 @@ export interface RevertedCall {
   readonly reason?: string;
 }
 
-/** A process takes the agent. `cut` if the owner before had not ended its work. */
+/** A process that takes over the agent. `cut` if the previous owner had unfinished work. */
 export interface TimelineOwner extends Item {
   readonly kind: "owner";
   readonly generation: number;
@@ -234,7 +231,7 @@ export interface TimelineOwner extends Item {
   readonly cut: boolean;
 }
 
-/** The status changed, or something happened to the log itself. */
+/** A change of the status or of the log itself. */
 export interface TimelineNote extends Item {
   readonly kind: "note";
   readonly title: string;
@@ -243,13 +240,13 @@ export interface TimelineNote extends Item {
   readonly records?: readonly string[];
 }
 
-/** A place of the log that cannot be read. */
+/** A damaged part of the log. */
 export interface TimelineDamage extends Item {
   readonly kind: "damage";
   readonly text: string;
 }
 
-/** What has changed since: the items from number `from` on are these now. */
+/** An update that replaces all items from number `from` on. */
 export interface TimelineNews {
   readonly agent: TimelineAgent;
   readonly from: number;

@@ -14,12 +14,12 @@ import { Spent } from "./Spent.ts";
 import { timelineAppend, timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
 
-/** How many steps are read at once at least. */
+/** The minimum number of steps in one read. */
 const pageOfSteps = 250;
-/** About how many reads a timeline takes at most: a storage may read a log up to its end each time. */
+/** The approximate maximum number of reads, because a storage may read the whole log each time. */
 const mostReads = 20;
 
-/** Reads what a page shows of an agent, in one pass and a part of its steps at a time. */
+/** Reads the data of a page in one pass, some steps at a time. */
 export class TimelineReader {
   readonly #inspector: AgentInspector;
   readonly #agentId: string;
@@ -29,7 +29,7 @@ export class TimelineReader {
   readonly #texts: ShownTexts;
   readonly #prices: TokenPrices | undefined;
   readonly #spent = new Spent();
-  /** Checkpoints that are on the page. */
+  /** The number of checkpoints on the page. */
   #shown = 0;
 
   constructor(inspector: AgentInspector, agentId: string, options: TimelineOptions) {
@@ -42,7 +42,7 @@ export class TimelineReader {
     this.#texts = new ShownTexts(this.#redaction);
   }
 
-  /** @throws InvalidInputError if there is no such agent. */
+  /** @throws InvalidInputError if the agent does not exist */
   async view(): Promise<AgentView> {
     const view = await this.#inspector.agent(this.#agentId);
     if (view !== undefined) return view;
@@ -55,7 +55,7 @@ export class TimelineReader {
     else yield* this.#appends();
   }
 
-  /** The appends of a log that is no agent's. */
+  /** Yields the appends of a log that does not belong to an agent. */
   async *#appends(): AsyncGenerator<TimelineItem, void> {
     const appends = this.#inspector.records(this.#agentId);
     for await (const entry of appends) yield timelineAppend(entry, this.#texts, this.#redaction.hasPaths);
@@ -63,7 +63,7 @@ export class TimelineReader {
 
   async *#steps(): AsyncGenerator<TimelineItem, void> {
     let records: RecordTexts | undefined;
-    // What a step tells may be told by the next one: the last of a page waits for it.
+    // The last step of a read waits, because the next step may already contain its information.
     let waiting: readonly StepView[] = [];
     try {
       for await (const page of this.#pages()) {
@@ -78,7 +78,7 @@ export class TimelineReader {
     }
   }
 
-  /** @param next the step that follows them. */
+  /** @param next the following step */
   async *#itemsOf(
     steps: readonly StepView[],
     next: StepView | undefined,
@@ -94,7 +94,7 @@ export class TimelineReader {
     }
   }
 
-  /** What the top of the page says. Ask once the items are read: what they hide is counted. */
+  /** Returns the data at the top of the page. Call it after all items were read, because they count hidden values. */
   async agent(): Promise<TimelineAgent> {
     const { agentId, shape, status, reason, head, model, counts } = await this.view();
     const said = reason === undefined ? undefined : this.#texts.text(reason);
@@ -147,7 +147,7 @@ export class TimelineReader {
   }
 }
 
-/** The beginning of the first line of a run says all that the run itself does, and steps say that an agent goes on. */
+/** Returns whether other items contain the information of a step: the start of a run, or the step that continues it. */
 function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
   if (step.kind === "status") return step.status === "in_progress" || step.status === "queued";
   return step.kind === "run" && next?.kind === "begin" && next.runId === step.run.runId;

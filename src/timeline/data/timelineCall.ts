@@ -5,7 +5,6 @@ import type { RequestView } from "../../inspect/view/RequestView.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import type { CallState, TimelineCall, TimelineWait } from "./TimelineData.ts";
 
-/** A tool call as a page shows it. */
 export function timelineCall(call: CallView, files: readonly NotedFileChange[], texts: ShownTexts): TimelineCall {
   const { toolCallId, tool, effect, input, output, error } = call;
   const result = error === undefined ? output && texts.of(output, [tool, "output"]) : texts.text(error);
@@ -22,7 +21,7 @@ export function timelineCall(call: CallView, files: readonly NotedFileChange[], 
   };
 }
 
-/** Whether the effect of a call stands. A workspace takes the files of a call back, which notes of the files tell. */
+/** Returns whether the effect of a call remains. A workspace undoes file changes, which the notes of the files show. */
 function stands({ toolCallId, undo }: CallView, files: readonly NotedFileChange[]): boolean {
   if (undo !== "with_files") return standingUndo.has(undo);
   return files.some((file) => file.toolCallId === toolCallId && !file.isReverted);
@@ -65,7 +64,6 @@ function noteOf({ state, undo, undoError, settledBy, within }: CallView, texts: 
   return [notes[state], failure, why, settled, inside].filter((part) => part !== undefined).join(", ");
 }
 
-/** A question to somebody outside, with its answer. */
 export function timelineWait(request: RequestView, texts: ShownTexts): TimelineWait {
   const { requestId, kind, state, prompt, call, answer, rejection, by } = request;
   const reply = rejection === undefined ? answer && texts.of(answer, ["answer"]) : texts.text(rejection);
@@ -84,7 +82,7 @@ export function timelineWait(request: RequestView, texts: ShownTexts): TimelineW
   };
 }
 
-/** A time in milliseconds since 1970. What is no time is absent. */
+/** Returns a time in milliseconds since 1970, or `undefined` for invalid text. */
 export function timeOf(text: string | undefined): number | undefined {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? undefined : time;

@@ -6,10 +6,9 @@ import { timeOf } from "./timelineCall.ts";
 import type { RevertedCall, TimelineItem } from "./TimelineData.ts";
 import { keyOfCheckpoint } from "./timelineStep.ts";
 
-/** What happened to an agent besides its steps. */
+/** Events of an agent other than steps. */
 export type MarkView = RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
 
-/** Such a thing as a page shows it. */
 export function timelineMark(step: MarkView, texts: ShownTexts, records: readonly string[]): TimelineItem {
   const base = withoutUndefined({ key: `${step.kind} ${step.order}`, at: timeOf(step.at) });
   switch (step.kind) {
@@ -26,7 +25,7 @@ export function timelineMark(step: MarkView, texts: ShownTexts, records: readonl
   }
 }
 
-/** One append to a log that is no agent's. */
+/** Returns an append to a log that does not belong to an agent. */
 export function timelineAppend(
   { position, records }: EntryView,
   texts: ShownTexts,
@@ -44,7 +43,7 @@ export function timelineAppend(
   });
 }
 
-/** The time in a record of another shape, if it has one. */
+/** Returns the time in a record of another kind of log, if any. */
 function timeOfRecord({ at, ts }: EntryView["records"][number]): number | undefined {
   return typeof at === "number" ? at : timeOf(typeof ts === "string" ? ts : undefined);
 }

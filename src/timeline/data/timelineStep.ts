@@ -8,22 +8,22 @@ import type { CallView } from "../../inspect/view/CallView.ts";
 import { costOf, type TokenPrices } from "../options/TokenPrices.ts";
 import type { Cost, TimelineCall, TimelineChanges, TimelineFile, TimelineStep } from "./TimelineData.ts";
 
-/** What a step needs besides its view. */
+/** The inputs of a step in addition to its view. */
 export interface StepContents {
   readonly texts: ShownTexts;
-  /** How long the node ran. */
+  /** The duration of the node. */
   readonly took?: number | undefined;
   readonly prices?: TokenPrices | undefined;
   readonly files: readonly TimelineFile[];
   readonly records: readonly string[];
 }
 
-/** The key of the step that ended with a checkpoint. */
+/** Returns the key of the step that ended with a checkpoint. */
 export function keyOfCheckpoint(checkpointId: string): string {
   return `checkpoint ${checkpointId}`;
 }
 
-/** A visit of a node as a page shows it. */
+/** Returns the step of a node visit. */
 export function visitStep(visit: VisitStep, contents: StepContents): TimelineStep {
   const { checkpoint, node, state, answers, calls, requests, output } = visit;
   const { texts, files, took, prices } = contents;
@@ -58,7 +58,7 @@ export function visitStep(visit: VisitStep, contents: StepContents): TimelineSte
   });
 }
 
-/** The beginning of a line, or the point that an agent was brought to. */
+/** Returns the step at the start of a line or after a move. */
 export function pointStep(step: BeginStep | MoveStep, contents: StepContents): TimelineStep {
   const { checkpoint, changes } = step;
   const { parentId, checkpointId } = checkpoint;

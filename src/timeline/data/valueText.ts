@@ -1,9 +1,9 @@
-/** A value in one line up to this many characters. */
+/** The maximum length of a value on one line. */
 const oneLine = 72;
-/** Deeper levels are not set in: thousands of levels would come with millions of spaces. */
+/** The maximum indentation depth. Deeper nesting would produce millions of spaces. */
 const deepestIndent = 24;
 
-/** A JSON value as text for people: text as it is, short lists and objects in one line, others set in by their level. */
+/** Formats a JSON value for people: text unchanged, short lists and objects on one line, others indented. */
 export function valueText(value: unknown): string {
   return typeof value === "string" ? value : print(value, 0);
 }

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 
-/** The script and the style of the page. */
 export interface PageAssets {
   readonly script: string;
   readonly style: string;
@@ -8,7 +7,7 @@ export interface PageAssets {
 
 let loaded: Promise<PageAssets> | undefined;
 
-/** Reads what the build has put beside the code. It is read once. */
+/** Reads the built script and style once. */
 export function pageAssets(): Promise<PageAssets> {
   loaded ??= readAssets();
   return loaded;

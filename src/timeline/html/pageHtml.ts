@@ -3,19 +3,18 @@ import type { TimelineAgent, TimelineItem } from "../data/TimelineData.ts";
 import type { ListedPage } from "../data/ListedPage.ts";
 import type { PageAssets } from "./pageAssets.ts";
 
-/** What a page consists of. */
 export interface PageParts extends PageAssets {
   readonly items: AsyncIterable<TimelineItem>;
-  /** What is said of the agent, once all items are known. */
+  /** Returns the data of the agent once all items are known. */
   readonly agent: () => Promise<TimelineAgent>;
   readonly title: string;
-  /** Where news comes from, of the same origin. Absent: nothing may be asked for. */
+  /** The same-origin address of updates. Omitted if the page must not make requests. */
   readonly events?: string;
 }
 
 /**
- * The page in pieces. Data stands in a script that no browser runs, and no text of it can end that script: it contains no
- * `<`. Only the script and the style of the package may run, which the policy names by their hashes.
+ * Yields the page in pieces. The data is in a script element that browsers do not run. It contains no `<`, so that no
+ * text can close the element. The policy permits only the script and style of this package, by their hashes.
  */
 export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> {
   yield* documentHtml(parts, timelineJson(parts));
@@ -55,7 +54,7 @@ async function* documentHtml(
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
-/** What the page may do: run its own script, use its own style, and nothing else. */
+/** Returns the policy that permits only the page's script and style. */
 export function contentSecurityPolicy({
   script,
   style,
@@ -77,13 +76,13 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-/** What changes the order of other text, or what nobody sees: as it stands in JSON, and as JSON escapes it. */
+/** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
 const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
 
 /**
- * JSON that may stand in a script: a browser finds no end of the script in it, and no comment. Characters that would change
- * the order of other text, and controls, are given as text such as `\u{202e}`.
+ * Encodes JSON for a script element, without sequences that close the script or start a comment. Control and reordering
+ * characters become text such as `\u{202e}`.
  */
 export function inertJson(value: unknown): string {
   return JSON.stringify(value)
@@ -98,7 +97,7 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }
 
-/** The list of agents as a page, in pieces. */
+/** Yields the list of agents as a page, in pieces. */
 export async function* listHtml(assets: PageAssets, agents: readonly ListedPage[]): AsyncGenerator<string, void> {
   yield* documentHtml({ ...assets, title: "Agents" }, [inertJson({ agents })]);
 }

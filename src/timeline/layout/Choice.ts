@@ -1,22 +1,22 @@
-/** The steps that are chosen, by their keys. */
+/** The keys of the selected steps. */
 export interface Choice {
   readonly chosen?: string | undefined;
   /** The step to compare with. */
   readonly other?: string | undefined;
-  /** The next step that is chosen is the second. */
+  /** Whether the next selection is the second step. */
   readonly comparing?: boolean;
-  /** The details cover the list where there is no room for both. */
+  /** Whether the details cover the list on a narrow screen. */
   readonly open?: boolean;
 }
 
-/** The part of an address that leads to a choice. */
+/** Returns the URL fragment of a selection. */
 export function linkTo({ chosen, other }: Choice): string {
   if (chosen === undefined) return "";
   const keys = other === undefined ? [chosen] : [chosen, other];
   return `#${keys.map((key) => encodeURIComponent(key).replaceAll("%20", "+")).join(",")}`;
 }
 
-/** The choice that an address leads to. */
+/** Parses the URL fragment of a selection. */
 export function choiceIn(hash: string): Choice {
   try {
     const [chosen, other] = hash

@@ -1,4 +1,4 @@
-/** Where rows of known heights are, in pixels from the top: answers which of them are to be seen. */
+/** The pixel positions of rows with known heights, used to find the visible rows. */
 export class RowOffsets {
   readonly #tops: Float64Array;
 
@@ -9,12 +9,11 @@ export class RowOffsets {
     });
   }
 
-  /** The height of all rows together. */
   get total(): number {
     return this.#tops.at(-1) ?? 0;
   }
 
-  /** The top of a row; of the row after the last, the height of all. */
+  /** Returns the top of a row. The index after the last row returns the total height. */
   topOf(index: number): number {
     return this.#tops[Math.max(0, Math.min(index, this.#tops.length - 1))] ?? 0;
   }
@@ -23,7 +22,7 @@ export class RowOffsets {
     return this.topOf(index + 1) - this.topOf(index);
   }
 
-  /** The row at a height; the nearest one for a height outside. */
+  /** Returns the row at a height, or the nearest row. */
   rowAt(y: number): number {
     let low = 0;
     let high = Math.max(0, this.#tops.length - 2);
@@ -35,7 +34,7 @@ export class RowOffsets {
     return low;
   }
 
-  /** The first and the last row of a window, with some more on both sides. */
+  /** Returns the first and the last visible row, with some more on both sides. */
   within(top: number, height: number, more = 6): readonly [first: number, last: number] {
     const last = this.#tops.length - 2;
     return [Math.max(0, this.rowAt(top) - more), Math.min(last, this.rowAt(top + height) + more)];

@@ -7,7 +7,7 @@ const units: readonly (readonly [milliseconds: number, name: string])[] = [
   [1_000, "s"],
 ];
 
-/** A stretch of time in its two largest units, such as `2 h 14 min`. */
+/** Formats a duration in its two largest units, such as `2 h 14 min`. */
 export function durationText(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.max(0, Math.round(milliseconds))} ms`;
   const index = units.findIndex(([length]) => milliseconds >= length);
@@ -18,20 +18,20 @@ export function durationText(milliseconds: number): string {
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${smallerName}`;
 }
 
-/** A number in a few characters, such as `12.3K`. */
+/** Formats a number briefly, such as `12.3K`. */
 export function shortCount(count: number): string {
   return count < 1_000 ? String(count) : short.format(count);
 }
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** An amount of money. Small ones keep two digits that count. */
+/** Formats an amount of money. Small amounts keep two significant digits. */
 export function moneyText({ amount, currency }: Pick<Cost, "amount" | "currency">): string {
   const digits = amount > 0 && amount < 0.1 ? { maximumSignificantDigits: 2 } : {};
   return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
 }
 
-/** What a step took, as few words: tokens, money, time. */
+/** Returns the tokens, cost and time of a step as short texts. */
 export function spentTexts({ tokens, cost, took }: Pick<TimelineStep, "tokens" | "cost" | "took">): readonly string[] {
   return [
     tokens === undefined ? "" : `${shortCount(tokens)} tokens`,
@@ -40,7 +40,6 @@ export function spentTexts({ tokens, cost, took }: Pick<TimelineStep, "tokens" |
   ].filter((text) => text !== "");
 }
 
-/** A size in the unit that fits. */
 export function sizeText(characters: number): string {
   if (characters < 10_000) return `${characters.toLocaleString("en")} characters`;
   return characters < 1_000_000

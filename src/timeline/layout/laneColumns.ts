@@ -1,14 +1,14 @@
 import type { TimelineRollback, TimelineStep } from "../data/TimelineData.ts";
 import type { TimelineRow } from "./timelineRows.ts";
 
-/** A line of the graph, from a row to a later one. */
+/** A line of the graph from a row to a later one. */
 export interface GraphEdge {
   readonly kind: "line" | "back";
-  /** The column in which it runs between its ends. */
+  /** The column between its ends. */
   readonly column: number;
   readonly from: GraphPoint;
   readonly to: GraphPoint;
-  /** It leads to what was left behind. */
+  /** Whether the line leads to steps that were left behind. */
   readonly reverted: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface GraphPoint {
   readonly column: number;
 }
 
-/** Where each row's mark is, and the lines between the marks. */
+/** The columns of the marks and the lines between them. */
 export interface Graph {
   /** The column of each row's mark. */
   readonly columns: readonly number[];
@@ -26,8 +26,8 @@ export interface Graph {
 }
 
 /**
- * The graph of a list: the way to the head runs straight down in column 0, and every other line takes the first column that
- * is free from its beginning to its end. A rollback's way back takes a column, too.
+ * Lays out the graph. The path to the head is straight in column 0. Every other line, including the return of a
+ * rollback, takes the first column that is free over its whole length.
  */
 export function laneColumns(rows: readonly TimelineRow[], head: string | undefined): Graph {
   const places = new GraphPlaces(rows);
@@ -39,7 +39,7 @@ export function laneColumns(rows: readonly TimelineRow[], head: string | undefin
   return { columns: places.columns, edges: places.edges, width: places.width };
 }
 
-/** What is taken so far. */
+/** The occupied parts of the graph. */
 class GraphPlaces {
   readonly rows: readonly TimelineRow[];
   readonly steps: readonly (readonly [row: number, step: TimelineStep])[];
@@ -47,7 +47,7 @@ class GraphPlaces {
   readonly columns: number[];
   readonly edges: GraphEdge[] = [];
   width = 1;
-  /** For each column the stretches of rows that are taken, as pairs of first and last row. */
+  /** The occupied row ranges of each column. */
   readonly #taken: (readonly [first: number, last: number])[][] = [];
 
   constructor(rows: readonly TimelineRow[]) {
@@ -57,7 +57,7 @@ class GraphPlaces {
     this.rowOf = new Map(this.steps.map(([row, { key }]) => [key, row]));
   }
 
-  /** The first column from `least` on that is free between two rows. It is taken then. */
+  /** Reserves the first column from `least` on that is free between two rows. */
   take(first: number, last: number, least: number): number {
     let column = least;
     while (this.#taken[column]?.some(([from, to]) => from <= last && first <= to)) column += 1;
@@ -81,8 +81,8 @@ function isStep(row: TimelineRow): row is TimelineRow & { readonly kind: "item";
 }
 
 /**
- * The steps on the way to the head, and what has been done since without a checkpoint, all in column 0. Without a head, the
- * last step stands for it.
+ * Places the steps on the path to the head and later unsaved steps in column 0. Without a head, the last step counts as
+ * the head.
  */
 function placeStraight(places: GraphPlaces, head: string | undefined): ReadonlySet<number> {
   const onWay = new Set<number>();
@@ -98,7 +98,7 @@ function placeStraight(places: GraphPlaces, head: string | undefined): ReadonlyS
   return onWay;
 }
 
-/** What is not on that way, as chains of rows in which each follows the one before. */
+/** Returns the other rows as chains of consecutive steps. */
 function chainsOf(places: GraphPlaces, straight: ReadonlySet<number>): readonly (readonly number[])[] {
   const chains: number[][] = [];
   const endingAt = new Map<number, number[]>();
@@ -130,7 +130,7 @@ function isReverted(row: TimelineRow | undefined): boolean {
   return row?.kind === "item" && row.item.kind === "step" && row.item.left !== undefined;
 }
 
-/** What is no step stands where the newest step before it does. */
+/** Places other rows in the column of the preceding step. */
 function placeMarks(places: GraphPlaces): void {
   let column = 0;
   places.rows.forEach((row, index) => {
@@ -139,7 +139,7 @@ function placeMarks(places: GraphPlaces): void {
   });
 }
 
-/** A joined branch leads back into the line that it came from. */
+/** Connects joined branches to the line that they came from. */
 function placeJoins(places: GraphPlaces): void {
   for (const [row, { joins = [] }] of places.steps) {
     for (const joined of joins) {
@@ -172,7 +172,7 @@ function placeWayBack(places: GraphPlaces, row: number, { from: left = "", targe
   places.edges.push({ kind: "back", column, from, to: { row, column: own }, reverted: false });
 }
 
-/** The row of the step that a step follows, if it stands above. */
+/** Returns the row of the parent step if it is above. */
 function parentRow(places: GraphPlaces, row: number): number | undefined {
   const at = places.rows[row];
   const parent = at && isStep(at) ? places.rowOf.get(at.item.parent ?? "") : undefined;

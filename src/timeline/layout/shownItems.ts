@@ -1,7 +1,7 @@
 import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 import { statesOf, type StepState } from "./stepState.ts";
 
-/** What is to be seen. Empty parts ask for nothing. */
+/** The filter of the list. Empty parts match all items. */
 export interface TimelineFilter {
   readonly text: string;
   readonly states: ReadonlySet<StepState>;
@@ -9,8 +9,8 @@ export interface TimelineFilter {
 }
 
 /**
- * The items that a filter lets through. A step whose parent is left out follows the nearest step above that is not, so that
- * the lines of the graph still lead where they led.
+ * Returns the items that match a filter. A step with a hidden parent is attached to its nearest visible ancestor, which
+ * keeps the graph connected.
  */
 export function shownItems(items: readonly TimelineItem[], filter: TimelineFilter): readonly TimelineItem[] {
   const { text, states, tool } = filter;
@@ -22,7 +22,7 @@ export function shownItems(items: readonly TimelineItem[], filter: TimelineFilte
   return shown.map((item) => (item.kind === "step" ? withShownParent(item, keys, parents) : item));
 }
 
-/** The tools that are called, in the order of the alphabet. */
+/** Returns the called tools in alphabetical order. */
 export function toolsIn(items: readonly TimelineItem[]): readonly string[] {
   const names = items.flatMap((item) => (item.kind === "step" ? item.calls.flat().map(({ tool }) => tool) : []));
   return [...new Set(names)].toSorted();
@@ -41,7 +41,7 @@ function toolsOf(item: TimelineItem): readonly string[] {
 
 const texts = new WeakMap<TimelineItem, string>();
 
-/** All text of an item in lower case: made when it is first searched. */
+/** Returns the text of an item in lower case, cached after the first search. */
 function textOf(item: TimelineItem): string {
   let text = texts.get(item);
   if (text === undefined) texts.set(item, (text = wordsOf(item).join("\n").toLowerCase()));

@@ -6,7 +6,7 @@ import type {
   TimelineStep,
 } from "../data/TimelineData.ts";
 
-/** The state at a step, put together from what it and the steps before it changed. */
+/** The state at a step, computed from the changes up to it. */
 export interface StateAtStep {
   readonly messages: readonly TimelineMessage[];
   /** The numbers of the messages that the step added. */
@@ -14,16 +14,15 @@ export interface StateAtStep {
   readonly input: string;
   readonly storage: ReadonlyMap<string, string>;
   readonly settings: string;
-  /** All changes of files on the way, the newest of each path. */
+  /** The newest change of each file up to the step. */
   readonly files: ReadonlyMap<string, TimelineFile>;
 }
 
-/** The steps of a timeline by their keys. */
 export function stepsByKey(items: readonly TimelineItem[]): ReadonlyMap<string, TimelineStep> {
   return new Map(items.flatMap((item) => (item.kind === "step" ? [[item.key, item] as const] : [])));
 }
 
-/** The state at a step. A parent that is not among the steps counts as nothing. */
+/** Computes the state at a step. A parent that is not on the page counts as empty. */
 export function stateAt(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): StateAtStep {
   let messages: TimelineMessage[] = [];
   const storage = new Map<string, string>();
@@ -52,7 +51,7 @@ function wayTo(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): re
   return way.toReversed();
 }
 
-/** Adds to the list itself, as most steps do; only what is removed or put in the middle makes another. */
+/** Appends to the same list in the usual case, and copies it only for removals and insertions. */
 function withChanges(messages: TimelineMessage[], { messages: added, removed }: TimelineChanges): TimelineMessage[] {
   const isGone = ({ number }: TimelineMessage): boolean =>
     removed.some(([first, last]) => first <= number && number <= last);

@@ -2,9 +2,12 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { TimelineFile, TimelineMessage } from "../data/TimelineData.ts";
 import type { StateAtStep } from "./stateAt.ts";
 
-/** What differs between two states. Each pair is the text before and the text after; a side that is absent is not there. */
+/**
+ * The differences between two states. Each pair contains the text before and after, with `undefined` for a missing
+ * side.
+ */
 export interface StateDifference {
-  /** How many messages both have. */
+  /** The number of common messages. */
   readonly same: number;
   readonly removed: readonly TimelineMessage[];
   readonly added: readonly TimelineMessage[];
@@ -44,7 +47,7 @@ function changedFiles(before: StateAtStep, after: StateAtStep): readonly Timelin
   return paths.flatMap((path) => changeOf(path, before.files.get(path), after.files.get(path)) ?? []);
 }
 
-/** A file that only one side has changed goes back to how it was before that change on the other side. */
+/** If only one side changed a file, the other side has the content before that change. */
 function changeOf(path: string, old?: TimelineFile, now?: TimelineFile): TimelineFile | undefined {
   const before = old === undefined ? now?.before : old.after;
   const after = now === undefined ? old?.before : now.after;

@@ -1,12 +1,11 @@
 import type { CallState, TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
-/** What a step shows at a glance: the state of its calls that needs a person most. */
+/** The state that a step displays: the most urgent state of its calls. */
 export type StepState = CallState | "kept" | "done";
 
-/** The states by how much they need a person, most first. */
+/** The states that need attention, most urgent first. */
 const urgency: readonly StepState[] = ["in_doubt", "waiting", "failed", "cut", "running"];
 
-/** The words for each state. */
 export const stateNames: Readonly<Record<StepState, string>> = {
   succeeded: "Succeeded",
   failed: "Failed",
@@ -20,7 +19,7 @@ export const stateNames: Readonly<Record<StepState, string>> = {
   done: "Done",
 };
 
-/** Every state that a step's calls and questions have; none has `done`. */
+/** Returns the states of a step's calls and requests. A step without them has the state `done`. */
 export function statesOf(item: TimelineItem): ReadonlySet<StepState> {
   if (item.kind === "note") return new Set(item.failed ? ["failed"] : []);
   if (item.kind === "rollback") return new Set(item.calls.map(({ result }) => stateOfResult[result]));

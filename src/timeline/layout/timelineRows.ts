@@ -1,20 +1,23 @@
 import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
-/** A row of the list: an item, or a stretch of time in which nothing happened. */
+/** A row of the list: an item or a long pause. */
 export type TimelineRow =
   | { readonly kind: "item"; readonly item: TimelineItem }
   | { readonly kind: "gap"; readonly milliseconds: number; readonly key: string };
 
-/** Heights in pixels. They follow from the data and the width alone, so that a row's place is known before it is drawn. */
+/**
+ * Heights in pixels. They depend only on the data and the width, so that the position of a row is known before it is
+ * rendered.
+ */
 export const heights = { gap: 30, mark: 34, line: 21, head: 30, calls: 33, wait: 50, padding: 10 } as const;
 
-/** A call is at least this wide, in pixels, beside others. */
+/** The minimum width of a call next to others, in pixels. */
 const narrowestCall = 150;
 
-/** Below this, in milliseconds, no pause is worth a row. */
+/** The minimum pause in milliseconds that gets a row. */
 const shortestGap = 60_000;
 
-/** The rows of a list, in order. A pause that is long among the others becomes a row of its own. */
+/** Returns the rows in order. A pause that is long compared with others becomes a row. */
 export function timelineRows(items: readonly TimelineItem[]): readonly TimelineRow[] {
   const limit = gapLimit(items);
   const rows: TimelineRow[] = [];
@@ -30,7 +33,7 @@ export function timelineRows(items: readonly TimelineItem[]): readonly TimelineR
   return rows;
 }
 
-/** A pause is long from ten times the middle one on, and never below a minute. */
+/** Returns the limit of a long pause: ten times the median, but at least a minute. */
 function gapLimit(items: readonly TimelineItem[]): number {
   const times = items.flatMap(({ at }) => at ?? []);
   const pauses = times.slice(1).map((at, index) => at - (times[index] ?? at));
@@ -39,12 +42,12 @@ function gapLimit(items: readonly TimelineItem[]): number {
   return Math.max(shortestGap, Math.min(middle * 10, 3_600_000));
 }
 
-/** How many calls stand side by side in a line of this width, in pixels. */
+/** Returns the number of calls that fit on a line of this width in pixels. */
 export function callsInLine(width: number): number {
   return Math.max(1, Math.floor(width / narrowestCall));
 }
 
-/** The height of a row in pixels. @param inLine how many calls stand side by side; more of them take more lines. */
+/** Returns the height of a row in pixels. `inLine` is the number of calls on a line. */
 export function heightOfRow(row: TimelineRow, inLine: number): number {
   if (row.kind === "gap") return heights.gap;
   return row.item.kind === "step" ? heightOfStep(row.item, inLine) : heights.mark;

@@ -1,13 +1,13 @@
-/** What a timeline does not show, so that a reader knows. */
+/** The values that a timeline hides, for the information of its reader. */
 export interface HiddenValues {
-  /** Values that looked like a secret. */
+  /** The number of values that looked like secrets. */
   readonly secrets: number;
-  /** Values at a path to redact. */
+  /** The number of values at redacted paths. */
   readonly redacted: number;
-  /** The paths to redact, as they were given. */
+  /** The redacted paths from the options. */
   readonly paths: readonly string[];
-  /** Those of the paths that led to no value. */
+  /** The redacted paths that matched no value. */
   readonly idle: readonly string[];
-  /** Nothing was looked for. */
+  /** Whether the search for secrets was disabled. */
   readonly off: boolean;
 }

@@ -2,26 +2,25 @@ import type { HiddenValues } from "./HiddenValues.ts";
 import { pathText, type RedactedPath } from "./redactedPath.ts";
 import { isSecretName, secretPatterns } from "./secretPatterns.ts";
 
-/** What stands in the place of a hidden value. */
 export const hiddenText = "[hidden]";
 
-/** Deeper values are given as a text that says so: nobody reads them, and code that walks them would end. */
+/** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
 const deepest = 200;
 
-/** Keys of objects are seldom secrets: only long ones are searched. In characters. */
+/** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
 const shortestSecret = 16;
 
-/** Where a value is: by all keys, and by those without the places in lists. */
+/** The position of a value: all keys, and the keys without list indexes. */
 interface Place {
   readonly whole: readonly string[];
   readonly named: readonly string[];
 }
 
-/** Hides secrets and what is at given paths, and counts what it has hidden. */
+/** Hides secrets and values at given paths, and counts them. */
 export class Redaction {
   readonly #paths: readonly RedactedPath[];
   readonly #hidesSecrets: boolean;
-  /** How many values each path has hidden. */
+  /** The number of values that each path has hidden. */
   readonly #redacted: number[];
   #secrets = 0;
 
@@ -38,19 +37,19 @@ export class Redaction {
     return { secrets: this.#secrets, redacted, paths, idle, off: !this.#hidesSecrets };
   }
 
-  /** Whether values are hidden by their path, which raw records do not have. */
+  /** Whether values are hidden by path. Raw records have no such paths. */
   get hasPaths(): boolean {
     return this.#paths.length > 0;
   }
 
-  /** A copy of a value without what is hidden. `path` is where the value is. */
+  /** Returns a copy without hidden values. `path` is the position of the value. */
   value(value: unknown, path: readonly string[]): unknown {
     const isWithin = path.some((_key, at) => this.#hides({ whole: path.slice(0, at + 1), named: [] }));
     if (isWithin) return hiddenText;
     return this.#copy(value, { whole: path, named: path }, this.#isSecret(path.at(-1)), 0);
   }
 
-  /** A text without the secrets in it. */
+  /** Removes the secrets from a text. */
   text(text: string): string {
     if (!this.#hidesSecrets) return text;
     let shown = text;
@@ -67,7 +66,7 @@ export class Redaction {
     return this.#hidesSecrets && typeof name === "string" && isSecretName(name);
   }
 
-  /** Whether a path hides what is at a place; then it is counted. */
+  /** Returns whether a path hides a position, and counts the match. */
   #hides({ whole, named }: Place): boolean {
     const by = this.#paths.findIndex((path) => endsWith(whole, path) || endsWith(named, path));
     if (by < 0) return false;
@@ -85,7 +84,7 @@ export class Redaction {
     return this.#copyObject(value, place, isSecret, depth + 1);
   }
 
-  /** Maps and headers are lists of pairs. */
+  /** Handles maps and headers, which are lists of pairs. */
   #copyList(list: readonly unknown[], { whole, named }: Place, isSecret: boolean, depth: number): unknown {
     return list.map((item: unknown, index) => {
       const at = { whole: [...whole, String(index)], named };
@@ -124,14 +123,13 @@ function isPair(item: unknown): item is readonly [key: string, value: unknown] {
   return Array.isArray(item) && item.length === 2 && typeof item[0] === "string";
 }
 
-/** The tool whose call an object is, such as a part of a message. */
+/** Returns the tool of an object that represents a call, such as a part of a message. */
 function toolOf(value: object): string | undefined {
   const { toolName, tool } = value as { readonly toolName?: unknown; readonly tool?: unknown };
   const name = toolName ?? tool;
   return typeof name === "string" ? name : undefined;
 }
 
-/** Whether a path ends with a redacted one. */
 function endsWith(path: readonly string[], redacted: RedactedPath): boolean {
   const from = path.length - redacted.length;
   return from >= 0 && redacted.every((segment, index) => segment === "*" || segment === path[from + index]);

@@ -7,21 +7,22 @@ import { Redaction } from "./Redaction.ts";
 import { redactedPath } from "./redactedPath.ts";
 import { type TokenPrices, tokenPricesSchema } from "./TokenPrices.ts";
 
-/** What a timeline shows. */
+/** Options of a timeline. */
 export interface TimelineOptions {
   /**
-   * Values to hide with all that is below them, by dotted paths that match at any depth; `*` is any one key, and `\.` a dot in
-   * a key. A tool call's values are at `<tool>.input` and `<tool>.output`, those of the storage at `storage.<key>`:
-   * `signUp.input.email`, `user.*`. Raw records are then left out. Default: none.
+   * Paths of values to hide with everything below them, in dotted form. A path matches at any depth, `*` matches one
+   * key, and `\.` is a dot in a key. The values of a tool call are at `<tool>.input` and `<tool>.output`, and storage
+   * values at `storage.<key>`. Examples: `signUp.input.email`, `user.*`. If paths are given, raw records are omitted.
+   * Defaults to no paths.
    */
   readonly redact?: readonly string[] | undefined;
-  /** `hide`: what looks like a secret is hidden, by its name or its form. `show`: it is not looked for. Default `hide`. */
+  /** `hide` hides values that look like secrets by name or form. `show` disables the search. Defaults to `hide`. */
   readonly secrets?: "hide" | "show" | undefined;
-  /** Only the newest so many steps. Default: all. */
+  /** The maximum number of newest steps. Defaults to all steps. */
   readonly last?: number | undefined;
-  /** What tokens cost: the page then shows the cost of each step and of all. Default: no cost is shown. */
+  /** Token prices. The page then shows the cost of each step and the total. Defaults to no costs. */
   readonly prices?: TokenPrices | undefined;
-  /** Told what a page hides, and which paths led to nothing, once the page is complete. Default: nobody is told. */
+  /** Called with the hidden values and unmatched paths once the page is complete. */
   readonly onHidden?: ((hidden: HiddenValues) => void) | undefined;
 }
 
@@ -29,7 +30,6 @@ const path = z.string().refine((text) => redactedPath(text) !== undefined, {
   error: 'expected keys with dots between them, such as "signUp.input.email"',
 });
 
-/** The schemas of the options. */
 export const timelineOptionShape = {
   redact: z.array(path).readonly().optional(),
   secrets: z.enum(["hide", "show"]).optional(),
@@ -40,12 +40,12 @@ export const timelineOptionShape = {
 
 const schema = strictOptions(timelineOptionShape);
 
-/** @throws InvalidInputError if an option is none, or has a value that it cannot have. */
+/** @throws InvalidInputError for an unknown option or an invalid value */
 export function checkTimelineOptions(options: TimelineOptions): TimelineOptions {
   return checkSchema(schema, options, "options of a timeline") as TimelineOptions;
 }
 
-/** What hides values as the options say. It counts, so each page has its own. */
+/** Creates the redaction of one page. Each page needs a new one, because it counts. */
 export function redactionOf({ redact = [], secrets = "hide" }: TimelineOptions): Redaction {
   return new Redaction(
     redact.map((text) => redactedPath(text) ?? []),

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
-/** What the tokens of models cost. The package has no prices: they are what you pay. */
+/** Token prices of models. The package contains no prices, so enter the prices that you pay. */
 export interface TokenPrices {
-  /** The code of the currency, such as `EUR`. Defaults to `USD`. */
+  /** The currency code, such as `EUR`. Defaults to `USD`. */
   readonly currency?: string | undefined;
-  /** By the name of the model as the agent's settings have it. `"*"` stands for every other model. */
+  /** By the model name in the agent's settings. `"*"` applies to every other model. */
   readonly models: Readonly<Record<string, TokenPrice>>;
 }
 
@@ -17,7 +17,6 @@ export interface TokenPrice {
 
 const price = strictOptions({ input: z.number().nonnegative(), output: z.number().nonnegative() });
 
-/** The schema of a table of prices. */
 export const tokenPricesSchema = strictOptions({
   currency: z
     .string()
@@ -26,7 +25,7 @@ export const tokenPricesSchema = strictOptions({
   models: z.record(z.string(), price),
 });
 
-/** What an answer cost; `undefined` without a price for its model, or without the counts of its tokens. */
+/** Returns the cost of a response, or `undefined` without a price for its model or without token counts. */
 export function costOf(
   prices: TokenPrices,
   model: string | undefined,

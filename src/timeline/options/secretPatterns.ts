@@ -1,4 +1,4 @@
-/** Names of keys whose values are secrets: of each way to write them, `apiKey`, `api_key` and `API-KEY`, the first. */
+/** Key names whose values are secrets. Variants such as `apiKey`, `api_key` and `API-KEY` are normalized first. */
 const secretName = new RegExp(
   [
     /(password|passwd|passphrase|passcode|secret|credential)s?(_|$)/,
@@ -12,7 +12,7 @@ const secretName = new RegExp(
     .join("|"),
 );
 
-/** Whether a value is probably a secret by the name it has. */
+/** Returns whether the name of a value indicates a secret. */
 export function isSecretName(name: string): boolean {
   return secretName.test(
     name
@@ -22,13 +22,12 @@ export function isSecretName(name: string): boolean {
   );
 }
 
-/** What says in a text that a secret follows. */
+/** Words that announce a secret in a text. */
 const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|account|signing|encryption)[-_]?key|token";
 
 /**
- * Secrets by their own form, wherever they stand in a text. What a group before the secret takes stays. A repetition without
- * an end is the last of its pattern, or begins where no other of the same kind can, so that a hostile text of megabytes costs
- * no more than its length.
+ * Patterns of secrets in texts. A group before the secret is kept. To prevent quadratic time on hostile texts, an
+ * unbounded repetition is the last part of its pattern, or starts where no other repetition of the same kind can start.
  */
 export const secretPatterns: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s{0,4}[A-Za-z-]{1,40}: [^\n]{1,200}){0,4}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?/g,

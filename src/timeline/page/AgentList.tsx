@@ -1,12 +1,11 @@
 import type { ListedPage } from "../data/ListedPage.ts";
 import { dateText } from "./list/timeText.ts";
 
-/** The data of the page that lists agents. */
 export interface AgentListData {
   readonly agents: readonly ListedPage[];
 }
 
-/** Every agent of a storage, each with the way to its page. */
+/** The list of all agents with links to their pages. */
 export function AgentList({ agents }: AgentListData) {
   return (
     <main class="agents">

@@ -14,13 +14,12 @@ import { useKeys } from "./useKeys.ts";
 
 interface TimelineAppProps {
   readonly data: TimelineData;
-  /** Whether news arrives. Absent: the page is a file. */
+  /** Whether updates arrive. `undefined` for a static file. */
   readonly live?: boolean | undefined;
 }
 
 const everything: TimelineFilter = { text: "", states: new Set(), tool: "" };
 
-/** The whole page. */
 export function TimelineApp({ data, live }: TimelineAppProps) {
   const { agent, items } = data;
   const [filter, setFilter] = useState(everything);

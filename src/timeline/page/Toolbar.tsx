@@ -9,11 +9,11 @@ interface ToolbarProps {
   readonly agent: TimelineAgent;
   readonly filter: TimelineFilter;
   readonly tools: readonly string[];
-  /** The states that occur: only they are offered. */
+  /** The states that occur and can be filtered. */
   readonly states: ReadonlySet<StepState>;
-  /** How many items are to be seen of how many. */
+  /** The number of visible items and of all items. */
   readonly counts: readonly [shown: number, all: number];
-  /** Whether the page is told what is new. Absent: it is a file. */
+  /** Whether updates arrive. `undefined` for a static file. */
   readonly live?: boolean | undefined;
   readonly onFilter: (filter: TimelineFilter) => void;
   readonly onTheme: () => void;
@@ -31,7 +31,7 @@ const order: readonly StepState[] = [
   "kept",
 ];
 
-/** The top of the page: which agent, how it is, and what is to be seen of it. */
+/** The top of the page with the agent, its status and the filter. */
 export function Toolbar({ agent, filter, tools, states, counts, live, onFilter, onTheme }: ToolbarProps) {
   return (
     <header class="bar">
@@ -145,7 +145,7 @@ function checkpointsText({ checkpoints, left }: TimelineAgent): string {
   return left === 0 ? count : `${count}, the oldest ${left.toLocaleString("en")} are not on this page`;
 }
 
-/** What was hidden, so that nobody takes the page for the whole. */
+/** Describes the hidden values, so that readers know that the page is incomplete. */
 function hiddenText({ hidden }: TimelineAgent): string {
   const { secrets, redacted, paths, idle, off } = hidden;
   const parts = [

@@ -14,7 +14,7 @@ function draw(): void {
   render("agents" in parsed ? <AgentList agents={parsed.agents} /> : <TimelineApp data={data} live={live} />, root);
 }
 
-/** A page that is served asks for what is new. */
+/** Subscribes a served page to updates. */
 function follow(address: string): void {
   const events = new EventSource(address);
   events.addEventListener("open", () => {

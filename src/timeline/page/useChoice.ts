@@ -2,22 +2,22 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Choice, choiceIn, linkTo } from "../layout/Choice.ts";
 import { focusList } from "./useKeys.ts";
 
-/** What is chosen, and what changes it. */
+/** The selection and its actions. */
 export interface ChoiceActions {
   readonly choice: Choice;
-  /** @param second the step is the one to compare with. @param open whether its details may cover the list. */
+  /** Selects a step. `second` selects the step to compare with, and `open` lets the details cover the list. */
   readonly choose: (key: string, second: boolean, open?: boolean) => void;
-  /** Goes to the details. */
+  /** Opens the details. */
   readonly open: () => void;
-  /** Makes the next choice the second one. */
+  /** Makes the next selection the second one. */
   readonly compare: () => void;
-  /** Goes back to the list. */
+  /** Returns to the list. */
   readonly close: () => void;
-  /** Ends a comparison, or goes back to the list. */
+  /** Ends a comparison or returns to the list. */
   readonly back: () => void;
 }
 
-/** The choice of a page: it begins as the address says, and the address follows it. */
+/** Keeps the selection of the page in sync with the URL. */
 export function useChoice(): ChoiceActions {
   const [choice, setChoice] = useState(() => choiceIn(location.hash));
   const { chosen, other, comparing, open: isOpen = false } = choice;
@@ -39,7 +39,7 @@ export function useChoice(): ChoiceActions {
   };
 }
 
-/** Keeps the address at what is chosen, and the choice at what the address says. */
+/** Updates the URL after a selection, and the selection after a change of the URL. */
 function useAddress(choice: Choice, onChoose: (choice: Choice) => void): void {
   useLayoutEffect(() => {
     const link = linkTo(choice);
@@ -52,7 +52,7 @@ function useAddress(choice: Choice, onChoose: (choice: Choice) => void): void {
   }, []);
 }
 
-/** Details that cover the list have the focus. The list has it again once they are closed. */
+/** Moves the focus to details that cover the list, and back to the list when they close. */
 function useFocus({ chosen, open = false }: Choice): void {
   const wasOpen = useRef(open);
   useLayoutEffect(() => {

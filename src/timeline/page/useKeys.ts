@@ -1,8 +1,7 @@
 import { useLayoutEffect } from "preact/hooks";
 
-/** What keys do. */
 export interface KeyActions {
-  /** The keys of the items that are shown, in order. */
+  /** The keys of the visible items in order. */
   readonly keys: readonly string[];
   readonly chosen: string | undefined;
   readonly onChoose: (key: string, second: boolean) => void;
@@ -10,10 +9,10 @@ export interface KeyActions {
   readonly onEscape: () => void;
 }
 
-/** How many rows the page keys go. */
+/** The number of rows that the page keys move by. */
 const pageOfRows = 10;
 
-/** Keys that work everywhere on the page, from the first moment on. */
+/** Handles keys on the whole page, starting before the first paint. */
 export function useKeys(actions: KeyActions): void {
   useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
@@ -32,7 +31,7 @@ export function useKeys(actions: KeyActions): void {
   });
 }
 
-/** The list gets the focus, so that the next key is one for it. */
+/** Focuses the list, so that it handles the next key. */
 export function focusList(): void {
   document.querySelector<HTMLElement>(".list")?.focus({ preventScroll: true });
 }
@@ -48,7 +47,7 @@ function escape({ onEscape }: KeyActions): void {
 
 function move(event: KeyboardEvent, { keys, chosen, onChoose }: KeyActions): void {
   const isInDetails = isIn(event, "aside");
-  // There, the other keys scroll and go through the tabs.
+  // In the details, other keys scroll and switch tabs.
   if (isInDetails && event.key !== "j" && event.key !== "k") return;
   const key = keyAfter(event.key, keys, chosen);
   if (key === undefined) return;
@@ -57,7 +56,7 @@ function move(event: KeyboardEvent, { keys, chosen, onChoose }: KeyActions): voi
   onChoose(key, event.shiftKey);
 }
 
-/** The item that a key of the keyboard leads to. */
+/** Returns the item that a key selects. */
 function keyAfter(pressed: string, keys: readonly string[], chosen: string | undefined): string | undefined {
   const now = keys.indexOf(chosen ?? "");
   const to: Readonly<Record<string, number>> = {

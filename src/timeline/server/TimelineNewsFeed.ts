@@ -5,8 +5,8 @@ import type { TimelineItem, TimelineNews } from "../data/TimelineData.ts";
 import type { TimelineReader } from "../data/TimelineReader.ts";
 
 /**
- * Tells one open page what is new. The first news is all that there is: the log may have grown since the page was made.
- * Afterwards each is the items from the first one that changed, and what is kept of the others is their digests.
+ * Pushes updates to one open page. The first update contains all items, because the log may have grown since the page
+ * was rendered. Each later update starts at the first changed item. Only digests of sent items are kept.
  */
 export class TimelineNewsFeed {
   readonly #reader: () => TimelineReader;
@@ -17,8 +17,8 @@ export class TimelineNewsFeed {
   }
 
   /**
-   * Looks again once records have come, and rests for several times as long as a look takes: a long log costs more. Ends when
-   * the agent is gone.
+   * Reads again after new records arrived. Waits several times as long as a read takes, because reading a long log is
+   * expensive. Ends when the agent is deleted.
    */
   async *follow(
     inspector: Pick<AgentInspector, "agent">,
@@ -54,7 +54,7 @@ export class TimelineNewsFeed {
   }
 }
 
-/** What news follows from; `undefined`: there is no such agent any more. */
+/** Returns a value that changes with the agent, or `undefined` if the agent was deleted. */
 async function stateOf(inspector: Pick<AgentInspector, "agent">, agentId: string): Promise<string | undefined> {
   const view = await inspector.agent(agentId);
   if (view === undefined) return undefined;

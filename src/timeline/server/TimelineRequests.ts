@@ -10,10 +10,10 @@ import { contentSecurityPolicy, inertJson, listHtml, pageHtml } from "../html/pa
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import { TimelineNewsFeed } from "./TimelineNewsFeed.ts";
 
-/** Agents in the list at most: a browser shows no more in time. */
+/** The maximum number of listed agents, because browsers render longer lists slowly. */
 const mostListed = 1_000;
 
-/** Answers browsers: the list of agents, the page of each, and its news. */
+/** Handles requests for the list of agents, their pages and their updates. */
 export class TimelineRequests {
   readonly #inspector: AgentInspector;
   readonly #options: TimelineOptions;
@@ -34,7 +34,7 @@ export class TimelineRequests {
   }
 
   urlOf(agentId: string): string {
-    // A browser takes a part of a path that is "." or ".." for the way to another address.
+    // Browsers resolve the path segments "." and "..", so ids need a prefix.
     return `${this.url}agents/${beforeId}${encodeURIComponent(agentId)}`;
   }
 
@@ -53,7 +53,7 @@ export class TimelineRequests {
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // What is asked for may be "*" or a whole address: it is taken as it is, and never resolved.
+    // The request target may be "*" or a whole URL. It is used without resolving it.
     const [path = ""] = (request.url ?? "").split("?", 1);
     const [before, token = "", ...parts] = path.split("/");
     if (before !== "" || !this.#isAllowed(request, token)) return refuse(response, 404, "Not found");
@@ -64,7 +64,7 @@ export class TimelineRequests {
     await (asked.news ? this.#sendNews(asked.agentId, response) : this.#sendPage(asked.agentId, response));
   }
 
-  /** A page elsewhere that makes a name of its own lead here says that name as the host. */
+  /** Rejects foreign hosts, which prevents DNS rebinding attacks of other web pages. */
   #isAllowed({ headers }: IncomingMessage, token: string): boolean {
     const hosts = [`127.0.0.1:${this.#port}`, `localhost:${this.#port}`];
     return hosts.includes(headers.host ?? "") && isSame(token, this.#token);
@@ -100,7 +100,7 @@ export class TimelineRequests {
     await pipeline(this.#newsOf(agentId, signal), response);
   }
 
-  /** News as server-sent events, until the browser or the agent is gone. */
+  /** Yields updates as server-sent events until the browser disconnects or the agent is deleted. */
   async *#newsOf(agentId: string, signal: AbortSignal): AsyncGenerator<string, void> {
     const feed = new TimelineNewsFeed(() => this.#reader(agentId));
     for await (const news of feed.follow(this.#inspector, agentId, this.#everyMs, signal))
@@ -116,7 +116,7 @@ export class TimelineRequests {
 const noSuchAgent = [InvalidInputError, InvalidAgentIdError];
 const beforeId = "id=";
 
-/** What is asked for of which agent, by the parts of the path behind the token. */
+/** Parses the path after the token. */
 function askedOf(parts: readonly string[]): { readonly agentId: string; readonly news: boolean } | undefined {
   const [kind, id = "", ...more] = parts;
   const news = more.length === 1 && more[0] === "events";

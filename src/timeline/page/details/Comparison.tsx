@@ -14,7 +14,6 @@ interface ComparisonProps {
   readonly onClose: () => void;
 }
 
-/** What differs between two steps. */
 export function Comparison({ from, to, steps, onClose }: ComparisonProps) {
   const { same, removed, added, values, files } = stateDifference(stateAt(from, steps), stateAt(to, steps));
   const isSame = removed.length + added.length + values.size + files.length === 0;

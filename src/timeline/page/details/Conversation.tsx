@@ -2,16 +2,16 @@ import { useState } from "preact/hooks";
 import type { TimelineMessage, TimelinePart } from "../../data/TimelineData.ts";
 import { TextBlock } from "./TextBlock.tsx";
 
-/** How many messages are shown at once. */
+/** The number of messages that are shown at once. */
 const portion = 100;
 
 interface ConversationProps {
   readonly messages: readonly TimelineMessage[];
-  /** Those that the step added. */
+  /** The messages that the step added. */
   readonly added: ReadonlySet<number>;
 }
 
-/** A history as a conversation, newest at the end. */
+/** The history as a conversation, newest at the end. */
 export function Conversation({ messages, added }: ConversationProps) {
   const [shown, setShown] = useState(portion);
   const earlier = Math.max(0, messages.length - shown);
@@ -30,7 +30,6 @@ export function Conversation({ messages, added }: ConversationProps) {
   );
 }
 
-/** One message. */
 export function MessageBlock({ message, isNew }: { readonly message: TimelineMessage; readonly isNew: boolean }) {
   return (
     <article class={`message ${roles.has(message.role) ? message.role : "other"}${isNew ? " new" : ""}`}>

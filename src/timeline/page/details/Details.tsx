@@ -20,7 +20,6 @@ interface DetailsProps {
 const tabs = ["Step", "Messages", "Input", "Storage", "Files", "Records"] as const;
 type TabName = (typeof tabs)[number];
 
-/** All about one step. */
 export function Details({ step, steps, onCompare, onClose }: DetailsProps) {
   const [tab, setTab] = useState<TabName>("Step");
   const state = stateAt(step, steps);
@@ -90,7 +89,6 @@ function InputPart({
   );
 }
 
-/** Records of the log as they are stored. */
 export function Records({ records }: { readonly records: readonly string[] }) {
   if (records.length === 0) return <p class="empty">No records are on this page.</p>;
   return (
@@ -109,7 +107,7 @@ interface DetailsHeadProps {
   readonly children?: preact.ComponentChildren;
 }
 
-/** The top of the details: what was chosen, when it happened, and the way back to the list. */
+/** The header of the details with the title, the time and a link back to the list. */
 export function DetailsHead({ title, item, onClose, children }: DetailsHeadProps) {
   return (
     <header>

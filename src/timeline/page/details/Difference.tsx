@@ -2,7 +2,7 @@ import { diffLines } from "diff";
 import { useMemo } from "preact/hooks";
 import { TextBlock } from "./TextBlock.tsx";
 
-/** Above this many characters, and after this many milliseconds, two texts are shown whole. */
+/** Limits in characters and milliseconds above which both texts are shown completely. */
 const limits = { characters: 400_000, milliseconds: 300 };
 
 interface DifferenceProps {
@@ -10,7 +10,6 @@ interface DifferenceProps {
   readonly after: string | undefined;
 }
 
-/** How a text became another, line by line. */
 export function Difference({ before, after }: DifferenceProps) {
   const parts = useMemo(() => changesOf(before ?? "", after ?? ""), [before, after]);
   if (parts === undefined) return <Both before={before} after={after} />;
@@ -42,7 +41,7 @@ function marked(mark: string, text: string): string {
     .join("");
 }
 
-/** Of a long part that is the same, its first and last lines. */
+/** Shortens a long unchanged part to its first and last lines. */
 function shortened(text: string): string {
   const lines = text.split("\n");
   if (lines.length <= 9) return text;

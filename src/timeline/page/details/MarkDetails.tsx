@@ -9,7 +9,7 @@ interface MarkDetailsProps {
   readonly onClose: () => void;
 }
 
-/** All about what is no step: a run, a rollback, an owner, a change of status, damage. */
+/** The details of a run, a rollback, an owner, a status change or damage. */
 export function MarkDetails({ item, onClose }: MarkDetailsProps) {
   return (
     <>

@@ -7,7 +7,7 @@ interface StoragePartProps {
   readonly changes: TimelineChanges;
 }
 
-/** The storage at a step, what the step changed first. */
+/** The storage at a step, starting with the keys that the step changed. */
 export function StoragePart({ storage, changes }: StoragePartProps) {
   const gone = Object.entries(changes.storage).flatMap(([key, value]) => (value === null ? [key] : []));
   const isNew = (key: string): boolean => Object.hasOwn(changes.storage, key);
@@ -33,13 +33,13 @@ export function StoragePart({ storage, changes }: StoragePartProps) {
 }
 
 interface FilesPartProps {
-  /** Those that the step changed. */
+  /** The files that the step changed. */
   readonly files: readonly TimelineFile[];
-  /** Those changed so far, by path. */
+  /** All files changed so far, by path. */
   readonly all: ReadonlyMap<string, TimelineFile>;
 }
 
-/** The files that a step changed, and the names of those that were changed before. */
+/** The files that a step changed, and the names of files that were changed before. */
 export function FilesPart({ files, all }: FilesPartProps) {
   const earlier = [...all.keys()].filter((path) => files.every((file) => file.path !== path));
   return (
@@ -64,7 +64,6 @@ export function FilesPart({ files, all }: FilesPartProps) {
   );
 }
 
-/** A change of a file, line by line. */
 export function FileBlock({ file }: { readonly file: TimelineFile }) {
   const { path, change, before, after, note } = file;
   return (

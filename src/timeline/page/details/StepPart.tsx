@@ -4,7 +4,7 @@ import { StateLabel } from "../list/Glyph.tsx";
 import { TextBlock } from "./TextBlock.tsx";
 import { dateText } from "../list/timeText.ts";
 
-/** What happened in a step: what the model said, the calls, the questions. */
+/** The responses, calls and requests of a step. */
 export function StepPart({ step }: { readonly step: TimelineStep }) {
   const { answers, calls, waits } = step;
   return (

@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 interface TabsProps<Name extends string> {
   readonly label: string;
   readonly names: readonly Name[];
-  /** Numbers beside names. */
+  /** Numbers next to the names. */
   readonly counts: Readonly<Partial<Record<Name, number>>>;
   readonly chosen: Name;
   readonly onChoose: (name: Name) => void;
   readonly children: ComponentChildren;
 }
 
-/** Tabs, with the arrow keys as the other way to choose. */
+/** Tabs with support for arrow keys. */
 export function Tabs<Name extends string>({ label, names, counts, chosen, onChoose, children }: TabsProps<Name>) {
   const step = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

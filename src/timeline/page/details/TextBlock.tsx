@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { sizeText } from "../../layout/durations.ts";
 
-/** As much of a text as is shown at first, in characters, and as much as is added at once. */
+/** The number of characters that are shown first and added at once. */
 const portion = { first: 4_000, more: 200_000 };
 
-/** Text from the log, as it is. A long one is shown in portions: a browser cannot lay out five megabytes at once. */
+/** Unchanged text from the log. Long text is shown in portions, because browsers cannot lay out megabytes at once. */
 export function TextBlock({ text, prose = false }: { readonly text: string; readonly prose?: boolean }) {
   const [shown, setShown] = useState(portion.first);
   const rest = text.length - shown;

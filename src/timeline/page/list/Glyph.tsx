@@ -1,10 +1,10 @@
 import type { JSX } from "preact";
 import { stateNames, type StepState } from "../../layout/stepState.ts";
 
-/** What a mark of the list stands for besides a state. */
+/** The marks of the list other than states. */
 export type MarkName = "run" | "rollback" | "owner" | "crash" | "note" | "damage" | "move" | "end";
 
-/** Shapes in a square of 16, centered on 0. A state has a shape of its own, so that nobody depends on its color. */
+/** Shapes in a square of 16, centered on 0. Each state has a unique shape, so that it is recognizable without color. */
 const shapes: Readonly<Record<StepState | MarkName, JSX.Element>> = {
   done: <circle r="4.5" class="fill" />,
   succeeded: (
@@ -81,7 +81,6 @@ const shapes: Readonly<Record<StepState | MarkName, JSX.Element>> = {
   ),
 };
 
-/** A mark inside another drawing. */
 export function Mark({ of, x, y }: { readonly of: StepState | MarkName; readonly x: number; readonly y: number }) {
   return (
     <g class={`glyph ${of}`} transform={`translate(${x} ${y})`}>
@@ -90,7 +89,7 @@ export function Mark({ of, x, y }: { readonly of: StepState | MarkName; readonly
   );
 }
 
-/** A mark in a line of text. It says nothing to a screen reader: the text beside it does. */
+/** A mark in a line of text, hidden from screen readers because the text describes it. */
 export function Glyph({ of }: { readonly of: StepState | MarkName }) {
   return (
     <svg class="mark" viewBox="-9 -9 18 18" width="16" height="16" aria-hidden="true">
@@ -99,7 +98,6 @@ export function Glyph({ of }: { readonly of: StepState | MarkName }) {
   );
 }
 
-/** A state in a word, with its shape. */
 export function StateLabel({ state }: { readonly state: StepState }) {
   return (
     <span class={`state ${state}`}>

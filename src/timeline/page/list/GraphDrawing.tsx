@@ -13,15 +13,15 @@ interface GraphDrawingProps {
   readonly head: string | undefined;
 }
 
-/** The widest drawing, in pixels: with more columns they stand closer. */
+/** The maximum width in pixels. With more columns the distances shrink. */
 const widest = 190;
 
-/** How wide the drawing of a graph is, in pixels. */
+/** Returns the width of the graph in pixels. */
 export function graphWidth({ width }: Graph): number {
   return Math.min(widest, 22 + width * 20);
 }
 
-/** The part of the graph beside the rows from `first` to `last`. */
+/** The part of the graph next to the rows from `first` to `last`. */
 export function GraphDrawing({ rows, graph, offsets, first, last, head }: GraphDrawingProps) {
   const top = offsets.topOf(first);
   const height = offsets.topOf(last + 1) - top;
@@ -50,13 +50,13 @@ function classOf({ kind, reverted }: GraphEdge): string {
   return `edge ${kind}${reverted ? " reverted" : ""}`;
 }
 
-/** Where a row's mark is, in pixels below its top. */
+/** Returns the position of a row's mark in pixels below its top. */
 function markHeight(row: TimelineRow | undefined): number {
   if (row?.kind === "item" && row.item.kind === "step") return heights.padding / 2 + heights.head / 2;
   return (row?.kind === "gap" ? heights.gap : heights.mark) / 2;
 }
 
-/** Out of the mark above into the edge's column, straight down, and into the mark below. */
+/** Draws a line from the upper mark into the edge's column, straight down, and into the lower mark. */
 function pathOf(edge: GraphEdge, x: (column: number) => number, y: (row: number) => number): string {
   const [fromX, fromY, toX, toY] = [x(edge.from.column), y(edge.from.row), x(edge.to.column), y(edge.to.row)];
   const middle = x(edge.column);

@@ -5,7 +5,7 @@ import { timeText } from "./timeText.ts";
 
 type MarkItem = Exclude<TimelineItem, TimelineStep>;
 
-/** What is no step, in one line: a run, a rollback, an owner, a change of status, damage. */
+/** A one-line row for a run, a rollback, an owner, a status change or damage. */
 export function MarkRow({ item }: { readonly item: MarkItem }) {
   return (
     <div class={`marker ${item.kind}${item.kind === "owner" && item.cut ? " cut" : ""}`}>
@@ -25,7 +25,6 @@ export function GapRow({ milliseconds }: { readonly milliseconds: number }) {
   );
 }
 
-/** What such an item is called. */
 export function titleOfMark(item: MarkItem): string {
   switch (item.kind) {
     case "run":
@@ -59,7 +58,7 @@ function textOfMark(item: MarkItem): string {
   }
 }
 
-/** How many calls are reverted, how many remain to be, and how many keep their effects. */
+/** Describes how many calls are reverted, pending, or keep their effects. */
 function rollbackText(results: readonly RevertedCall["result"][], finished: boolean): string {
   const countOf = (...kinds: readonly RevertedCall["result"][]): number =>
     results.filter((result) => kinds.includes(result)).length;

@@ -7,11 +7,10 @@ import { timeText } from "./timeText.ts";
 interface StepRowProps {
   readonly step: TimelineStep;
   readonly isHead: boolean;
-  /** How many calls stand side by side. */
+  /** The number of calls on a line. */
   readonly inLine: number;
 }
 
-/** A step in the list. */
 export function StepRow({ step, isHead, inLine }: StepRowProps) {
   const { answers, calls, waits } = step;
   return (
@@ -77,7 +76,6 @@ const moveTitles: Readonly<Record<string, string>> = {
   migration: "Migrated",
 };
 
-/** What a step is called. */
 export function titleOf({ node, move, begins, branch, checkpoint }: TimelineStep): string {
   if (move !== undefined) return moveTitles[move] ?? move.replaceAll("_", " ");
   if (begins) return branch === undefined ? "Run" : "Branch";
@@ -119,7 +117,7 @@ function firstLine(text: string): string {
   return text.slice(0, 400).replaceAll(/\s+/g, " ").trim();
 }
 
-/** A value in a few characters: without the braces around it, in one line. */
+/** Formats a value on one short line without the braces around it. */
 export function shortValue(text: string): string {
   const line = firstLine(text);
   return line.startsWith("{ ") && line.endsWith(" }") ? line.slice(2, -2) : line.replace(/^"([^"]*)"$/, "$1");

@@ -15,10 +15,10 @@ interface TimelineListProps {
   readonly onChoose: (key: string, second: boolean) => void;
 }
 
-/** What stands beside the calls of a step, in pixels. */
+/** The width next to the calls of a step, in pixels. */
 const besideCalls = 46;
 
-/** The list of everything that happened, with the graph beside it. Only the rows in sight are in the document. */
+/** The list of all items with the graph. Only visible rows are in the document. */
 export function TimelineList({ items, head, chosen, other, onChoose }: TimelineListProps) {
   const box = useRef<HTMLDivElement>(null);
   const { top, height, width } = useView(box);
@@ -109,7 +109,7 @@ function idOf(key: string): string {
   return `row-${key.replaceAll(/\s/g, "_")}`;
 }
 
-/** The part of an element that is to be seen. On paper, all of it is. */
+/** The visible part of an element. When printing, the whole element. */
 interface View {
   readonly top: number;
   readonly height: number;
@@ -140,7 +140,7 @@ function useView(box: { readonly current: HTMLElement | null }): View {
   return view;
 }
 
-/** Who looks at the end of the list sees what is added. */
+/** Scrolls to new items if the end of the list is visible. */
 function useFollowing(box: { readonly current: HTMLElement | null }, total: number): void {
   const before = useRef(total);
   useLayoutEffect(() => {

@@ -6,12 +6,11 @@ const clock = new Intl.DateTimeFormat(undefined, {
 });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** A time of day, as the reader writes it; nothing for an unknown one. */
+/** Formats a time of day for the reader's locale. Empty if unknown. */
 export function timeText(at: number | undefined): string {
   return at === undefined ? "" : clock.format(at);
 }
 
-/** A date with its time. */
 export function dateText(at: number | undefined): string {
   return at === undefined ? "unknown time" : whole.format(at);
 }
