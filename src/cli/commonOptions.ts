@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
 
-/** Adds the options of every command. */
 export function common(command: Command): Command {
   return command
     .option("-s, --storage <address>", "where the agents are")

@@ -1,18 +1,14 @@
 import type { Argument, Command, Option } from "commander";
 import type { AgentStatus } from "../../inspect.ts";
 
-/** The command line before the completed word. */
 interface Before {
   readonly command: Command;
-  /** The previous arguments of the command. */
   readonly given: readonly string[];
   /** The option that expects the next value. */
   readonly option: Option | undefined;
-  /** The value of `--storage`, if given. */
   readonly storage: string | undefined;
 }
 
-/** Returns the ids that an argument accepts. */
 export type FindIds = (
   what: string,
   given: readonly string[],

@@ -2,7 +2,6 @@ import { CommanderError } from "commander";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { CommandFailure, type ExitReason } from "./CommandFailure.ts";
 
-/** The outcome of a command and its message. */
 export interface FailureReport {
   readonly reason: ExitReason;
   /** A stable code for programs: the code of the library's error, or the reason. */
@@ -58,15 +57,12 @@ const hints: Readonly<Record<string, string>> = {
   tool_call_in_doubt: "On the command line: settle <agent> lists all calls in doubt, and settle <agent> <call> decides",
 };
 
-/** The circumstances of a command's failure. */
 export interface CommandCircumstances {
-  /** Whether the output is JSON. The parser has then printed no message. */
+  /** Whether the output is JSON, in which case the parser has printed no message. */
   readonly isForPrograms: boolean;
-  /** Whether the user stopped the command. */
   readonly isStopped: boolean;
 }
 
-/** Converts an error to the report of a command. */
 export function failureReport(error: unknown, { isForPrograms, isStopped }: CommandCircumstances): FailureReport {
   if (error instanceof CommanderError) return parserReport(error, isForPrograms);
   if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "It was stopped." };

@@ -8,7 +8,6 @@ export function marked(argument: string): string {
   return dashedId.test(argument) ? mark + argument : argument;
 }
 
-/** Removes the mark from a parsed value. */
 export function unmarked<Value>(value: Value): Value {
   return typeof value === "string" && value.startsWith(mark) ? (value.slice(mark.length) as Value) : value;
 }

@@ -7,7 +7,6 @@ import type { CommandIo } from "../terminal/CommandIo.ts";
 import { Output } from "../terminal/Output.ts";
 import type { Part } from "../terminal/painted.ts";
 
-/** The options of every command. */
 export interface CommonOptions {
   readonly storage?: string | undefined;
   readonly json?: boolean | undefined;

@@ -11,7 +11,6 @@ export interface ChangedLine {
   readonly text: string;
 }
 
-/** Returns the differences between two values by line. */
 export async function changedLines(
   before: ShownValue | undefined,
   after: ShownValue | undefined,

@@ -7,7 +7,6 @@ export interface OpenedStorage {
   readonly storage: LogPersistenceStorageProvider;
   /** The display name without passwords. */
   readonly name: string;
-  /** Closes the storage and its connection. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,3 @@
-/** Standard output or standard error. */
 export interface TextSink {
   /**
    * Resolves when more can be written.
@@ -23,13 +22,10 @@ export interface CommandIo {
   readonly out: TextSink;
   /** For questions, progress, warnings and errors. */
   readonly err: TextSink;
-  /** Whether the user can be asked. */
   readonly canAsk: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Returns milliseconds since 1970. */
   now(): number;
-  /** The version of this package. */
   readonly version: string;
   /**
    * Returns a signal that aborts when the user stops the command. After the first call, stopping no longer exits the

@@ -13,7 +13,6 @@ export function painted(paint: Paint, text: string): Painted {
   return { text, paint };
 }
 
-/** Returns the text of parts without styles. */
 export function plain(parts: Part | readonly Part[]): string {
   return typeof parts === "string" ? parts : "text" in parts ? parts.text : parts.map((part) => plain(part)).join("");
 }

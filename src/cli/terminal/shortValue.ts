@@ -1,6 +1,5 @@
 import { jsonText } from "./jsonText.ts";
 
-/** The maximum length of a value. */
 const longest = 2_000;
 
 /** Formats a value on one line: text unchanged, other values as JSON. A longer value is cut, with its length. */

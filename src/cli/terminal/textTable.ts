@@ -4,7 +4,6 @@ const gap = 2;
 /** The minimum widths of value columns and titles, in terminal columns. */
 const narrowest = 8;
 const shortestTitle = 3;
-/** The maximum number of characters in a cell. */
 const longest = 2_000;
 /** The maximum width of all columns except the last without a terminal, because one long id would widen every row. */
 const widestInFile = 60;
@@ -71,7 +70,6 @@ function beginning(text: string, width: number): string {
   return text.slice(0, index).replace(/\p{Surrogate}$/u, "");
 }
 
-/** Returns the width of a text in terminal columns. */
 function textWidth(text: string): number {
   return truncatedWidth(text).width;
 }

@@ -35,11 +35,9 @@ interface GenerateResult {
 
 type Rest = Readonly<Record<string, unknown>>;
 
-/** Runs the loop of an AI SDK agent inside durable runs. */
 export class AgentRunner {
   readonly #hosted: HostedAgents;
   readonly #define: (durable: Durable) => AnyAgent;
-  /** The streams of the runs that this process executes, by agent. */
   readonly #streams = new Map<string, StreamLegs>();
   /** Pending starts by agent. Each promise resolves once the run has started or has failed to start. */
   readonly #beginnings = new Map<string, Promise<void>>();
@@ -74,7 +72,6 @@ export class AgentRunner {
     return "last" in passes ? passes.last : this.#replayedWait(agentId, passes, body);
   }
 
-  /** Returns the last result of a waiting run by replaying its records. */
   async #replayedWait(agentId: string, passes: { last?: unknown }, body: HostedBody<unknown>): Promise<unknown> {
     const records = await this.#hosted.records(agentId);
     const waits = new Error("the run waits");
@@ -178,7 +175,6 @@ export class AgentRunner {
     throw new RequestNotOpenError("request_not_found", agentId, unknown.toolCallId, undefined, ids);
   }
 
-  /** Returns the first approval that the last run has not recorded. */
   async #unanswered(agentId: string, given: readonly GivenApproval[]): Promise<GivenApproval | undefined> {
     const records = await this.#hosted.records(agentId);
     return given.find(({ toolCallId }) => !records.exists || !records.approval([toolCallId]));
@@ -233,14 +229,13 @@ export class AgentRunner {
           if (isOurs && isShowing) resolve(own.add(result));
           return { result, messages: consumed(result, loop.signal) };
         });
-        // Streams that the caller gets complete only after the run, so that the next call finds the agent free.
+        // The caller's stream ends only after the run, so that the next call finds the agent free.
         return isOurs ? run : run.finally(() => own.complete());
       };
       const carriedOut = isFollowing ? run(body) : this.#run(agentId, body, run);
       carriedOut
         .then(
           async (result) => {
-            // The run was waiting before the call and still is.
             if (!legs?.result && result.status === "waiting") resolve(await this.#stillWaiting(agentId));
           },
           (error: unknown) => reject(error as Error),

@@ -48,13 +48,11 @@ export class StreamLegs {
     return (this.#result ??= this.#whole(leg));
   }
 
-  /** Marks the last pass as added. */
   complete(): void {
     this.#isComplete = true;
     this.#wake();
   }
 
-  /** The joined stream, or `undefined` before the first pass. */
   get result(): StreamResult | undefined {
     return this.#result;
   }

@@ -1,6 +1,5 @@
 import type { ProviderMessage } from "./model/ProviderModel.ts";
 
-/** An approval request in messages of the AI SDK. */
 export interface WantedApproval {
   readonly approvalId: string;
   readonly toolCallId: string;

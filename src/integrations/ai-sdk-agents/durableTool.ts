@@ -3,7 +3,6 @@ import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknow
 import type { HostedCall, HostedLoop, PerformOptions } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 
-/** The options that the AI SDK passes to a tool. */
 interface ExecuteOptions {
   readonly toolCallId: string;
   readonly abortSignal?: AbortSignal | undefined;

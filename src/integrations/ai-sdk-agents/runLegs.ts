@@ -3,7 +3,6 @@ import { type HostedTool, hostedTool } from "../hosted/HostedTool.ts";
 import { approvalsWanted, type WantedApproval } from "./approvalsWanted.ts";
 import type { ProviderMessage } from "./model/ProviderModel.ts";
 
-/** The input of a run. */
 export interface CallInput {
   readonly prompt?: string | readonly ProviderMessage[];
   readonly messages?: readonly ProviderMessage[];
@@ -47,7 +46,6 @@ export async function runLegs<Result>(
   }
 }
 
-/** Returns the input of a run as messages. */
 export function messagesOf({ prompt, messages = [] }: CallInput): readonly ProviderMessage[] {
   if (typeof prompt === "string") return [{ role: "user", content: prompt }];
   return prompt ?? messages;

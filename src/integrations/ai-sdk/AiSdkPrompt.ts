@@ -54,7 +54,6 @@ interface ToolResultPart extends WithOptions {
   output: AiSdkToolOutput;
 }
 
-/** The output of a tool in the form of the AI SDK. */
 export type AiSdkToolOutput =
   | { type: "text" | "error-text"; value: string }
   | { type: "json" | "error-json"; value: JsonValue };

@@ -7,7 +7,6 @@ import { fileDataOf, taggedFileDataOf } from "./fileData.ts";
 import { promptOf } from "./promptOf.ts";
 import { z } from "zod";
 
-/** Builds the call options for the specification version of the model. */
 export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"], request: PromptRequest) {
   const { messages, tools, parameters, abortSignal } = request;
   return {
@@ -21,7 +20,6 @@ export function callOptionsOf(version: AiSdkLanguageModel["specificationVersion"
   };
 }
 
-/** A tool description in the form of the AI SDK. */
 export interface AiSdkFunctionTool {
   type: "function";
   name: string;

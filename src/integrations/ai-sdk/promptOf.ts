@@ -76,7 +76,6 @@ function partOf<Data>(part: ContentPart, { providerIds, fileDataOf }: Conversion
   }
 }
 
-/** Wraps the output of a tool in the form of the AI SDK. */
 export function toolOutputOf(output: unknown, isError: boolean): AiSdkToolOutput {
   if (typeof output === "string") return { type: isError ? "error-text" : "text", value: output };
   return { type: isError ? "error-json" : "json", value: jsonValueOf(output) };

@@ -1,7 +1,6 @@
 import type { ModelDelta } from "../../agent/model/PromptExecutor.ts";
 import type { AiSdkGeneration, AiSdkStream } from "./AiSdkLanguageModel.ts";
 
-/** The start, a delta or the end of a text or reasoning part. */
 interface TextPart {
   readonly type: `${GrowingPart["type"]}-${"start" | "delta" | "end"}`;
   readonly id: string;

@@ -21,7 +21,6 @@ export function hostedAnswer(
 
 export type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 
-/** Returns the tool calls of a response with their indexes in its content. */
 export function callsOf(message: AssistantMessage): readonly { readonly part: ToolCallPart; readonly index: number }[] {
   if (typeof message.content === "string") return [];
   return message.content.flatMap((part, index) => (part.type === "tool-call" ? [{ part, index }] : []));

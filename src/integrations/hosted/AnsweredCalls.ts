@@ -1,7 +1,6 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { callsOf, type ToolCallPart } from "./AnswerMessage.ts";
 
-/** A tool call and the response that requests it. */
 export interface AskedCall {
   readonly message: AssistantMessage;
   readonly index: number;
@@ -17,7 +16,6 @@ export class AnsweredCalls {
   /** Pending responses. Each promise resolves when the response is complete or has failed. */
   readonly #coming = new Set<Promise<unknown>>();
 
-  /** Registers a pending response. */
   await(answer: Promise<unknown>): void {
     const settled = answer.catch(() => undefined).finally(() => this.#coming.delete(settled));
     this.#coming.add(settled);

@@ -95,7 +95,6 @@ export class HostedAgents {
     return persistence(this.#agent);
   }
 
-  /** Returns whether a live process owns the agent. */
   async isRunning(agentId: string): Promise<boolean> {
     return (await this.#storage.log.owner(agentId))?.state === "alive";
   }
@@ -105,7 +104,6 @@ export class HostedAgents {
     return valueDigest(value, await this.#storage.sha256());
   }
 
-  /** Reads the records of a run. `runId` defaults to the last run. */
   async records(agentId: string, runId?: string): Promise<RunRecords> {
     const records = new RunRecords(this.#storage.log, agentId, runId);
     await records.read();

@@ -63,14 +63,12 @@ export interface GivenHostedAnswer extends HostedAnswer {
   readonly replayed: boolean;
 }
 
-/** A call of the other runtime. */
 export interface HostedCall {
   readonly tool: HostedTool;
   readonly input: unknown;
   readonly perform: (options: PerformOptions) => unknown;
 }
 
-/** The values that a call receives from the library. */
 export interface PerformOptions {
   readonly toolCallId: string;
   /** Aborts when the run is aborted or moves to another process. */
@@ -79,12 +77,10 @@ export interface PerformOptions {
   readonly generation: number;
 }
 
-/** A call that needs an approval. */
 export interface ApprovableCall {
   readonly toolCallId: string;
   readonly tool: HostedTool;
   readonly input: unknown;
 }
 
-/** The decision of a person. */
 export type HostedApproval = { readonly approved: true } | { readonly approved: false; readonly reason: string };

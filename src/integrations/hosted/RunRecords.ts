@@ -13,7 +13,6 @@ import { AgentLog } from "../../storage/AgentLog.ts";
 import { readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
-/** A record and the log that its values are read from. */
 export interface HeldRecord<Kind> {
   readonly record: Kind;
   readonly log: AgentLog;
@@ -104,7 +103,6 @@ export class RunRecords {
     return this.#found.status;
   }
 
-  /** The error of a failed run. */
   get error(): StatusRecord["error"] {
     return this.#found.error;
   }
@@ -151,7 +149,6 @@ export class RunRecords {
     return id === undefined ? undefined : outcomes.get(id);
   }
 
-  /** Returns the reply to the approval request of a call. */
   approval(ids: readonly string[]): HeldRecord<ReplyRecord> | undefined {
     const { requests, replies } = this.#found;
     const request = [...requests.values()].findLast(({ approval }) => approval && ids.includes(approval.call));

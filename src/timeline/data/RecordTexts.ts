@@ -8,7 +8,6 @@ export class RecordTexts {
   /** A record after the last step that was read ahead. */
   #next: EntryView | undefined;
   #isOver = false;
-  /** The newest append that was read. */
   #newest: { readonly position: number; readonly texts: readonly string[] } | undefined;
 
   /** @param entries `undefined` omits records */

@@ -24,7 +24,6 @@ export interface TimelineAgent {
   readonly cost?: Cost;
   /** The total duration of nodes in milliseconds. Overlaps count once, and waits and pauses are excluded. */
   readonly worked?: number;
-  /** The number of checkpoints in the log. */
   readonly checkpoints: number;
   /** The number of older checkpoints that the page omits. */
   readonly left: number;
@@ -71,7 +70,6 @@ export interface TimelineStep extends Item {
   readonly run?: string;
   /** The node that ran. Omitted if no node ran, such as at the start. */
   readonly node?: string;
-  /** The next node. */
   readonly next?: string;
   /** The outcome of the run if it is over. */
   readonly ended?: string;
@@ -86,9 +84,7 @@ export interface TimelineStep extends Item {
   readonly summary?: string;
   /** The tokens of the run up to this step. */
   readonly runTokens?: number;
-  /** The tokens of this step's responses. */
   readonly tokens?: number;
-  /** The cost of these responses. */
   readonly cost?: Cost;
   /** The duration of the node in milliseconds, without waits and pauses. */
   readonly took?: number;
@@ -102,11 +98,9 @@ export interface TimelineStep extends Item {
   readonly calls: readonly (readonly TimelineCall[])[];
   readonly waits: readonly TimelineWait[];
   readonly changes: TimelineChanges;
-  /** The records of the log as JSON. */
   readonly records: readonly string[];
 }
 
-/** A model response. */
 export interface TimelineAnswer {
   readonly text: string;
   readonly model?: string;
@@ -208,7 +202,6 @@ export interface TimelineRun extends Item {
 export interface TimelineRollback extends Item {
   readonly kind: "rollback";
   readonly target?: string;
-  /** The step at which the rollback started. */
   readonly from?: string;
   readonly redo?: true;
   readonly finished: boolean;
@@ -240,7 +233,6 @@ export interface TimelineNote extends Item {
   readonly records?: readonly string[];
 }
 
-/** A damaged part of the log. */
 export interface TimelineDamage extends Item {
   readonly kind: "damage";
   readonly text: string;

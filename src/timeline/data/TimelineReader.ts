@@ -14,7 +14,6 @@ import { Spent } from "./Spent.ts";
 import { timelineAppend, timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
 
-/** The minimum number of steps in one read. */
 const pageOfSteps = 250;
 /** The approximate maximum number of reads, because a storage may read the whole log each time. */
 const mostReads = 20;
@@ -29,7 +28,6 @@ export class TimelineReader {
   readonly #texts: ShownTexts;
   readonly #prices: TokenPrices | undefined;
   readonly #spent = new Spent();
-  /** The number of checkpoints on the page. */
   #shown = 0;
 
   constructor(inspector: AgentInspector, agentId: string, options: TimelineOptions) {

@@ -6,7 +6,6 @@ import { timeOf } from "./timelineCall.ts";
 import type { RevertedCall, TimelineItem } from "./TimelineData.ts";
 import { keyOfCheckpoint } from "./timelineStep.ts";
 
-/** Events of an agent other than steps. */
 export type MarkView = RollbackStep | RunStep | StatusStep | OwnerStep | LogStep;
 
 export function timelineMark(step: MarkView, texts: ShownTexts, records: readonly string[]): TimelineItem {

@@ -8,22 +8,18 @@ import type { CallView } from "../../inspect/view/CallView.ts";
 import { costOf, type TokenPrices } from "../options/TokenPrices.ts";
 import type { Cost, TimelineCall, TimelineChanges, TimelineFile, TimelineStep } from "./TimelineData.ts";
 
-/** The inputs of a step in addition to its view. */
 export interface StepContents {
   readonly texts: ShownTexts;
-  /** The duration of the node. */
   readonly took?: number | undefined;
   readonly prices?: TokenPrices | undefined;
   readonly files: readonly TimelineFile[];
   readonly records: readonly string[];
 }
 
-/** Returns the key of the step that ended with a checkpoint. */
 export function keyOfCheckpoint(checkpointId: string): string {
   return `checkpoint ${checkpointId}`;
 }
 
-/** Returns the step of a node visit. */
 export function visitStep(visit: VisitStep, contents: StepContents): TimelineStep {
   const { checkpoint, node, state, answers, calls, requests, output } = visit;
   const { texts, files, took, prices } = contents;

@@ -1,7 +1,6 @@
 /** The keys of the selected steps. */
 export interface Choice {
   readonly chosen?: string | undefined;
-  /** The step to compare with. */
   readonly other?: string | undefined;
   /** Whether the next selection is the second step. */
   readonly comparing?: boolean;
@@ -9,14 +8,12 @@ export interface Choice {
   readonly open?: boolean;
 }
 
-/** Returns the URL fragment of a selection. */
 export function linkTo({ chosen, other }: Choice): string {
   if (chosen === undefined) return "";
   const keys = other === undefined ? [chosen] : [chosen, other];
   return `#${keys.map((key) => encodeURIComponent(key).replaceAll("%20", "+")).join(",")}`;
 }
 
-/** Parses the URL fragment of a selection. */
 export function choiceIn(hash: string): Choice {
   try {
     const [chosen, other] = hash

@@ -22,7 +22,6 @@ export class RowOffsets {
     return this.topOf(index + 1) - this.topOf(index);
   }
 
-  /** Returns the row at a height, or the nearest row. */
   rowAt(y: number): number {
     let low = 0;
     let high = Math.max(0, this.#tops.length - 2);

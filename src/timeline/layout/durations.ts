@@ -31,7 +31,6 @@ export function moneyText({ amount, currency }: Pick<Cost, "amount" | "currency"
   return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
 }
 
-/** Returns the tokens, cost and time of a step as short texts. */
 export function spentTexts({ tokens, cost, took }: Pick<TimelineStep, "tokens" | "cost" | "took">): readonly string[] {
   return [
     tokens === undefined ? "" : `${shortCount(tokens)} tokens`,

@@ -1,7 +1,6 @@
 import type { TimelineRollback, TimelineStep } from "../data/TimelineData.ts";
 import type { TimelineRow } from "./timelineRows.ts";
 
-/** A line of the graph from a row to a later one. */
 export interface GraphEdge {
   readonly kind: "line" | "back";
   /** The column between its ends. */
@@ -17,7 +16,6 @@ export interface GraphPoint {
   readonly column: number;
 }
 
-/** The columns of the marks and the lines between them. */
 export interface Graph {
   /** The column of each row's mark. */
   readonly columns: readonly number[];
@@ -39,7 +37,6 @@ export function laneColumns(rows: readonly TimelineRow[], head: string | undefin
   return { columns: places.columns, edges: places.edges, width: places.width };
 }
 
-/** The occupied parts of the graph. */
 class GraphPlaces {
   readonly rows: readonly TimelineRow[];
   readonly steps: readonly (readonly [row: number, step: TimelineStep])[];
@@ -47,7 +44,6 @@ class GraphPlaces {
   readonly columns: number[];
   readonly edges: GraphEdge[] = [];
   width = 1;
-  /** The occupied row ranges of each column. */
   readonly #taken: (readonly [first: number, last: number])[][] = [];
 
   constructor(rows: readonly TimelineRow[]) {
@@ -172,7 +168,6 @@ function placeWayBack(places: GraphPlaces, row: number, { from: left = "", targe
   places.edges.push({ kind: "back", column, from, to: { row, column: own }, reverted: false });
 }
 
-/** Returns the row of the parent step if it is above. */
 function parentRow(places: GraphPlaces, row: number): number | undefined {
   const at = places.rows[row];
   const parent = at && isStep(at) ? places.rowOf.get(at.item.parent ?? "") : undefined;

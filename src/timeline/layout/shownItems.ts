@@ -22,7 +22,6 @@ export function shownItems(items: readonly TimelineItem[], filter: TimelineFilte
   return shown.map((item) => (item.kind === "step" ? withShownParent(item, keys, parents) : item));
 }
 
-/** Returns the called tools in alphabetical order. */
 export function toolsIn(items: readonly TimelineItem[]): readonly string[] {
   const names = items.flatMap((item) => (item.kind === "step" ? item.calls.flat().map(({ tool }) => tool) : []));
   return [...new Set(names)].toSorted();

@@ -7,7 +7,6 @@ import type { StateAtStep } from "./stateAt.ts";
  * side.
  */
 export interface StateDifference {
-  /** The number of common messages. */
   readonly same: number;
   readonly removed: readonly TimelineMessage[];
   readonly added: readonly TimelineMessage[];

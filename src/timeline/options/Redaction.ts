@@ -20,7 +20,6 @@ interface Place {
 export class Redaction {
   readonly #paths: readonly RedactedPath[];
   readonly #hidesSecrets: boolean;
-  /** The number of values that each path has hidden. */
   readonly #redacted: number[];
   #secrets = 0;
 
@@ -49,7 +48,6 @@ export class Redaction {
     return this.#copy(value, { whole: path, named: path }, this.#isSecret(path.at(-1)), 0);
   }
 
-  /** Removes the secrets from a text. */
   text(text: string): string {
     if (!this.#hidesSecrets) return text;
     let shown = text;

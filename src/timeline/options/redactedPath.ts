@@ -11,7 +11,6 @@ export function redactedPath(text: string): RedactedPath | undefined {
   return isPath ? keys : undefined;
 }
 
-/** Formats a path in its dotted form. */
 export function pathText(path: RedactedPath): string {
   return path.map((key) => key.replaceAll(".", "\\.")).join(".");
 }

@@ -12,7 +12,6 @@ const secretName = new RegExp(
     .join("|"),
 );
 
-/** Returns whether the name of a value indicates a secret. */
 export function isSecretName(name: string): boolean {
   return secretName.test(
     name

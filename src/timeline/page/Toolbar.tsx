@@ -9,9 +9,7 @@ interface ToolbarProps {
   readonly agent: TimelineAgent;
   readonly filter: TimelineFilter;
   readonly tools: readonly string[];
-  /** The states that occur and can be filtered. */
   readonly states: ReadonlySet<StepState>;
-  /** The number of visible items and of all items. */
   readonly counts: readonly [shown: number, all: number];
   /** Whether updates arrive. `undefined` for a static file. */
   readonly live?: boolean | undefined;

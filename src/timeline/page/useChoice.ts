@@ -2,16 +2,13 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Choice, choiceIn, linkTo } from "../layout/Choice.ts";
 import { focusList } from "./useKeys.ts";
 
-/** The selection and its actions. */
 export interface ChoiceActions {
   readonly choice: Choice;
   /** Selects a step. `second` selects the step to compare with, and `open` lets the details cover the list. */
   readonly choose: (key: string, second: boolean, open?: boolean) => void;
-  /** Opens the details. */
   readonly open: () => void;
   /** Makes the next selection the second one. */
   readonly compare: () => void;
-  /** Returns to the list. */
   readonly close: () => void;
   /** Ends a comparison or returns to the list. */
   readonly back: () => void;

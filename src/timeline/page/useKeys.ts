@@ -9,7 +9,6 @@ export interface KeyActions {
   readonly onEscape: () => void;
 }
 
-/** The number of rows that the page keys move by. */
 const pageOfRows = 10;
 
 /** Handles keys on the whole page, starting before the first paint. */
@@ -56,7 +55,6 @@ function move(event: KeyboardEvent, { keys, chosen, onChoose }: KeyActions): voi
   onChoose(key, event.shiftKey);
 }
 
-/** Returns the item that a key selects. */
 function keyAfter(pressed: string, keys: readonly string[], chosen: string | undefined): string | undefined {
   const now = keys.indexOf(chosen ?? "");
   const to: Readonly<Record<string, number>> = {

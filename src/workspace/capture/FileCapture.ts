@@ -13,7 +13,6 @@ import { emptyScan, type Scan } from "./Scan.ts";
 import { scanFolder, type ScanOptions } from "./scanFolder.ts";
 import { StoredScan } from "./StoredScan.ts";
 
-/** The key of notes that only carry contents. */
 const contentNoteKey = "file_contents";
 /** The approximate size of a group of recorded contents, which limits memory use in large directories. */
 const groupBytes = 16 * 1024 * 1024;
@@ -30,7 +29,6 @@ export class FileCapture {
     this.#views = new GitViews(options.root);
   }
 
-  /** Scans the directory, starting from an earlier scan. */
   async scan(before: Scan = emptyScan, onContent: ScanOptions["onContent"] = () => {}): Promise<Scan> {
     return (await this.#scan(before, onContent)).scan;
   }

@@ -5,7 +5,6 @@ import { folderFlags, throughHandles } from "../files/ConfinedFolder.ts";
  * An open directory. On Linux its entries are reached through the handle, so that links created later are not followed.
  */
 export class FolderHandle {
-  /** The directory as a path prefix. */
   readonly at: string;
   readonly #descriptor: number;
 

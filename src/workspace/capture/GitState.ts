@@ -11,12 +11,10 @@ export interface GitHead {
   readonly commit?: string;
 }
 
-/** HEAD and the index of a work tree. */
 export interface GitState {
   readonly head: GitHead;
   /** By path from the top of the work tree. Entries have the format of git, one line for each stage. */
   readonly index: ReadonlyMap<string, string>;
-  /** The SHA-256 of the index in hex. */
   readonly indexHash: string;
 }
 
@@ -27,7 +25,6 @@ export interface IndexChange {
   readonly after?: string;
 }
 
-/** HEAD and the index in a note. */
 export interface GitNote {
   readonly head: GitHead;
   readonly indexHash: string;

@@ -12,7 +12,6 @@ import { indexEntries } from "../git/indexEntries.ts";
 import { excludesFile, isOn, userSettings } from "../git/userSettings.ts";
 import { type GitHead, type GitState, gitStateOf } from "./GitState.ts";
 
-/** Git's view of a directory in a work tree. */
 export interface GitView {
   /** The directory relative to the top of the work tree, with a trailing "/". Empty for the top. */
   readonly prefix: string;

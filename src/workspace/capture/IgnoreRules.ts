@@ -11,7 +11,6 @@ interface FolderRules {
 
 /** The rules of a repository for a directory in it. Paths are relative to the top of its work tree. */
 interface GitRules {
-  /** Outermost first. */
   readonly folders: readonly FolderRules[];
   /** The directory is ignored but contains tracked files. Its other files are ignored. */
   readonly isIgnored: boolean;

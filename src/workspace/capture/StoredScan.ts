@@ -17,7 +17,6 @@ interface Layer {
   readonly lines: ReadonlyMap<string, string | undefined>;
 }
 
-/** The average number of lines in a chunk. */
 const chunkLines = 64;
 const encoder = new TextEncoder();
 
@@ -93,7 +92,6 @@ function changedLines(
   return changed;
 }
 
-/** Stores the chunks and the list of their hashes. */
 function storeBase(lines: ReadonlyMap<string, string>, contents: Contents): string {
   const hashes: string[] = [];
   let chunk: string[] = [];

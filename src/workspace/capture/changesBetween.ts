@@ -26,7 +26,7 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
   return {
     changes,
     folders: created.map(([path]) => path),
-    // The permissions of a created directory are recorded, too.
+    // The permissions of a created directory are recorded as well.
     folderModes: [
       ...changedModes(before, after),
       ...created.map(([path, { mode }]) => ({ path, before: mode, after: mode })),
@@ -37,7 +37,6 @@ export function changesBetween(before: Scan, after: Scan): NotedScan {
 
 interface FileDifference {
   readonly change?: FileChange;
-  /** The part that is unknown or not stored. */
   readonly unknown?: LeftOutFile | undefined;
 }
 

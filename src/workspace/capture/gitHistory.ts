@@ -42,9 +42,7 @@ interface MovedBranch {
   readonly to?: string;
 }
 
-/** A command that changed HEAD or the index. */
 interface Span {
-  /** The index of its first note. */
   readonly from: number;
   readonly before: GitNote;
   readonly after: GitNote;

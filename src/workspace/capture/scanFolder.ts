@@ -49,7 +49,6 @@ const settledAfterMs = 100;
 const filesPerTurn = 1_000;
 /** Names that need no further validation. */
 const ordinaryName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
-/** The depth from which each path is validated. */
 const ordinaryDepth = 50;
 /** Names that are neither scanned nor reported. */
 const ownNames: ReadonlySet<string> = new Set([".git", ".agent-persistence"]);

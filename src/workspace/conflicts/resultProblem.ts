@@ -2,7 +2,6 @@ import type { ContentConflict } from "./ContentConflict.ts";
 
 /** Repeated conflict marker characters at the start of a line, and the rest of the line. */
 const run = /^\s*(?<run>(?<character>[<=>|])\k<character>+)(?<rest>.*)$/s;
-/** The marker size of git. */
 const usualSize = 7;
 
 interface Marker {

@@ -71,7 +71,6 @@ function within<Item>(
   return prefix === "" ? items : items.filter((item) => pathOf(item).startsWith(prefix));
 }
 
-/** Converts repository paths to paths relative to the opened directory. */
 function pathWithin({ prefix }: GitRepository): (path: string) => string {
   return (path) => path.slice(prefix.length);
 }
@@ -162,12 +161,9 @@ async function baseOfCutOff(
   return known !== undefined && (await isAncestor(repository, known, head)) ? known : undefined;
 }
 
-/** A file that was changed upstream and locally. */
 interface ChangedByBoth {
   readonly theirs: ChangedFile;
-  /** The change in HEAD, if any. */
   readonly ours: ChangedFile | undefined;
-  /** Whether the work tree differs from HEAD. */
   readonly isLocal: boolean;
 }
 

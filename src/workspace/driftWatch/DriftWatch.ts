@@ -267,7 +267,6 @@ export class DriftWatch {
     }
   }
 
-  /** Removes the state of a finished run. */
   forget(runId: string): void {
     this.#checked.delete(runId);
     this.#told.delete(runId);

@@ -11,9 +11,7 @@ export interface FilePlace {
   readonly path: string;
   /** The file path through the open directory. */
   readonly at: string;
-  /** The open directory. */
   readonly folder: string;
-  /** Makes changes of the directory durable. */
   readonly sync: () => Promise<void>;
 }
 

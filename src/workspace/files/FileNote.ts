@@ -3,7 +3,6 @@ import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove, relativePath } from "./relativePath.ts";
 
-/** A note about planned or detected file changes. */
 export interface FileNote {
   readonly changes: readonly FileChange[];
   /** Directories that were created for the changes, outermost first. Omitted if empty. */
@@ -49,7 +48,6 @@ export function movedOver(notes: readonly FileNote[]): (path: string) => boolean
   };
 }
 
-/** A change of a directory's permissions. */
 export interface FolderChange {
   readonly path: string;
   readonly before: number;

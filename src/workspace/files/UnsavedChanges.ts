@@ -3,12 +3,10 @@ import type { FileChange, FileState } from "../../checkpoint/data/FileChange.ts"
 /** The tool changes of runs in this process that the last checkpoint may not contain, by run id. */
 const byRun = new Map<string, Map<string, FileState | undefined>>();
 
-/** Starts to collect the changes of a run. */
 export function watchUnsaved(runId: string): void {
   if (!byRun.has(runId)) byRun.set(runId, new Map());
 }
 
-/** Records the files that a run changed, if the run is watched. */
 export function noteUnsaved(runId: string, changes: readonly FileChange[]): void {
   for (const { path, after } of changes) byRun.get(runId)?.set(path, after);
 }

@@ -11,7 +11,6 @@ import { replaceExpected } from "./replaceExpected.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
 import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 
-/** The number of files that are read or written concurrently. */
 export const filesAtOnce = 8;
 /** `O_PATH` of Linux: opens a handle without any permission, in order to change permissions. */
 const openPath = 0o10000000;
@@ -163,7 +162,6 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Returns the missing parent directories of a file, outermost first. */
   async missingFolders(path: string): Promise<readonly string[]> {
     const names = path.split("/");
     const missing: string[] = [];
@@ -325,7 +323,6 @@ function isWithoutFolder(error: unknown): boolean {
   return isMissing(error.cause);
 }
 
-/** Returns whether an error reports a missing file or parent directory. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
 }

@@ -52,7 +52,6 @@ export function foldersAbove(path: string): readonly string[] {
   return names.map((_, at) => names.slice(0, at + 1).join("/"));
 }
 
-/** Returns the directory of a file. Empty for the root. */
 export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

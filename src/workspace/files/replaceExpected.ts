@@ -11,7 +11,6 @@ export interface ExpectedReplacement {
   readonly expected: FileState | undefined;
   readonly state: FileState | undefined;
   readonly content?: Uint8Array | undefined;
-  /** The maximum size of files to read. */
   readonly maximumBytes: number;
 }
 

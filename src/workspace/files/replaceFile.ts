@@ -63,7 +63,6 @@ export async function stageState(
   return { at };
 }
 
-/** Renames a staged file to its target. */
 export function putStaged(place: FilePlace, staged: Pick<StagedFile, "at">): void {
   try {
     renameSync(staged.at, place.at);

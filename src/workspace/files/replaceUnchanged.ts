@@ -8,14 +8,12 @@ import { isAsSeen, lookAt } from "./Look.ts";
 import { fileIn, type FoundFile, readFile } from "./readFile.ts";
 import { discard, removeUnfinished, stage } from "./replaceFile.ts";
 
-/** A replacement of a file and its expected content. */
 export interface GuardedReplacement {
   /** SHA-256 of the expected content. Empty if no file is expected. */
   readonly expectedHash: string;
   readonly content: Uint8Array;
   /** The mode of a new file. An existing file keeps its mode. */
   readonly newMode: number;
-  /** The maximum size of files to read. */
   readonly maximumBytes: number;
   /**
    * Called after the new content is durable and before the last check of the file. An error prevents the replacement.

@@ -4,7 +4,6 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 
-/** The directories of a repository. */
 export interface GitFolders {
   /** The root of the work tree. */
   readonly top: string;
@@ -142,7 +141,6 @@ async function isNamedBack({ top, git, common }: Pick<GitFolders, "top" | "git" 
   return false;
 }
 
-/** Returns `core.worktree` of a configuration. */
 function workTreeIn(config: string): string | undefined {
   let section = "";
   for (const line of config.split("\n")) {

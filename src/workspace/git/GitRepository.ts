@@ -12,7 +12,6 @@ interface ObjectOptions {
   readonly input?: string | Uint8Array;
   /** Environment variables such as `GIT_INDEX_FILE` or `GIT_WORK_TREE`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Git settings for this call. */
   readonly settings?: readonly string[];
   /** Whether new objects are written to the repository. By default they are removed after the action. */
   readonly keep?: boolean;
@@ -29,7 +28,6 @@ const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !dif
 export class GitRepository {
   readonly #folders: GitFolders;
   readonly #program: GitProgram;
-  /** The temporary git directory. */
   readonly #own: string;
   readonly #signal: AbortSignal | undefined;
   #idLength = 40;
@@ -62,7 +60,6 @@ export class GitRepository {
     }
   }
 
-  /** The root of the work tree. */
   get root(): string {
     return this.#folders.top;
   }
@@ -77,7 +74,6 @@ export class GitRepository {
     return "0".repeat(this.#idLength);
   }
 
-  /** A temporary directory for the action. */
   get scratch(): string {
     return join(this.#own, "scratch");
   }
@@ -109,7 +105,6 @@ export class GitRepository {
     return copy;
   }
 
-  /** Sets the HEAD of the temporary git directory. */
   async detachAt(commit: string): Promise<void> {
     const file = join(this.scratch, "HEAD");
     await writeFile(file, `${checkedId(commit)}\n`);
@@ -117,7 +112,6 @@ export class GitRepository {
     await rename(file, join(this.#own, "HEAD"));
   }
 
-  /** Returns the HEAD of the temporary git directory. */
   async detachedAt(): Promise<string> {
     return checkedId((await readFile(join(this.#own, "HEAD"), "utf8")).trim());
   }

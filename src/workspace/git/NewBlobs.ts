@@ -7,7 +7,6 @@ const bytesAtOnce = 16 * 1024 * 1024;
 /** Writes one uncompressed pack, because the objects are removed after the action. */
 const temporary = ["fastimport.unpackLimit=1", "pack.compression=0", "core.fsync=none"];
 
-/** Returns git's object id of a content. */
 export function blobId({ nullId }: GitRepository, content: Uint8Array): string {
   const hash = createHash(nullId.length === 40 ? "sha1" : "sha256");
   return hash.update(`blob ${content.length}\0`).update(content).digest("hex");

@@ -5,7 +5,6 @@ import type { GitRepository } from "./GitRepository.ts";
 import { NewBlobs } from "./NewBlobs.ts";
 import { checkedId } from "./refName.ts";
 
-/** The id that git writes for a missing file. */
 const nothing = /^0+$/;
 /** The mode of a submodule, whose object is a commit of another repository. */
 export const submodule = "160000";
@@ -85,7 +84,6 @@ export async function entriesOf(
   return entries;
 }
 
-/** Returns the entry of a file after a change. */
 export function entryAfter({ path, after, mode }: ChangedFile): TreeEntry {
   return { path, ...(after !== undefined && { object: { id: after, mode } }) };
 }

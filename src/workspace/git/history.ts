@@ -47,7 +47,6 @@ async function refText(repository: GitRepository, format: string, ref: string): 
   return output.toString().split("\n")[0] ?? "";
 }
 
-/** Returns the number of commits in the history of `to` that are not in the history of `from`. */
 export async function commitsBetween(repository: GitRepository, from: string, to: string): Promise<number> {
   return Number(await repository.objectText(["rev-list", "--count", `${checkedId(from)}..${checkedId(to)}`]));
 }
@@ -84,7 +83,6 @@ export async function lacksObjects(repository: GitRepository, revisions: readonl
   return exitCode !== 0 || /^\?/m.test(output.toString("latin1"));
 }
 
-/** Returns whether a branch contains merge commits since a base commit. */
 export async function hasMerges(repository: GitRepository, base: string, head: string): Promise<boolean> {
   const range = `${checkedId(base)}..${checkedId(head)}`;
   return (await repository.objectText(["rev-list", "--merges", "--max-count=1", range])) !== "";

@@ -56,7 +56,6 @@ function notFetched(cause: unknown): GitError {
 
 interface Listed {
   readonly path: string;
-  /** Whether the index differs from HEAD. */
   readonly isStaged: boolean;
 }
 
@@ -80,7 +79,6 @@ async function status(
     .map((entry) => ({ path: entry.slice(3), isStaged: !entry.startsWith(" ") }));
 }
 
-/** Returns whether a path is in the directory of this library. */
 function isOwn(path: string): boolean {
   return path === ".agent-persistence" || path.includes(".agent-persistence/");
 }

@@ -2,7 +2,6 @@ import { stat } from "node:fs/promises";
 import { GitError } from "../../errors/workspace/GitError.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** The files in git's directory that indicate an operation in progress. */
 const operations = new Map([
   ["MERGE_HEAD", "a merge"],
   ["CHERRY_PICK_HEAD", "a cherry-pick"],

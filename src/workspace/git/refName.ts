@@ -7,16 +7,13 @@ const objectId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 // eslint-disable-next-line no-control-regex
 const refused = /^[-/.]|\.\.|@\{|[\u0000-\u0020\u007f~^:?*[\\]|\/\/|[/.]$|\.lock(?:\/|$)/;
 
-/** A full commit id. */
 export const commitIdSchema: z.ZodType<string> = customSchema("the id of a commit", isObjectId);
 
-/** A full commit id, or an empty string. */
 export const parentIdSchema: z.ZodType<string> = customSchema(
   "the id of a commit, or an empty string",
   (value) => value === "" || isObjectId(value),
 );
 
-/** The full name of a branch, or an empty string. */
 export const branchSchema: z.ZodType<string> = customSchema(
   'the full name of a branch, such as "refs/heads/main", or an empty string',
   (value) => value === "" || (typeof value === "string" && value.startsWith("refs/heads/") && isRef(value)),

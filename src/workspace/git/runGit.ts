@@ -6,7 +6,6 @@ import type { GitProgram } from "./gitProgram.ts";
 const timeoutMs = 60_000;
 const maximumBytes = 64 * 1024 * 1024;
 
-/** A call of git. */
 export interface GitCall {
   /** The command and its arguments. External values follow `--end-of-options` or `--`, or were validated. */
   readonly args: readonly string[];
@@ -17,7 +16,6 @@ export interface GitCall {
   readonly settings?: readonly string[];
   /** Variables in addition to PATH, which is the only default. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The standard input of git. Defaults to empty. */
   readonly input?: string | Uint8Array;
   readonly signal?: AbortSignal;
   /**

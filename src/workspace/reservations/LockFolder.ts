@@ -6,7 +6,6 @@ import type { ProcessFacts } from "../../node/ProcessIdentity.ts";
 import type { LockEntry, LockState } from "./LockState.ts";
 import { join } from "node:path";
 
-/** The content of a free file. */
 const noBytes = Buffer.from("{}");
 
 export interface Generation {
@@ -105,7 +104,6 @@ export class LockFolder {
   }
 }
 
-/** Ignores temporary files. */
 function highestOf(names: readonly string[]): number {
   return Math.max(0, ...names.filter((name) => name.endsWith(".lock")).map(numberOf));
 }

@@ -36,7 +36,6 @@ export function mayHave({ holders, waiting }: LockState, id: string, operation: 
   return [...holders, ...before].every((other) => other.operation === "read" && operation === "read");
 }
 
-/** Moves a request from the queue to the holders. */
 export function granted(state: LockState, entry: LockEntry): LockState {
   const { path, holders, waiting } = without(state, entry.id);
   return { path, holders: [...holders, entry], waiting };
@@ -51,12 +50,10 @@ export function queued(state: LockState, entry: LockEntry): LockState {
   return { ...state, waiting };
 }
 
-/** Updates the times of a holder. */
 export function renewed(state: LockState, entry: LockEntry): LockState {
   return { ...state, holders: state.holders.map((other) => (other.id === entry.id ? entry : other)) };
 }
 
-/** Removes the entries of a request. */
 export function without({ path, holders, waiting }: LockState, id: string): LockState {
   const isOther = (entry: LockEntry): boolean => entry.id !== id;
   return { path, holders: holders.filter(isOther), waiting: waiting.filter(isOther) };
@@ -88,7 +85,6 @@ export class LockExpiry {
     };
   }
 
-  /** Returns the milliseconds until an entry expires. */
   leftMs(path: string, entry: LockEntry): number {
     const now = this.clock.monotonic();
     if (entry.deadlineMs !== undefined && entry.process?.bootId === this.identity.bootId)

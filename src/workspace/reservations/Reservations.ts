@@ -199,7 +199,6 @@ function holdersOf({ holders }: LockState): FileReservedError["holders"] {
 export class HeldFiles implements Reservation {
   readonly #lock: PathLock;
   readonly #keepAlive: boolean;
-  /** The deadline of each file on the monotonic clock. */
   readonly #deadlines = new Map<ReservedFile, number>();
   #isOver = false;
   #cancelRenewal = (): void => {};

@@ -27,7 +27,6 @@ export type FileConflict =
     }
   | { readonly kind: "git_state_changed"; readonly path: string };
 
-/** Returns the conflict for a file that others changed. */
 export function conflictAt(path: string, found: FoundFile, interrupted?: true): FileConflict {
   const reason = found.unreachable ?? (found.kind === "other" ? found.reason : undefined);
   if (reason !== undefined) return { kind: "file_unreachable", path, reason };

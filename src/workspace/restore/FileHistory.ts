@@ -86,7 +86,6 @@ export function withRedoneFiles(
   return [...both, ...[...again.values()].filter(({ path }) => !known.has(path))];
 }
 
-/** Reverses the order and direction of the changes. */
 function inverted({ path, spans, uncertain, interrupted }: FileHistory): FileHistory {
   // The change of a failed call is not redone.
   const target = uncertain ? uncertain.before : spans.at(-1)?.after;

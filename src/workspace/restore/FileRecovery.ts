@@ -16,7 +16,6 @@ import { fileHistories, type FileHistory } from "./FileHistory.ts";
 import { settleConflict } from "./settleConflict.ts";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 
-/** A file, and the notes after the checkpoint with their contents. */
 interface LookedAt {
   readonly file: FileToRecover;
   readonly request: ParticipantRequest;
@@ -172,7 +171,6 @@ export function fileToRecover(
   return withoutUndefined({ path, found, needed, base });
 }
 
-/** Returns the recovery options for a file, based on the contents in the log. */
 export async function optionsForFile(
   { found, needed, base }: FileToRecover,
   content: (hash: string) => Promise<Uint8Array | undefined>,

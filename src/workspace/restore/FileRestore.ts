@@ -49,18 +49,15 @@ export type ConflictHandler = (conflict: FileConflict) => FileResolution | Promi
  */
 const looks = 5;
 
-/** A planned restore with open conflicts. */
 interface LookedAt {
   readonly files: readonly PlannedFile[];
   /** Directories that the agent created, innermost first. */
   readonly created: readonly FolderPart[];
   readonly modes: readonly FolderModePart[];
   readonly git: readonly PlannedGit[];
-  /** Changes that cannot be reverted. */
   readonly unknown: readonly LeftOutFile[];
 }
 
-/** Restores the files of a workspace to a checkpoint. */
 export class FileRestore {
   constructor(
     readonly files: WorkspaceFiles,
@@ -220,12 +217,10 @@ export class FileRestore {
   }
 }
 
-/** The changes in notes, including those that cannot be reverted. */
 interface NotedFiles {
   readonly files: readonly FileHistory[];
   readonly folders: readonly FolderHistory[];
   readonly git: GitHistory;
-  /** Changes that cannot be reverted. */
   readonly unknown: readonly LeftOutFile[];
 }
 
@@ -257,7 +252,6 @@ interface Answered {
   readonly settled: SettledConflict;
 }
 
-/** By path. */
 type AnsweredGit = Map<
   string,
   {
@@ -270,7 +264,6 @@ function changedByOthers({ path }: FolderHistory): LeftOutFile {
   return { path, reason: "has permissions that others changed" };
 }
 
-/** Returns the directories that the agent created, innermost first. */
 function createdIn(folders: readonly FolderHistory[]): readonly FolderPart[] {
   const created = folders.filter(({ target }) => target === undefined);
   const parts = created.map(({ path, last, byOthers }) => {

@@ -39,7 +39,6 @@ function withMode(history: FolderHistory | undefined, { path, before, after }: F
   };
 }
 
-/** Returns the histories for a redo, as for files. */
 export function withRedoneFolders(
   undone: readonly FolderHistory[],
   redone: readonly FolderHistory[],

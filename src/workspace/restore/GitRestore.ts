@@ -31,10 +31,8 @@ type GitPart = GitHeadPart | GitIndexPart;
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
-/** A planned restore of HEAD and the index with open conflicts. */
 interface LookedAtGit {
   readonly plans: readonly PlannedGit[];
-  /** Changes that are not reverted. */
   readonly unknown: readonly LeftOutFile[];
 }
 
@@ -190,7 +188,6 @@ function conflictError({ agentId, checkpointId }: StepRequest, open: readonly Co
   return new FileConflictError(agentId, checkpointId, open);
 }
 
-/** Returns a part that starts from the current state. */
 function partFrom(part: GitPart, now: GitState): GitPart {
   if (part.kind === "git_head") return { ...part, before: now.head };
   const changes = part.changes.map(({ path, after }) => withoutUndefined({ path, before: now.index.get(path), after }));

@@ -10,7 +10,6 @@ import { type GitRestorePart, isGitPart } from "./planGit.ts";
 /** A stored step of a rollback, which contains the whole restore. Earlier versions stored each part as a step. */
 export type RestoreStep = { readonly kind: "restore"; readonly parts: readonly RestorePart[] } | RestorePart;
 
-/** The effect of a restore on one path. */
 export type RestorePart =
   | FilePart
   /** The current file is kept by decision. */
@@ -49,7 +48,6 @@ export interface FolderModePart {
 /** The outcomes of parts that deviate from the plan, by path. */
 export type RestoreOutcome = Readonly<Record<string, PartOutcome>>;
 
-/** The deviation of a part in the form of reports. */
 export type PartOutcome = Pick<DescribedStep, "change" | "replaced">;
 
 export function partsOf(step: RestoreStep): readonly RestorePart[] {
@@ -117,7 +115,6 @@ function isPartOutcome(value: unknown): value is PartOutcome {
   return typeof change === "string" && typeof replaced === "string";
 }
 
-/** Describes the effect of a part in a few words. */
 export function plannedChange(part: RestorePart): string {
   if (part.kind === "folder") return "remove empty folder";
   if (part.kind === "folder_mode") return part.after === undefined ? "restore folder" : "restore permissions";

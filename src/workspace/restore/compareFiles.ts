@@ -58,7 +58,6 @@ function hashOf(state: FileState | undefined): string | undefined {
   return nodeSha256.hex(new TextEncoder().encode(state.target));
 }
 
-/** Returns the path relative to the working directory if the file is below it, with "/" as separator. */
 function shownPath(at: string, workingDirectory: string | undefined): string {
   if (workingDirectory === undefined) return at;
   const path = relative(workingDirectory, at);

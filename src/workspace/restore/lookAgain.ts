@@ -9,7 +9,6 @@ import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import { conflictAt, type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
 
-/** The dependencies and results of a restore. */
 export interface Restoring {
   readonly files: WorkspaceFiles;
   readonly request: StepRequest;
@@ -104,7 +103,6 @@ function refusalOf(conflict: FileConflict, answer: FileResolution | undefined): 
   return isValid ? undefined : conflictingFile(conflict, undefined);
 }
 
-/** Returns a conflict in the form of errors. */
 export function conflictingFile(conflict: FileConflict, refused: string | undefined): ConflictingFile {
   return withoutUndefined({ ...conflict, options: fileResolutions[conflict.kind], refused });
 }

@@ -2,7 +2,6 @@ import type { FileChange } from "../../checkpoint/data/FileChange.ts";
 import type { Note } from "../../journal/RollbackParticipant.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 
-/** A change in a note. */
 export interface NotedChange extends FileChange {
   /** The change may not have happened. */
   readonly uncertain: boolean;

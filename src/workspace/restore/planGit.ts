@@ -47,7 +47,6 @@ interface GitKeptPart {
   readonly settled: FileResolution;
 }
 
-/** The effect of a restore on HEAD or the index. */
 export type GitRestorePart = GitHeadPart | GitIndexPart | GitKeptPart;
 
 /** A plan for HEAD or the index. A conflict needs a decision first. */
@@ -126,7 +125,6 @@ function keepsCommits({ head, moved, base }: GitHistory, now: GitState): boolean
 
 const off = "; the option restoreGitState is off";
 
-/** Returns the changes that are only reported. */
 export function unkeptGit(history: GitHistory, now: GitState, isEnabled: boolean): readonly LeftOutFile[] {
   const unknown = [
     ...(isEnabled ? [] : unkeptHead(history, now)),
@@ -168,7 +166,6 @@ function interruptedChanges({ interrupted }: GitHistory, now: GitState): readonl
   ]);
 }
 
-/** Returns whether a part is already done. */
 export function isDone(part: GitHeadPart | GitIndexPart, now: GitState): boolean {
   if (part.kind === "git_head") return isSamePlace(now.head, part.after);
   return part.changes.every(({ path, after }) => now.index.get(path) === after);

@@ -3,7 +3,6 @@ import { type FoundFile, isFolder, stateOf } from "../files/readFile.ts";
 import { conflictAt, type FileConflict } from "./FileConflict.ts";
 import { type FileHistory, leftStates } from "./FileHistory.ts";
 
-/** The plan for one file. */
 export type PlannedFile = { readonly history: FileHistory; readonly found: FoundFile } & (
   | { readonly kind: "restore" }
   | { readonly kind: "conflict"; readonly conflict: FileConflict }

@@ -11,7 +11,6 @@ import type { FilePart, RestorePart } from "./RestoreStep.ts";
 
 export type ConflictingPlan = PlannedFile & { readonly kind: "conflict" };
 
-/** A resolved conflict, with the merged content after a merge. */
 export interface SettledConflict {
   readonly part: RestorePart;
   readonly content?: Uint8Array;
@@ -70,7 +69,6 @@ interface MergeTools {
   readonly resolver: ConflictResolver;
 }
 
-/** Returns a version without the changes of a span. */
 async function withoutSpan(
   version: Version,
   span: FileSpan,

@@ -138,7 +138,6 @@ function moveTool(files: WorkspaceFiles, turns: Mutex): AnyTool {
 /** The planned changes of a tool: writes before removals. */
 export interface DecidedChanges {
   readonly changes: readonly FileChange[];
-  /** The contents before and after the changes, by hash. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 

@@ -14,7 +14,6 @@ import { StreamedGeneration } from "./StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
 
-/** The run of wrapped models and tools. */
 export interface ModelRun {
   /** @throws TypeError outside a run. */
   readonly loop: HostedLoop;
@@ -141,7 +140,6 @@ function recordedStream(
   });
 }
 
-/** Returns the parts of the provider with the recorded ids of their calls. */
 function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPart[]): readonly ProviderPart[] {
   return content.map((part, index) =>
     isOwnCall(part) ? withCallId(part, { own: recorded[index]?.["toolCallId"], provided: part["toolCallId"] }) : part,

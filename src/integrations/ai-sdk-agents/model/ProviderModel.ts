@@ -1,6 +1,5 @@
 import type { AiSdkLanguageModel } from "../../ai-sdk/AiSdkLanguageModel.ts";
 
-/** A part of a response, in any specification version. */
 export interface ProviderPart {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -18,7 +17,6 @@ export interface ProviderGeneration {
   readonly request?: unknown;
 }
 
-/** The metadata of a response. */
 export interface ProviderResponse {
   readonly id?: string | undefined;
   readonly timestamp?: Date | undefined;
@@ -42,7 +40,6 @@ export interface ProviderMessage {
   readonly content: string | readonly ProviderPart[];
 }
 
-/** A model of any specification version. */
 export interface ProviderModel {
   readonly specificationVersion: AiSdkLanguageModel["specificationVersion"];
   readonly provider: string;

@@ -66,7 +66,6 @@ export class StreamedGeneration {
     return part;
   }
 
-  /** Records metadata of the whole response. */
   #note(part: ProviderPart): ProviderPart {
     if (part.type === "response-metadata") return this.#identify(part);
     if (part.type === "finish") this.#end = part as unknown as ProviderGeneration;

@@ -63,7 +63,6 @@ export function generationOf({ message, opaque }: HostedAnswer): ProviderGenerat
   return { warnings: [], ...rest, content, response: { id, timestamp: new Date(at), modelId } };
 }
 
-/** Returns whether a part is a tool call that the provider does not execute. */
 export function isOwnCall(part: ProviderPart): boolean {
   return part.type === "tool-call" && part["providerExecuted"] !== true;
 }

@@ -23,7 +23,6 @@ import type { ValueCoder } from "../write/ValueCoder.ts";
 export interface ReadableThread {
   readonly id: string;
   readonly state: ThreadState;
-  /** Reads stored values, including values in blobs. */
   read(values: readonly StoredValue[]): Promise<readonly unknown[]>;
 }
 

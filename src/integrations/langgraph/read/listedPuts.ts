@@ -1,7 +1,6 @@
 import type { CheckpointEntry, Namespace, StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 
-/** Selects the checkpoints of a thread to list. */
 export interface PutFilter {
   /** `undefined` selects all graphs of the thread. */
   readonly namespace: string | undefined;

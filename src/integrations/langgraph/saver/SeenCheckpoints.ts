@@ -93,7 +93,6 @@ function keyOf(namespace: string, id: string): string {
   return JSON.stringify([namespace, id]);
 }
 
-/** Returns the ids of the checkpoints with at least this number. */
 function storedSince({ namespaces }: ThreadState, namespace: string, number: number): readonly string[] {
   const stored = namespaces.get(namespace)?.stored ?? [];
   const before = stored.findLastIndex(({ put }) => put !== undefined && put.number < number);

@@ -8,7 +8,6 @@ import type { GraphRecord } from "../thread/GraphRecord.ts";
 import { threadShape } from "../thread/threadShape.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 
-/** A thread that this process owns. */
 export type OwnedThread = ShapedLog<GraphRecord, ThreadState>;
 
 /** A listed thread. */
@@ -77,7 +76,6 @@ export class StoredThreads implements AsyncDisposable {
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 
-  /** Lists threads, the last changed first. */
   async *list(options: { readonly limit?: number | undefined } = {}): AsyncGenerator<ThreadSummary> {
     for await (const { id, createdAt, updatedAt } of listShape(threadShape, this.#storage.log, options))
       yield { threadId: id, createdAt, updatedAt };

@@ -10,7 +10,6 @@ interface CopiedRecord {
   readonly values: readonly unknown[];
 }
 
-/** Returns the records that recreate a thread. */
 export async function copiedRecords(thread: ReadableThread): Promise<readonly CopiedRecord[]> {
   const copied: CopiedRecord[] = [];
   for (const record of restated(thread.state))
@@ -23,7 +22,6 @@ function isOpenCall(record: GraphRecord): boolean {
   return record.kind === "call" && (!record.end || isMadeAgain(record.end));
 }
 
-/** Appends the records to an empty thread atomically. */
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {
   for (const { record, values } of records) {
     const stored = values.map((value): StoredValue => thread.value(value, "a value of a graph"));

@@ -10,7 +10,6 @@ import { type CheckpointPlace, checkpointRecords, writeRecords } from "../write/
 import type { StoreValue } from "../write/ItemWriter.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
-/** A checkpoint of another saver and the writes of its tasks. */
 export interface ImportedTuple {
   readonly place: CheckpointPlace;
   readonly checkpoint: CapturedCheckpoint;

@@ -65,7 +65,6 @@ export function lastCheckpoints({ namespaces }: ThreadState, keep: number): Read
   return kept;
 }
 
-/** Returns the checkpoints that existed when a checkpoint was stored. */
 export function checkpointsUntil({ namespaces }: ThreadState, last: StoredPut): ReadonlySet<StoredPut> {
   return new Set([...namespaces.values()].flatMap(shown).filter(({ order }) => order <= last.order));
 }

@@ -2,9 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
 
-/** The fields of a LangGraph config that a saver uses. */
 export interface ThreadConfig {
-  /** `undefined` if the config names no thread. */
   readonly threadId: string | undefined;
   /** `undefined` means the root graph, or any graph when listing. */
   readonly namespace: string | undefined;

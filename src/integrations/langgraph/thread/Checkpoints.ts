@@ -35,7 +35,6 @@ export interface StoredWrite {
   readonly value: GraphValue;
 }
 
-/** The puts and writes under one checkpoint id. */
 export interface CheckpointEntry {
   readonly namespace: string;
   readonly id: string;
@@ -46,7 +45,6 @@ export interface CheckpointEntry {
   readonly children: number[];
 }
 
-/** The checkpoints of one graph of a thread. */
 export interface Namespace {
   readonly entries: Map<string, CheckpointEntry>;
   /** The entries that were put, ordered by their first put. */
@@ -56,7 +54,6 @@ export interface Namespace {
 }
 
 export interface StoredCheckpoints {
-  /** By put number. */
   readonly puts: ReadonlyMap<number, StoredPut>;
   /** By name. The root graph has the name `""`. */
   readonly namespaces: ReadonlyMap<string, Namespace>;

@@ -84,7 +84,6 @@ export interface WritesRecord {
 /** One write. `index` defaults to its position in the record. */
 export type WriteEntry = readonly [channel: string, value: ValueRecord, index?: number];
 
-/** Removes checkpoints. */
 export interface ForgetRecord {
   readonly kind: "forget";
   /** The puts to remove with their writes. */
@@ -106,7 +105,6 @@ export interface CallRecord {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** The digest of the input. */
   readonly digest: string;
   /** The input in the form that the caller passed. */
   readonly input: StoredValue;
@@ -124,9 +122,7 @@ export interface CallEndRecord {
 /** The outcome of a call. Without `output`, `command`, `error`, `unknown` and `lost`, the call is to be repeated. */
 export interface CallEnd {
   readonly output?: StoredValue;
-  /** A returned LangGraph `Command`. */
   readonly command?: StoredValue;
-  /** The error message of a failed call. */
   readonly error?: string;
   readonly unknown?: true;
   /** The call took effect, but its output cannot be stored. */
@@ -141,7 +137,6 @@ export function isMadeAgain({ output, command, error, unknown, lost }: CallEnd):
   return [output, command, error, unknown, lost].every((part) => part === undefined);
 }
 
-/** Returns the values that a record contains directly. */
 export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
   if (record.kind === "items") return record.items;
   if (record.kind !== "call" && record.kind !== "call_end") return [];

@@ -25,7 +25,6 @@ export class ItemList {
     return this.#items.slice(from, Math.min(to, this.length));
   }
 
-  /** Returns a list with further items. */
   continued(added: readonly Item[]): ItemList {
     if (this.#items.length !== this.length) return ItemList.of([...this.slice(0, this.length), ...added]);
     for (const item of added) this.#items.push(item);

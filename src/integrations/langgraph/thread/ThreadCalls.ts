@@ -47,7 +47,6 @@ export class ThreadCalls {
     } else if (writes.some(([channel]) => !Object.hasOwn(WRITES_IDX_MAP, channel))) this.#tasks.delete(task);
   }
 
-  /** Drops the calls of other checkpoints. */
   keep(isKept: (entry: CheckpointEntry) => boolean): void {
     for (const [task, calls] of this.#tasks) {
       const [first] = calls.values();

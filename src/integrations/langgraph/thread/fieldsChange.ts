@@ -7,7 +7,6 @@ export function fieldsOf(value: Readonly<Record<string, Json>>): Fields {
   return new Map(Object.entries(value));
 }
 
-/** Returns the changes in `after`, or `undefined` if the fields are equal. */
 export function fieldsChange(before: Fields | undefined, after: Fields): FieldsChange | undefined {
   const set = [...after].filter(([name, value]) => !isSame(before?.get(name), value));
   const gone = before ? [...before.keys()].filter((name) => !after.has(name)) : [];

@@ -2,7 +2,6 @@ import type { GraphValue } from "./GraphValue.ts";
 import type { Item } from "./Item.ts";
 import type { ItemList } from "./ItemList.ts";
 
-/** Returns whether two values have the same items at the same positions. */
 export function isSameGraphValue(a: GraphValue, b: GraphValue): boolean {
   if (a.kind === "one") return b.kind === "one" && a.item === b.item;
   if (a.kind === "list") return b.kind === "list" && isSameList(a.list, b.list);

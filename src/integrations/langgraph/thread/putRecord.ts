@@ -5,7 +5,6 @@ import type { PutRecord, ValueRecord } from "./GraphRecord.ts";
 import type { GraphValue } from "./GraphValue.ts";
 import { valueChange } from "./valueChange.ts";
 
-/** A checkpoint that is not stored yet. */
 export interface PutDraft extends PutFields {
   readonly namespace: string;
   readonly id: string;

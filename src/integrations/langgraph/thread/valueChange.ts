@@ -4,7 +4,6 @@ import type { Item } from "./Item.ts";
 import type { ItemList } from "./ItemList.ts";
 import type { Json } from "../values/Json.ts";
 
-/** Returns the record that changes `before` to `after`. */
 export function valueChange(before: GraphValue | undefined, after: GraphValue): ValueRecord {
   if (after.kind === "one") return referenceTo(after.item);
   if (after.kind === "snapshot") return { d: valueChange(withoutSnapshot(before), after.value) };
@@ -47,7 +46,6 @@ function placesIn(list: ItemList, from: number): ReadonlyMap<Item, number> {
   return places;
 }
 
-/** Adds an item to the last segment if it continues that segment. Otherwise adds a new segment. */
 function addSegment(found: Segment[], item: Item, place: number | undefined): void {
   const last = found.at(-1);
   if (place !== undefined) {

@@ -35,7 +35,6 @@ import { capturedOutput, endOf, recordedOutput } from "./storedOutput.ts";
 import type { CallPlace } from "./TaskAttempts.ts";
 import type { TaskPlace } from "./TaskPlace.ts";
 
-/** The parts of a checkpointer that a journal uses. */
 export interface CallJournalOptions {
   readonly checkpointer: object;
   readonly storage: LogStorage;
@@ -48,7 +47,6 @@ export interface CallJournalOptions {
   readonly telemetry: Telemetry | undefined;
 }
 
-/** A call that a node makes. */
 export interface MadeCall {
   readonly tool: string;
   readonly effect: ToolEffect;
@@ -63,7 +61,6 @@ export interface MadeCall {
   readonly perform: (id: string) => Promise<unknown>;
 }
 
-/** The output of a call, or the error that the tool threw. */
 export type CallOutcome = { readonly output: unknown } | { readonly thrown: unknown };
 
 interface Performance {
@@ -162,7 +159,6 @@ export class CallJournal {
     }
   }
 
-  /** Makes the call inside a telemetry operation. */
   async #shown(performance: Performance, decision: CallDecision): Promise<CallOutcome> {
     const { thread, made, facts } = performance;
     const { call: toolCallId, tool: toolName, node: nodeId, effect } = facts;

@@ -9,7 +9,6 @@ export interface TaskAttempt {
   readonly open: Set<string>;
 }
 
-/** A call and its position in a task. */
 export interface CallPlace {
   readonly attempt: TaskAttempt;
   /** `true` for the first call of the attempt. */
@@ -38,7 +37,6 @@ export class TaskAttempts {
   }
 }
 
-/** Returns the enclosing call, or an empty string. */
 function callIn({ open }: TaskAttempt, configurable: ToolConfig["configurable"]): string {
   const key = configurable?.[idempotencyKey];
   return typeof key === "string" && open.has(key) ? key : "";

@@ -7,7 +7,6 @@ export interface TaskPlace {
   readonly task: string;
   /** The namespace of the graph that runs the task. */
   readonly namespace: string;
-  /** The checkpoint that the task follows. */
   readonly checkpointId: string;
   readonly node: string;
   /** LangGraph's internal state of the task in one run of the graph. */

@@ -29,7 +29,6 @@ export function decideCall(recorded: StoredCall | undefined, asked: AskedCall): 
   return end.lost && isRepeatable ? "repeat" : "replay";
 }
 
-/** Returns whether a recorded call may or may not have taken effect. */
 export function isInDoubt({ effect, end }: StoredCall): boolean {
   return effect !== "none" && (!end || end.unknown === true);
 }

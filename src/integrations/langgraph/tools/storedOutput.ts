@@ -5,7 +5,6 @@ import type { CallEnd } from "../thread/GraphRecord.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
 
-/** An output in its stored form, or the reason why it cannot be stored. */
 export type CapturedOutput =
   | { readonly kind: "output" | "command"; readonly json: Json }
   | { readonly kind: "lost"; readonly error: NotSerializableError };

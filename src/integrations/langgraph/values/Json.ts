@@ -1,4 +1,3 @@
-/** A value in its stored form. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** The key that marks special objects of the stored form. A user object with this key is stored as `plain`. */

@@ -1,6 +1,5 @@
 import * as messages from "@langchain/core/messages";
 
-/** The constructor fields of a message and the fields that were set later. */
 export type MessageFields = Readonly<Record<string, unknown>>;
 
 type MessageClass = new (fields: never) => object;
@@ -68,7 +67,6 @@ function filledFields(name: string, own: Readonly<Record<string, unknown>>): (ke
   return (key) => (isWhole && filled.has(key)) || (withCalls && filledCalls.has(key));
 }
 
-/** Returns whether a field is determined by the class. */
 function isOfClass(key: string): boolean {
   return key === "type" || key.startsWith("lc_");
 }

@@ -15,7 +15,6 @@ export interface FreshItem {
   readonly fields?: OwnFields;
 }
 
-/** An item of the thread, or a value that may become an item. */
 export type CapturedItem = Item | FreshItem;
 
 /** A snapshot of a value. */

@@ -47,7 +47,6 @@ function indexed(items: readonly Item[]): Index {
   return new Map(items.filter(({ number }) => number !== undefined).map((item) => [keyOfItem(item), item]));
 }
 
-/** Cached keys of compared items. */
 const keys = new WeakMap<Item, string>();
 
 function keyOfItem(item: Item): string {

@@ -13,7 +13,6 @@ import { ItemSearch } from "./ItemSearch.ts";
 import type { KnownItems, OwnFields } from "./KnownItems.ts";
 import { sameStored } from "./sameStored.ts";
 
-/** Stores a value and returns a reference to it. */
 export type StoreValue = (json: Json) => StoredValue;
 
 interface NewlyKnown {
@@ -60,7 +59,6 @@ export class ItemWriter {
     return { kind: "map", entries: new Map(entries) };
   }
 
-  /** Returns the record of the new items, or an empty list. */
   records(): readonly ItemsRecord[] {
     return this.#added.length === 0 ? [] : [{ kind: "items", items: this.#added.map(({ stored }) => stored) }];
   }

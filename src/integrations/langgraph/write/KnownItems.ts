@@ -18,7 +18,6 @@ interface Known {
 export class KnownItems {
   readonly #known = new WeakMap<object, Known>();
 
-  /** Returns the item of an unchanged object, or `undefined` for a new or changed one. */
   find(thread: string, value: object): Item | undefined {
     const known = this.#known.get(value);
     return known && known.thread === thread && hasFields(value, known.fields) ? known.item : undefined;

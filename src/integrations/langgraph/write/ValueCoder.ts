@@ -6,7 +6,6 @@ import { decodeGraphValue } from "../values/decodeGraphValue.ts";
 import { encodeGraphValue } from "../values/encodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 
-/** Converts values to their stored forms and back. */
 export interface ValueCoder {
   /**
    * Reads the value synchronously.

@@ -8,7 +8,6 @@ import { encodeGraphValue } from "../values/encodeGraphValue.ts";
 import type { Json } from "../values/Json.ts";
 import type { CapturedValue, ValueCapture } from "./CapturedValue.ts";
 
-/** A snapshot of a checkpoint. */
 export interface CapturedCheckpoint {
   readonly id: string;
   readonly ts: string;
@@ -75,7 +74,6 @@ export function captureCheckpoint(
   };
 }
 
-/** A snapshot of a write. */
 export interface CapturedWrite {
   readonly channel: string;
   readonly index: number;

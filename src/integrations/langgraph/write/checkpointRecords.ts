@@ -17,7 +17,6 @@ export interface CheckpointPlace {
   readonly id: string | undefined;
 }
 
-/** Records that are not appended yet. */
 export interface WrittenRecords {
   readonly records: readonly GraphRecord[];
   readonly writer: ItemWriter;

@@ -1,6 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 
-/** Returns whether two stored forms represent the same value. */
 export function sameStored(a: StoredValue, b: StoredValue): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -16,7 +16,6 @@ export class JoinedStream {
   #completed: Promise<void> = Promise.resolve();
   #error: unknown;
 
-  /** Forwards a stream to its end. */
   async add(stream: AnyStream): Promise<void> {
     this.#current = stream;
     this.#tellBegun();

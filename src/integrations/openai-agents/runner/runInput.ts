@@ -4,7 +4,6 @@ import { quoted } from "../../../errors/quoted.ts";
 import { storeOf } from "../session/sessionStores.ts";
 import type { RunInput } from "./runLoop.ts";
 
-/** The stored input of a run with a session. */
 interface InputWithSession {
   readonly input: RunInput;
   /** The id of a PersistenceSession. `null` for any other session, because its id may differ between processes. */

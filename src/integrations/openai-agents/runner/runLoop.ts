@@ -11,7 +11,6 @@ type Run = Runner["run"];
 export type RunInput = Exclude<Parameters<Run>[1], AnyState>;
 export type SdkOptions = Omit<NonNullable<Parameters<Run>[2]>, "stream">;
 
-/** The parameters of a run of the SDK's runner. */
 export interface RunRequest {
   readonly runner: Runner;
   readonly agent: AnyAgent;

@@ -5,7 +5,6 @@ import type { SessionItem, SessionState } from "./SessionState.ts";
 
 export type SessionChange =
   | { readonly type: "add"; readonly items: readonly AgentInputItem[] }
-  /** Replaces the last items. */
   | { readonly type: "suffix"; readonly drop: number; readonly items: readonly AgentInputItem[] }
   | { readonly type: "replace"; readonly items: readonly AgentInputItem[] }
   | { readonly type: "pop" }

@@ -27,7 +27,6 @@ export class SessionState {
     return this.#items;
   }
 
-  /** Returns the digest of an applied transaction, or `undefined`. */
   digestOf(operation: string): string | undefined {
     return this.#transactions.get(operation);
   }
@@ -37,7 +36,6 @@ export class SessionState {
     return [...this.#callIds];
   }
 
-  /** The number of the next item. */
   get next(): number {
     return this.#next;
   }
@@ -47,7 +45,6 @@ export class SessionState {
     return this.#progress.get(run)?.done ?? 0;
   }
 
-  /** Returns the numbers of the items that a durable run added. */
   addedBy(run: string): readonly NumberRange[] {
     return this.#progress.get(run)?.added ?? [];
   }
@@ -115,7 +112,6 @@ export class SessionState {
   }
 }
 
-/** Groups the numbers of items into ranges, in item order. */
 export function rangesOf(items: readonly SessionItem[]): NumberRange[] {
   const ranges: [number, number][] = [];
   for (const { number } of items) {

@@ -25,12 +25,10 @@ export interface RunPart {
   readonly callIds?: readonly CallId[];
 }
 
-/** Items that a durable run read. */
 export interface ReadItems {
   readonly items: readonly AgentInputItem[];
   /** The item numbers, which a resumed run uses to read the same items. */
   readonly numbers: readonly NumberRange[];
-  /** How many of its changes the run has applied. */
   readonly done: number;
 }
 
@@ -75,7 +73,6 @@ export class SessionStore {
     });
   }
 
-  /** Returns the items with these numbers that still exist. */
   async itemsOf(numbers: readonly NumberRange[]): Promise<AgentInputItem[]> {
     return this.#read(({ items }) => {
       const known = new Map(items.map((item) => [item.number, item]));
@@ -113,7 +110,6 @@ export class SessionStore {
     });
   }
 
-  /** Removes and returns the last item. Returns `undefined` if the session is empty. */
   async pop(): Promise<AgentInputItem | undefined> {
     let popped: AgentInputItem | undefined;
     await this.#write(async (log) => {
@@ -147,7 +143,6 @@ export class SessionStore {
     });
   }
 
-  /** Deletes removed items from the storage. */
   async prune(): Promise<{ readonly bytes: number }> {
     const operation = { kind: "prune", agentId: this.#sessionId } as const;
     return traced(

@@ -27,7 +27,6 @@ export interface TransactionRecord {
 /** Removes all items and transactions. Item numbers and the progress of durable runs continue. */
 export interface ClearRecord {
   readonly kind: "clear";
-  /** The number of the next item. */
   readonly next: number;
 }
 

@@ -16,7 +16,6 @@ import type { AnyContext } from "./AnyAgent.ts";
 type AnySession = Session & OpenAIResponsesCompactionOwnershipAwareSession;
 type CompactionArgs = Parameters<AnySession["runCompaction"]>;
 
-/** The recorded result of a compaction. */
 interface Compacted {
   /** The usage, as fields of a `RequestUsage`. `null` if no compaction was needed. */
   readonly usage: ConstructorParameters<typeof RequestUsage>[0] | null;

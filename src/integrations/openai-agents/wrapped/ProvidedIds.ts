@@ -28,7 +28,6 @@ export class ProvidedIds {
     return responseOf(given);
   }
 
-  /** Registers ids from earlier runs. */
   learn(ids: readonly (readonly [call: string, provided: string])[]): void {
     for (const [call, provided] of ids) this.#earlier.set(call, provided);
   }
@@ -38,7 +37,6 @@ export class ProvidedIds {
     return this.#provided.get(callId) ?? this.#earlier.get(callId);
   }
 
-  /** Returns whether a recorded response of this run requests the call. */
   has(toolCallId: string): boolean {
     return this.#provided.has(toolCallId);
   }

@@ -2,12 +2,10 @@ import { useState } from "preact/hooks";
 import type { TimelineMessage, TimelinePart } from "../../data/TimelineData.ts";
 import { TextBlock } from "./TextBlock.tsx";
 
-/** The number of messages that are shown at once. */
 const portion = 100;
 
 interface ConversationProps {
   readonly messages: readonly TimelineMessage[];
-  /** The messages that the step added. */
   readonly added: ReadonlySet<number>;
 }
 

@@ -9,7 +9,6 @@ interface MarkDetailsProps {
   readonly onClose: () => void;
 }
 
-/** The details of a run, a rollback, an owner, a status change or damage. */
 export function MarkDetails({ item, onClose }: MarkDetailsProps) {
   return (
     <>

@@ -33,9 +33,7 @@ export function StoragePart({ storage, changes }: StoragePartProps) {
 }
 
 interface FilesPartProps {
-  /** The files that the step changed. */
   readonly files: readonly TimelineFile[];
-  /** All files changed so far, by path. */
   readonly all: ReadonlyMap<string, TimelineFile>;
 }
 

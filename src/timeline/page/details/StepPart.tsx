@@ -4,7 +4,6 @@ import { StateLabel } from "../list/Glyph.tsx";
 import { TextBlock } from "./TextBlock.tsx";
 import { dateText } from "../list/timeText.ts";
 
-/** The responses, calls and requests of a step. */
 export function StepPart({ step }: { readonly step: TimelineStep }) {
   const { answers, calls, waits } = step;
   return (

@@ -16,12 +16,10 @@ interface GraphDrawingProps {
 /** The maximum width in pixels. With more columns the distances shrink. */
 const widest = 190;
 
-/** Returns the width of the graph in pixels. */
 export function graphWidth({ width }: Graph): number {
   return Math.min(widest, 22 + width * 20);
 }
 
-/** The part of the graph next to the rows from `first` to `last`. */
 export function GraphDrawing({ rows, graph, offsets, first, last, head }: GraphDrawingProps) {
   const top = offsets.topOf(first);
   const height = offsets.topOf(last + 1) - top;

@@ -7,7 +7,6 @@ import { timeText } from "./timeText.ts";
 interface StepRowProps {
   readonly step: TimelineStep;
   readonly isHead: boolean;
-  /** The number of calls on a line. */
   readonly inLine: number;
 }
 
