@@ -16,8 +16,9 @@ export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" 
   resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
   /**
    * Returns the stream of the run in progress from its beginning, whether this process or another one executes it. The
-   * stream of a waiting run ends at its open requests. If the process of the run has died, resumes the run like {@link
-   * resumeStream}, so clients can reconnect after a restart before your server calls `resume`.
+   * stream of a waiting run ends at its open requests. If the process of the run has died, this method
+   * resumes the run, as {@link resumeStream} does. Clients can therefore reconnect after a restart before your server
+   * calls `resume`.
    *
    * @returns `undefined` if no run is in progress or waiting
    */

@@ -36,18 +36,18 @@ export interface AiSdkExecutor extends PromptExecutor {
  * A single model serves agents whose `llmModel` equals its `modelId`. Any other name is rejected. To serve several
  * models, pass a function that maps names to models. A provider of the AI SDK is such a function.
  *
- * @example
- * ```ts
- * const openai = createOpenAI({ apiKey });
- * new AIAgent({ promptExecutor: aiSdkExecutor(openai), llmModel: "gpt-5-mini" });
- * ```
- *
  * The model parameters of an agent are the call settings of the AI SDK (`temperature`, `maxOutputTokens`, `topP`,
  * `topK`, `seed`, `stopSequences`, `presencePenalty`, `frequencyPenalty`, `toolChoice`, `responseFormat`, `reasoning`,
  * `providerOptions`). They are stored with the agent, so configure headers and keys at the provider instead.
  *
  * Each call sends one request. Errors carry `retryable` and `retryAfterMs`, and the agent retries according to its
  * `modelRetry`. URLs of file parts are passed to the model and never downloaded.
+ *
+ * @example
+ * ```ts
+ * const openai = createOpenAI({ apiKey });
+ * new AIAgent({ promptExecutor: aiSdkExecutor(openai), llmModel: "gpt-5-mini" });
+ * ```
  *
  * @throws {@link ModelRequestError} if the request fails
  * @throws {@link UnusableModelAnswerError} if the response cannot be used
