@@ -67,8 +67,8 @@ export class IgnoreRules {
 
   /**
    * Returns the rules for the contents of a directory that is not skipped. If an inner rule includes a directory that
-   * an outer rule ignores, its paths are matched relative to the directory. Otherwise the `ignore` package would ignore
-   * all of them.
+   * an outer rule ignores, the outer rule gets a pattern that includes the directory. Otherwise the `ignore` package
+   * would ignore everything in it.
    */
   below(folder: string): IgnoreRules {
     if (this.git.isIgnored) return this;
