@@ -20,7 +20,6 @@ export function toolCallIdAt(line: RunLine, place: string, sha256: Sha256): stri
   return first + proof(line, first, sha256);
 }
 
-/** Returns whether {@link toolCallIdAt} issued this id on this line. */
 export function isToolCallIdOf(line: RunLine, id: string, sha256: Sha256): boolean {
   return id.length === 2 * half && id.slice(half) === proof(line, id.slice(0, half), sha256);
 }

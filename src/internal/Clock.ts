@@ -15,7 +15,6 @@ export interface Clock {
 /** The platform fires longer timers immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -3,7 +3,6 @@ import { nextTurn } from "./nextTurn.ts";
 /** The amount of work between two pauses, as bytes of JSON. Reading them takes a few milliseconds. */
 const piece = 256 * 1024;
 
-/** Yields to the event loop during long work. */
 export class Pace {
   #left = piece;
 

@@ -13,7 +13,6 @@ export function toBase64Url(bytes: Uint8Array): string {
   return text;
 }
 
-/** Decodes {@link toBase64Url}. Returns `undefined` for invalid text. */
 export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined;
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));

@@ -5,7 +5,6 @@ export interface TimeLimit {
   /** In milliseconds of the clock. `Infinity` for no limit. */
   readonly ms: number;
   readonly clock: Clock;
-  /** Returns the abort reason after the timeout. */
   readonly late: () => unknown;
 }
 

@@ -115,7 +115,6 @@ function parsed(text: string): unknown {
 const lineBreak = 10;
 const decoder = new TextDecoder();
 
-/** Reads bytes from chunks of any size on demand. */
 class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #chunks: Uint8Array[] = [];
@@ -132,7 +131,6 @@ class ByteReader {
     return this.#joined().subarray(0, length);
   }
 
-  /** Reads a line of text without its line break. */
   async text(): Promise<string> {
     for (;;) {
       const bytes = this.#joined();

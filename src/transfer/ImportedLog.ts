@@ -35,7 +35,6 @@ export class ImportedLog {
   readonly #sha256: Sha256;
   readonly #keepsAll: boolean;
   readonly #blobs = new Set<string>();
-  /** The blobs of accepted lines. */
   readonly #stored = new Set<string>();
   #entries: Entry[] = [];
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
@@ -141,7 +140,6 @@ function indexed(entries: readonly Entry[]): LogProjection {
   }
 }
 
-/** Returns the blobs that the agent needs to continue. */
 function neededBy(index: LogProjection): readonly string[] {
   const state = foldTo(index);
   return [...(state ? stateReferences(state).keys() : []), ...lineReferences(index, openLineStates(index)).keys()];

@@ -5,7 +5,6 @@ import type { ArchiveHeader } from "./archiveFormat.ts";
 
 /** The receipt of an import. It is plain JSON, so that `finishMove` can use it in another process. */
 export interface MoveReceipt {
-  /** The exported agent. */
   readonly from: string;
   /** The new location: the agent id, and the directory of the storage if it has one. */
   readonly to: { readonly agentId: string; readonly folder?: string | undefined };

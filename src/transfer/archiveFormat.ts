@@ -31,7 +31,6 @@ export type ArchivePart =
 
 /** The default limit for the size of a part in an import, in bytes. */
 export const defaultMaxPartBytes = 16 * 1024 * 1024;
-/** The maximum length of a head line. */
 export const longestHeadBytes = 16 * 1024;
 
 const encoder = new TextEncoder();
@@ -57,7 +56,6 @@ function startOfLine(line: Uint8Array): string {
   return decoder.decode(line.subarray(0, startBytes));
 }
 
-/** The running hash of an archive. */
 export class ArchiveHash {
   readonly #sha256: Sha256;
   #hash = "";

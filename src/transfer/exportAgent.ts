@@ -154,7 +154,6 @@ async function beginsWith(log: CopiedLog, agentId: string, first: ChainLink | un
 
 interface Prefix {
   readonly upTo: number;
-  /** The version of the checkpoint. */
   readonly version: number;
 }
 

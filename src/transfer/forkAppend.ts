@@ -23,7 +23,6 @@ export interface ForkedLog {
   readonly target: CheckpointPoint | undefined;
   /** The current checkpoint names. Defaults to the names in the log. */
   readonly names?: CheckpointNames | undefined;
-  /** The last copied append. */
   readonly end: { readonly position: number; readonly checksum: string };
 }
 
@@ -61,7 +60,6 @@ export async function recordsOfFork(
   });
 }
 
-/** Returns the append with these records and its summary. */
 export function forkAppend(
   records: readonly AgentRecord[],
   { index }: Pick<ForkedLog, "index">,

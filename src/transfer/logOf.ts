@@ -4,7 +4,6 @@ import { offersLog, type LogStorage } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
-/** A storage with a log that implements some optional methods. */
 export type TransferStorage<Method extends "lines" | "receive"> = LogStorage & {
   readonly log: RecordLog & Required<Pick<RecordLog, Method>>;
 };

@@ -38,8 +38,8 @@ export interface AgentContext {
    */
   require(needs: Requirements): void;
   /**
-   * Requests input from a person or an external system. Await the returned promise. If the input is still missing when
-   * all other work of the node has settled, the run ends as `waiting`, and this promise never settles. After the
+   * Requests input from a person or an external system. Await the returned promise. The run ends as `waiting` if the
+   * input is still missing after all other work of the node has settled. This promise then never settles. After the
    * request is answered and the run is resumed, the node runs again from its start. Recorded calls return their
    * recorded results, and this promise resolves to the answer.
    *

@@ -39,7 +39,6 @@ export interface AgentRun {
    * The position that visits are numbered from. Setting it gives ordinal 0 to the next visit, not to the current one.
    */
   visitBase: number;
-  /** The number of visits since `visitBase`. */
   readonly visitOrdinal: number;
   /** True after a containing line has moved. From then on, results of this line are discarded. */
   readonly isClosed: boolean;

@@ -4,7 +4,6 @@ import type { RecordedRequirements, RunSettings } from "../state/RunState.ts";
 
 export interface BranchResult {
   readonly output: unknown;
-  /** The messages that the branch added to the history, in order. */
   readonly added: readonly NumberedMessage[];
   /** The whole history. `undefined` if it is the history of the fork followed by `added`. */
   readonly history?: readonly NumberedMessage[];

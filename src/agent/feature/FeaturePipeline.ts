@@ -74,7 +74,6 @@ export type PipelineWrappers = {
 export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   /** The id of the agent, used by runs that specify none. */
   readonly agentId: string;
-  /** True if the agent was configured without an id. */
   readonly hasDefaultId: boolean;
   /** Differs between definitions with different strategy names, tool names or system prompts. */
   readonly identity: string;

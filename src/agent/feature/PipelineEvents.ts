@@ -9,15 +9,12 @@ import type { AgentRun } from "./AgentRun.ts";
 import type { BranchResult } from "./BranchResult.ts";
 import type { RunStart } from "./RunRequest.ts";
 
-/** The event of `aroundNode`. */
 export interface NodeEvent {
-  /** The path of the node. */
   readonly nodeId: string;
   readonly input: unknown;
   readonly context: AgentContext;
 }
 
-/** The event of `aroundModelRequest`. */
 export interface ModelRequestEvent {
   /** The context of the node or tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
@@ -34,7 +31,6 @@ export interface ModelRequestEvent {
   readonly provider?: string;
 }
 
-/** The event of `aroundToolCall`. */
 export interface ToolCallEvent {
   readonly toolCallId: string;
   readonly tool: AnyTool;
@@ -57,7 +53,6 @@ export interface BranchEvent {
 export interface AgentCallEvent {
   readonly run: AgentRun;
   readonly toolCallId: string;
-  /** The tool name of the agent. */
   readonly toolName: string;
   /** Identifies the called agent: the pipeline that its features were installed into. */
   readonly callee: object;
@@ -68,7 +63,6 @@ export type AgentCallBeginning = { readonly start: RunStart } | { readonly outpu
 
 export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };
 
-/** The event of `aroundInputRequest`. */
 export interface InputRequestEvent {
   /** Stable when the visit is repeated. Different in another visit and after a move. */
   readonly requestId: string;
@@ -89,7 +83,6 @@ export interface InputRequestEvent {
 
 /** A tool call that may need an approval before it begins. */
 export interface ApprovalEvent {
-  /** The call, with the context of its caller. */
   readonly call: ToolCallEvent;
   /** Returns the verdict of the tool about the approval. Missing in an open request, which always needs approval. */
   readonly judge?: () => Promise<ApprovalVerdict>;
@@ -133,7 +126,6 @@ export interface PipelineEvents {
   };
   /** A branch starts or resumes. `run` is its line. */
   branchStarting: { readonly run: AgentRun; readonly next: NextStep };
-  /** A branch has finished. */
   branchCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** A branch failed in this node. */
   branchFailed: { readonly run: AgentRun; readonly nodeId: string; readonly error: unknown };
@@ -142,14 +134,12 @@ export interface PipelineEvents {
     readonly run: AgentRun;
     readonly nodeId: string;
     readonly input: unknown;
-    /** The results of the branches by name or key. */
     readonly results: ReadonlyMap<string, BranchResult>;
   };
   /** The run ends as `waiting`, because all lines need an answer. Their nodes run again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
   /** The first node is known and has not run. Also emitted if the run continues at a later node. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };
-  /** The strategy has finished. */
   strategyCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** The strategy failed. Emitted after the failures of its node and subgraphs. */
   strategyFailed: { readonly run: AgentRun; readonly error: unknown };
@@ -203,6 +193,5 @@ export interface PipelineEvents {
 export interface NodeVisit {
   /** The position that visits are numbered from, such as the position of the last checkpoint. */
   readonly base: number;
-  /** The number of visits between `base` and this one. */
   readonly ordinal: number;
 }

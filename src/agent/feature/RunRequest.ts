@@ -125,7 +125,6 @@ export interface RunRequest {
   readonly agentId: string;
   /** The input after validation by the schema of the strategy. Missing on a resume. */
   readonly input?: unknown;
-  /** `RunOptions` of a run, `ResumeOptions` of a resume. */
   readonly options: RunOptions | ResumeOptions;
   /** The start position, set by a feature. Defaults to the start of the strategy with `input`. */
   readonly start?: RunStart;
@@ -146,11 +145,9 @@ export interface RunStart {
   readonly joined?: ReadonlyMap<string, BranchResult>;
   /** Tool-call ids are derived from it. */
   readonly line: RunLine;
-  /** The fencing token of the owner, passed to tools. */
   readonly generation: number;
   /** The position that visits are numbered from, such as the position of a checkpoint. */
   readonly visitBase: number;
-  /** The number of visits since `visitBase`. */
   readonly visitOrdinal: number;
   readonly runId: string;
   /** The tokens that the run has used so far. A move does not change them. `undefined` if zero or unknown. */
@@ -158,8 +155,8 @@ export interface RunStart {
   /** Returns whether an earlier call, perhaps of another line, is recorded here and keeps its id. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
   /**
-   * Other lines, perhaps of other agents, on which the visits from `visitBase` on already made calls, with the base of
-   * their numbers there. Defaults to `line` only.
+   * Other lines on which the visits from `visitBase` on already made calls, with their number base there. Can be lines
+   * of other agents. Defaults to `line` only.
    */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
   /** Returns whether a call of a message was rejected here, perhaps on another line, and keeps its id. */

@@ -13,7 +13,7 @@ export interface SubAgent {
 
 const subAgents = new WeakMap<object, SubAgent>();
 
-/** The tools that represent an agent, by pipeline and tool name. */
+/** By pipeline and tool name. */
 const asTools = new WeakMap<object, Map<string, AnyTool>>();
 
 export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
@@ -28,7 +28,6 @@ export function asToolOf(pipeline: FeaturePipeline, name: string): AnyTool | und
   return asTools.get(pipeline)?.get(name);
 }
 
-/** Returns the agent that a tool calls, or `undefined` for an ordinary tool. */
 export function subAgentOf(tool: object): SubAgent | undefined {
   return subAgents.get(tool);
 }

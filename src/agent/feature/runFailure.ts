@@ -5,7 +5,6 @@ export function markRunFailure(error: unknown): void {
   if (typeof error === "object" && error !== null) runFailures.add(error);
 }
 
-/** Returns whether an error fails the run even if node code catches it. */
 export function isRunFailure(error: unknown): boolean {
   return runFailures.has(Object(error) as object);
 }

@@ -33,15 +33,12 @@ export interface Nesting {
   /** The path of the node that the line runs. "" for a sub-agent, which runs a strategy. */
   readonly root: string;
   readonly branch?: string | undefined;
-  /** The tool call that a sub-agent runs for. `undefined` for a branch. */
   readonly call?: { readonly toolCallId: string; readonly toolName: string };
-  /** Called when the line waits. */
   readonly onWaiting: () => void;
   /** Called before a waiting line continues. Resolves when it can continue. */
   readonly onGoingOn: () => Promise<void>;
 }
 
-/** One line of a run. It visits one node after another. */
 export class ActiveLine implements VisitedRun {
   readonly agentId: string;
   readonly signal: AbortSignal;
@@ -169,7 +166,6 @@ export class ActiveLine implements VisitedRun {
   get isLeaving(): boolean {
     return this.#isClosed || this.#moving !== undefined || this.#next !== undefined;
   }
-  /** The number of nodes that the line completed, including its branches. */
   get #iterations(): number {
     return this.state.iteration - this.#iterationAtStart;
   }

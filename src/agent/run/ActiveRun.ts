@@ -7,7 +7,6 @@ import { DeltaSender } from "../visit/DeltaSender.ts";
 import type { AgentCall } from "../visit/NodeExecution.ts";
 import type { LineEnd } from "./LineEnd.ts";
 
-/** The state that all lines of a run share. */
 export class ActiveRun<Line extends { abortVisit(): void }> {
   readonly agentId: string;
   readonly signal: AbortSignal;

@@ -21,10 +21,8 @@ export class BranchGroup {
   #running = 0;
   /** The number of branches that wait for an answer, or for a free slot after an answer. */
   #waiting = 0;
-  /** Continuations of answered branches, in the order of the answers. */
   readonly #answered: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
-  /** True after the line was notified that all branches wait. */
   #isWaiting = false;
   #lineGoesOn: Promise<void> | undefined;
   #ended: () => void = () => undefined;

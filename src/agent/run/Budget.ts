@@ -11,7 +11,6 @@ export class Budget {
     this.#most = most;
   }
 
-  /** Adds completed nodes. The number is negative after a move. */
   add(completed: number): void {
     this.#completed += completed;
   }

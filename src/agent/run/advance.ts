@@ -10,8 +10,8 @@ import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 const maxCrossings = 1_000;
 
 /**
- * Returns the next step of a run. It follows the first edge whose condition holds, leaves finished subgraphs and enters
- * new ones, up to the next node with a body or the end of the strategy.
+ * Returns the next step of a run. It follows the first edge whose condition holds, and leaves and enters subgraphs on
+ * the way. It stops at a node with a body or at the end of the strategy.
  *
  * @param from A node path, "start", or the path of a subgraph with "/start".
  * @param root The node or subgraph that the line runs. Its output ends the line. Defaults to the whole strategy.

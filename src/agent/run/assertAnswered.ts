@@ -10,8 +10,8 @@ interface NodeEnd {
 }
 
 /**
- * Rejects the end of a strategy or subgraph if its output is only the text of a model response that has tool calls. The
- * tool calls would be lost.
+ * Prevents lost tool calls. Rejects the end of a strategy or subgraph if its output is the text of a model response
+ * with tool calls.
  *
  * @throws UnansweredToolCallError
  */

@@ -28,7 +28,6 @@ export async function callAgent(caller: ActiveLine, agent: SubAgent, call: Agent
   return outputOf(new ActiveLine(caller.run, definition, begun.start, { isFresh: false, nesting }));
 }
 
-/** An error of a feature fails the run. */
 async function begin(caller: ActiveLine, event: AgentCallEvent): Promise<AgentCallBeginning> {
   try {
     return await caller.pipeline.around("agentCall", event, async ({ start }) => ({ start }));

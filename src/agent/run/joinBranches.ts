@@ -9,8 +9,8 @@ import { mergeBody } from "./mergeBody.ts";
 import { plannedBranches } from "./plannedBranches.ts";
 
 /**
- * Runs the branches of a node concurrently. Resolves to the body that merges their results, to the open requests if all
- * branches wait, or to `undefined` if the line moved.
+ * Runs the branches of a node concurrently. Resolves to the body that merges their results, or to the open requests if
+ * all branches wait. Resolves to `undefined` if the line moved.
  *
  * @throws the error of the first failed branch, after the others have settled.
  */

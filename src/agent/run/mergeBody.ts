@@ -70,7 +70,6 @@ function branchOf(result: BranchResult, { state, fork, history, context, onAdopt
       return (storage ??= new TypedStorage(storageOf(result, fork)));
     },
     adopt() {
-      // Throws if the context is closed.
       context.llm.rewrite(() =>
         result.history ? messagesOf(result.history) : [...history, ...messagesOf(result.added)],
       );

@@ -6,7 +6,6 @@ import type { EachBranchesPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 
 export interface PlannedBranch {
-  /** The name of the branch, or for `graph.each` the key of its item. */
   readonly key: string;
   readonly root: string;
   readonly input: unknown;

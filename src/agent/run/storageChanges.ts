@@ -6,7 +6,6 @@ type Change = { readonly value: unknown } | undefined;
 export interface StorageChanges {
   /** Keys that one branch changed, or that several branches changed to the same value. */
   readonly agreed: ReadonlyMap<string, Change>;
-  /** The branches of each key that has different new values. */
   readonly conflicts: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -105,7 +105,6 @@ export class RunState {
     this.#decisions.push(frozenCopy(decision));
   }
 
-  /** Returns the decisions recorded since the last call. */
   takeDecisions(): readonly Decision[] {
     const fresh = this.#decisions.slice(this.#decisionsTaken);
     this.#decisionsTaken = this.#decisions.length;
@@ -126,7 +125,6 @@ export class RunState {
     });
   }
 
-  /** Records the working directory and the hashes of the required files. */
   noteEnvironment(found: Required<Pick<RecordedRequirements, "workingDirectory" | "hashes">>): void {
     const { workingDirectory, hashes = {} } = this.#requirements;
     const paths = Object.keys(found.hashes);

@@ -1,7 +1,6 @@
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { z } from "zod";
 
-/** A built graph as immutable plain data. */
 export interface GraphPlan {
   readonly nodes: ReadonlyMap<string, NodePlan>;
   /** The outgoing edges of each node by node name, in the order in which they are tried. Includes "start". */
@@ -31,7 +30,6 @@ export interface ParallelPlan {
   readonly branches: BranchesPlan;
   readonly history: BranchHistory;
   readonly onFailure: BranchFailure;
-  /** Receives the outputs by branch name, or in the order of the items. */
   readonly merge: (results: unknown, context: AgentContext) => unknown;
 }
 

@@ -15,9 +15,7 @@ export interface GraphStructure {
 /** A node, a subgraph with its content, or a parallel node with its branches. */
 export interface NodeStructure {
   readonly name: string;
-  /** The content of a subgraph. */
   readonly graph?: GraphStructure;
-  /** The branches of a parallel node. */
   readonly parallel?: ParallelStructure;
   /** Digests of the schemas of a node with a body. Empty without a schema. `undefined` if schemas are not described. */
   readonly input?: string;
@@ -32,7 +30,6 @@ export interface ParallelStructure {
 }
 
 export type BranchesStructure =
-  /** The node of each branch, sorted by branch name. */
   | { readonly kind: "named"; readonly nodes: readonly { readonly branch: string; readonly node: string }[] }
   /** The node that runs for each item, and whether branches have a `key`. */
   | { readonly kind: "each"; readonly node: string; readonly keyed: boolean };
@@ -43,13 +40,10 @@ export interface EdgeStructure {
   readonly to: string;
   /** The index among the edges of `from`. */
   readonly ordinal: number;
-  /** Whether the edge has a `when`. */
   readonly conditional: boolean;
-  /** Whether the edge has a `map`. */
   readonly mapped: boolean;
 }
 
-/** Returns the digest of a schema, or an empty string for `undefined`. */
 export type SchemaDigest = (schema: z.ZodType | undefined) => string;
 
 /**

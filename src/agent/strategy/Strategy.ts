@@ -232,9 +232,6 @@ export type InputOf<N> = [N] extends [Node<infer In, unknown>] ? In : never;
 export type OutputOf<N> = N extends Node<never, infer Out> ? Out : never;
 /** The output of a node whose body returns `Returned`, without the result of a move. */
 export type NodeOutput<Returned> = Exclude<Awaited<Returned>, RunMoved>;
-/** The outputs of named branches. */
 export type BranchOutputs<Branches> = { readonly [Name in keyof Branches]: OutputOf<Branches[Name]> };
-/** The branches of `graph.parallel`, as its `merge` sees them. */
 export type NamedBranches<Branches> = { readonly [Name in keyof Branches]: BranchOf<OutputOf<Branches[Name]>> };
-/** The branches of `graph.each`, as its `merge` sees them. */
 export type EachBranches<Output> = readonly (BranchOf<Output> & { readonly key: string })[];

@@ -1,6 +1,5 @@
 import type { GraphPlan, NodePlan } from "./GraphPlan.ts";
 
-/** Returns the problem with the branches of a complete graph, or `undefined`. */
 export function branchProblem(graph: Pick<GraphPlan, "nodes" | "edges">): string | undefined {
   return edgeOfBranch(graph) ?? nameOfPath(graph);
 }
@@ -25,8 +24,8 @@ function edgeOfBranch({ nodes, edges }: Pick<GraphPlan, "nodes" | "edges">): str
 }
 
 /**
- * The path of a branch, such as "both#facts", contains the names of its parallel node and the subgraphs around it, so
- * these names must not contain "#". Graphs without branches can use "#", because existing strategies with stored runs
+ * The path of a branch, such as "both#facts", contains the names of its parallel node and of the enclosing subgraphs.
+ * These names must not contain "#". Graphs without branches can use "#", because existing strategies with stored runs
  * do.
  */
 function nameOfPath({ nodes }: Pick<GraphPlan, "nodes">): string | undefined {

@@ -115,7 +115,6 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   readonly [argumentsOf]: (input: Arguments) => void;
 }
 
-/** A tool of any types. */
 export type AnyTool = Tool<never, unknown, never>;
 
 /** The format that all large providers accept. */

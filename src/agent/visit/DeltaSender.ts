@@ -5,7 +5,6 @@ import type { OnDelta, RunDelta } from "../feature/RunDelta.ts";
 
 export type DeltaPlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath" | "requestId">;
 
-/** Passes the model responses of a run to its `onDelta`. */
 export class DeltaSender {
   #onDelta: OnDelta | undefined;
   readonly #begun = new Set<string>();

@@ -7,7 +7,6 @@ interface Work {
   readonly controller: AbortController;
   /** Resolves when the work has settled. Never rejects. */
   ended: Promise<unknown>;
-  /** True if the run no longer waits for the work. */
   detached: boolean;
   request?: InputRequestEvent;
   /** True if a sub-agent runs for the call and waits for an answer. */
@@ -32,7 +31,6 @@ export class PendingWork {
     this.#onDrop = onDrop;
   }
 
-  /** The number of times that work started or a request was held. */
   get started(): number {
     return this.#started;
   }
@@ -81,7 +79,6 @@ export class PendingWork {
     return [...this.#pending].some(({ waits }) => waits);
   }
 
-  /** Unanswered requests in request order. */
   get openRequests(): readonly InputRequestEvent[] {
     return [...this.#pending].flatMap(({ request }) => request ?? []);
   }

@@ -8,7 +8,6 @@ interface LimitedCall {
   readonly tool: AnyTool;
   readonly toolCallId: string;
   readonly timeoutMs: number;
-  /** Aborts the call for other reasons. */
   readonly signal: AbortSignal;
   /** The clock that measures the limit, and the grace period for a tool that ignores its signal. */
   readonly grace: AbortGrace;

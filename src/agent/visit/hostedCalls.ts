@@ -9,11 +9,9 @@ import { NodeContext } from "./NodeContext.ts";
 import type { AskModel, GivenAnswer } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
-/** The place where the response to a request of another runtime is recorded. */
 export interface RequestPlace {
   /** Returns the library's id of the tool call at an index of the content. It is known before the response. */
   readonly toolCallId: (index: number) => string;
-  /** Aborted when the run is aborted or moves. */
   readonly signal: AbortSignal;
 }
 
@@ -31,10 +29,8 @@ export interface HostedRequest {
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
-/** A tool call in a response, made by another runtime. */
 export interface AnsweredCall {
   readonly message: AssistantMessage;
-  /** The index of the call in the content of the message. */
   readonly index: number;
   /** The tool, which the agent does not need to have. */
   readonly tool: AnyTool;

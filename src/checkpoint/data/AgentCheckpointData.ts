@@ -44,7 +44,6 @@ export interface CheckpointBranch {
    * `waiting`: all work of the line waits for answers. `completed`: the line has finished and waits for other lines.
    */
   readonly status: "in_progress" | "waiting" | "completed";
-  /** Set if the line has finished. */
   readonly output?: unknown;
 }
 
@@ -131,7 +130,6 @@ export interface AgentCheckpointData {
   readonly trigger?: string;
   /** For an execution point: the ids of calls since the previous checkpoint whose effects remain. */
   readonly standingToolCallIds?: readonly string[];
-  /** All decisions of the run so far. */
   readonly decisions: readonly CheckpointDecision[];
   /** The file changes that a workspace recorded between the parent and this checkpoint. */
   readonly fileChanges: FileChanges;

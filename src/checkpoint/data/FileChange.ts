@@ -6,7 +6,6 @@ export type FileState =
       readonly kind: "file";
       /** SHA-256 of the content: 64 lower-case hex characters. */
       readonly hash: string;
-      /** The length of the content in bytes. */
       readonly bytes: number;
       /** Permission bits, such as 0o644. */
       readonly mode: number;
@@ -17,7 +16,6 @@ export type FileState =
       readonly target: string;
     };
 
-/** The creation, modification or deletion of one file. */
 export interface FileChange {
   /** Relative to the root of the workspace, with "/" as separator. */
   readonly path: string;

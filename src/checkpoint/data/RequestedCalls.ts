@@ -22,7 +22,6 @@ export class RequestedCalls {
   readonly #reader: ValueReader;
   readonly #unread: PlacedAnswer[];
   readonly #found = new Map<string, RequestedCall[]>();
-  /** Why a response could not be read. It can contain a call that is not found. */
   #unreadable: { readonly error: unknown } | undefined;
 
   constructor(answers: readonly PlacedAnswer[], reader: ValueReader) {

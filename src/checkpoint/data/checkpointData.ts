@@ -17,8 +17,8 @@ import { RequestedCalls } from "./RequestedCalls.ts";
 import { checkpointToolCall } from "./toolCalls.ts";
 
 /**
- * Returns a checkpoint as users see it. Parts that grow with the run are built when they are first read. The index must
- * contain the whole lane of the checkpoint.
+ * Parts that grow with the run are built when they are first read. The index must contain the whole lane of the
+ * checkpoint.
  */
 export function checkpointData(
   agentId: string,

@@ -5,7 +5,7 @@ import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
 import { editOf } from "./checkpointData.ts";
 import { linePath, type LinePath } from "./linePath.ts";
 
-/** A checkpoint with its successors. */
+/** A checkpoint with all following checkpoints. */
 export interface CheckpointTreeNode extends Pick<
   AgentCheckpointData,
   | "checkpointId"
@@ -48,8 +48,8 @@ export function checkpointTree(index: LogProjection): readonly CheckpointTreeNod
 }
 
 /**
- * Returns the newest checkpoint on the lines around a lane. For a sub-agent this is the checkpoint of its caller, for a
- * branch with a pruned fork the closest remaining checkpoint.
+ * Returns the newest checkpoint on the lines around a lane. For a sub-agent, this is the checkpoint of its caller. For
+ * a branch with a pruned fork, it is the closest remaining checkpoint.
  */
 function versionAround(
   { lanes, lines, checkpoints }: LogProjection,

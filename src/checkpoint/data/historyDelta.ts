@@ -2,7 +2,7 @@ import type { StoredMessage } from "../messages/storedHistory.ts";
 import type { EditRecord, MessageRecord } from "../records/lineRecords.ts";
 
 /**
- * Returns the records that turn one history into another, on a lane. Common messages are in the same order.
+ * Returns the records that turn one history into another. Common messages must have the same order.
  *
  * @param before Ends before every number that is only in `after`.
  */

@@ -4,7 +4,6 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { contentsOn } from "../state/LaneContents.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
-/** The position of a line, in the terms of users. */
 export interface LinePath {
   /**
    * The enclosing branches, such as `both#facts`, or `both#shout/inner#x` for a nested one. `undefined` outside
@@ -91,7 +90,7 @@ function within(around: Way, place: LanePlace, nameOf: NameOf): Way {
   return { branch: forkPath(around, names) + place.branch, agentPath, depth: names.length };
 }
 
-/** A branch is a sibling of its parallel node, so the path of the enclosing line already contains their common part. */
+/** The path of the enclosing line already contains the part that a branch shares with its parallel node. */
 function forkPath({ branch, depth }: Way, names: readonly string[]): string {
   return `${[branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/")}#`;
 }

@@ -16,8 +16,8 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import { historyDelta } from "./historyDelta.ts";
 
 /**
- * Returns the checkpoint at which the current visit of a lane starts, or at which the lane starts to repeat a visit of
- * an earlier lane. `undefined` if this lane has none.
+ * Returns the checkpoint at which the current visit of a lane starts. If the lane repeats a visit of an earlier lane,
+ * this is its first checkpoint. `undefined` if this lane has none.
  */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);

@@ -10,8 +10,8 @@ export interface NestedLineAt extends Pick<CheckpointBranch, "path" | "nodeId" |
 }
 
 /**
- * Returns the lines inside the line of a checkpoint that were not joined when the checkpoint was made, in start order.
- * For the newest checkpoint of a line, their current state.
+ * Returns the nested lines that were not joined when a checkpoint was made, in start order. For the newest checkpoint
+ * of a line, returns their current state.
  */
 export function nestedLinesAt(index: LogProjection, point: CheckpointPoint): readonly NestedLineAt[] {
   const { lane } = point.record;

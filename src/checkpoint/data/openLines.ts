@@ -8,7 +8,6 @@ import type { BlobCell, BlobCells } from "../values/BlobCell.ts";
 
 export type LineStates = ReadonlyMap<number, AgentState>;
 
-/** Returns the states of unfinished nested lines. Enclosing lines precede nested ones. */
 export function openLineStates(index: LogProjection): LineStates {
   const states = new Map<number, AgentState>();
   for (const lane of runningLanes(index)) {
@@ -38,7 +37,6 @@ export function hasOneLine(index: LogProjection): boolean {
   return !lines.hasNested && (latest === undefined || joinedBranches(index, latest) === undefined);
 }
 
-/** Returns the blobs that open nested lines need to continue, to be joined or to be merged. */
 export function lineReferences(index: LogProjection, states: LineStates): BlobCells {
   const references = new Map<string, BlobCell>();
   for (const state of states.values())

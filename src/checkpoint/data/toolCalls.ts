@@ -7,7 +7,7 @@ export function callFacts(call: RecordedCall): {
   readonly tool: string;
   readonly effect: string;
   readonly node: string;
-  /** Whether the tool was registered with an inverse at the time of the call. */
+  /** Whether an inverse was registered at the time of the call. */
   readonly inverse: boolean;
 } {
   const { tool, effect, node, inverse } = call.intent ?? call.outcome ?? {};

@@ -6,13 +6,11 @@ import { encodeValue, type StoredValue } from "../values/valueCodec.ts";
 /** A large value or pack that must be stored as a blob. Call `place` to complete the records that refer to it. */
 export interface BlobUpload {
   readonly content: string | Uint8Array;
-  /** @param compressed Whether the blob holds the text compressed. */
   readonly place: (reference: string, compressed: boolean) => void;
 }
 
 interface WaitingUpload extends BlobUpload {
   readonly target: BlobCell | Pack;
-  /** `undefined` for a pack. */
   readonly hash?: string;
 }
 
@@ -49,7 +47,7 @@ export class BlobWriter {
     for (const { hash = "" } of this.#uploads.splice(first)) this.#blobs.delete(hash);
   }
 
-  /** Forgets deleted blobs, so that their content is stored again when it is needed. */
+  /** Forgets deleted blobs, so that their content is stored again. */
   forgetBlobs(references: ReadonlySet<string>): void {
     for (const [hash, [reference]] of this.#blobs) if (references.has(reference)) this.#blobs.delete(hash);
   }

@@ -12,7 +12,6 @@ export interface ChainLink {
  */
 export class EntryChain {
   readonly #gaps: ReadonlyMap<number, readonly PrunedGap[]>;
-  /** The pruned positions in ascending order, without overlaps. */
   readonly #pruned: readonly (readonly [first: number, last: number])[];
   #end: ChainLink | undefined;
 

@@ -11,7 +11,6 @@ type Link = ChainLink & { readonly prev: string };
 const lineBreak = new TextEncoder().encode("\n");
 const prunedKind = new TextEncoder().encode(':"pruned"');
 
-/** The highest generation that received lines can have: 2^40. */
 export const highestReceivedGeneration = 2 ** 40;
 
 /**

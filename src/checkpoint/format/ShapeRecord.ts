@@ -7,7 +7,6 @@ import type { LogRecord } from "../records/Entry.ts";
 export interface ShapeRecord extends LogRecord {
   readonly kind: "shape";
   readonly shape: string;
-  /** The version of the record format of that kind. */
   readonly version: number;
   /** The creation time of the log in milliseconds since 1970. */
   readonly at: number;
@@ -17,14 +16,14 @@ export interface ShapeRecord extends LogRecord {
   readonly restates?: true;
 }
 
-/** Removes appends from a log of this kind. The same append restates all remaining content. */
+/** Removes appends. The same append restates all remaining content. */
 export interface ShapePrunedRecord extends LogRecord {
   readonly kind: "pruned";
   readonly gaps: readonly object[];
   readonly blobs: readonly string[];
 }
 
-/** Returns whether a record declares the kind of a log. Other fields are not validated. */
+/** Other fields of the record are not validated. */
 export function isShapeRecord(record: LogRecord): record is ShapeRecord {
   return record.kind === "shape";
 }

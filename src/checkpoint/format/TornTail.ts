@@ -3,7 +3,6 @@
  * acknowledged. Damage that truncates the file looks the same.
  */
 export interface TornTail {
-  /** The file or the part of the storage that contains it. */
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;

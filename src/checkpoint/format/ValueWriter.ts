@@ -47,7 +47,7 @@ export class ValueWriter extends BlobWriter {
   }
 
   /**
-   * Encodes a message that refers only to blobs, so that a tool output in a blob is not stored again.
+   * Encodes a message with references only to blobs. A tool output in a blob is not stored again.
    *
    * @throws NotSerializableError
    */

@@ -14,7 +14,7 @@ export function historyRecords(changes: readonly HistoryChange[], lane: number, 
   });
 }
 
-/** Returns the records of storage changes. `undefined` marks a deleted key. @throws NotSerializableError */
+/** `undefined` marks a deleted key. @throws NotSerializableError */
 export function storageRecords(
   changes: ReadonlyMap<string, { readonly value: unknown } | undefined>,
   lane: number,

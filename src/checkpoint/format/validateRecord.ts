@@ -287,7 +287,6 @@ function unorderedLaneField(
   return place.parent >= lane ? "place" : undefined;
 }
 
-/** Returns the version of a checkpoint, of an ended run, or of the fork of a branch. Returns 0 for other records. */
 function versionIn(record: LogRecord): number {
   if (hasVersion(record)) return record.version;
   return record.kind === "lane" ? (forkOf(record as LaneRecord) ?? 0) : 0;

@@ -110,7 +110,6 @@ export class Lines {
     return line;
   }
 
-  /** The first visit of a lane without a checkpoint is counted from the lane number. */
   #baseOf(lane: number): number {
     return this.#bases.get(lane) ?? -lane;
   }

@@ -30,7 +30,6 @@ interface RolledBackLog extends LaneTree {
 
 type Goal = Pick<RollbackEndRecord, "target" | "base">;
 
-/** Returns the finished runs that a rollback makes unfinished again. */
 export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
   const points = pointsOf(index, goal);
   if (!points) return [];

@@ -16,8 +16,8 @@ export interface LaneTree {
 type PlaceTest = (lane: number, order: number) => boolean;
 
 /**
- * Returns a test for the places after a checkpoint: in its lane, in lanes that start there or later, and in enclosing
- * lines after its line was closed, as by a join. A place on a nested line counts in the enclosing line at its order.
+ * Returns a test for the places after a checkpoint. They are in its lane, in lanes that start there or later, and in
+ * enclosing lines after a join. A place on a nested line counts in the enclosing line at its order.
  */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
   /** The order after which a lane is below the checkpoint. A cycle in a forged log is never below. */

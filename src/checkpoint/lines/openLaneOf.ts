@@ -1,10 +1,7 @@
 import { type LaneOrigins, lanesOfLine } from "./lanesOfLine.ts";
 import type { Lines } from "./Lines.ts";
 
-/**
- * Returns the newest lane of the open line to which a lane belongs, even if the line was restarted. `undefined` if the
- * line is closed.
- */
+/** Returns the newest lane of a line, even if the line was restarted. `undefined` if the line is closed. */
 export function openLaneOf(index: LaneOrigins & { readonly lines: Lines }, lane: number): number | undefined {
   const { lines } = index;
   const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;

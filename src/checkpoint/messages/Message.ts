@@ -37,7 +37,7 @@ export type ContentPart =
       readonly providerOptions?: ProviderOptions;
     }
   | { readonly type: "custom"; readonly kind: string; readonly providerOptions?: ProviderOptions };
-/** Provider-specific data, which is stored and sent back to the provider. */
+/** Stored and sent back to the provider. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 
 /** A response of a model. */

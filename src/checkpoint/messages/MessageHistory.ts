@@ -8,7 +8,6 @@ export interface NumberedMessage {
   readonly message: Message;
 }
 
-/** The message counter that all lines of a log share. */
 export interface MessageNumbers {
   next: number;
 }
@@ -25,8 +24,8 @@ interface LeftMessage {
 type HistoryEditChange = Extract<HistoryChange, { kind: "edit" }>;
 
 /**
- * The message history of one line of an agent. It tracks changes since the last save, so that the cost of a save does
- * not depend on the length of the run.
+ * The message history of one line of an agent. It tracks changes, so that the cost of a save does not depend on the
+ * length of the run.
  */
 export class MessageHistory {
   #entries: NumberedMessage[];
@@ -229,7 +228,7 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   return changes;
 }
 
-/** Combines adjacent removals. A range can include missing numbers, but never kept ones. */
+/** A range can include missing numbers, but never kept ones. */
 function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
   const ranges: [number, number][] = [];
   let open: [number, number] | undefined;

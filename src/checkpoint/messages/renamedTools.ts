@@ -2,7 +2,7 @@ import { renamed } from "../values/renamed.ts";
 
 type Names = Readonly<Record<string, string>>;
 
-/** Returns a message with renamed tools in its calls and results. Returns all other values unchanged. */
+/** Renames the tools in the calls and results of a message. Returns other values unchanged. */
 export function renamedTools<Value>(value: Value, renames: readonly Names[]): Value {
   const { role, content } = Object(value) as { readonly role?: unknown; readonly content?: unknown };
   if (typeof role !== "string" || !Array.isArray(content)) return value;

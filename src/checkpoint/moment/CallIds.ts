@@ -23,7 +23,7 @@ export interface IdSource {
   readonly before: readonly RunLine[];
   readonly state: AgentState;
   readonly reader: ValueReader;
-  /** Maps a visit to the visit of the new lane that repeats it. */
+  /** Returns the visit of the new lane that repeats a visit. */
   readonly visitOf: (visit: Visit) => Visit;
   readonly isMadeAnew: (call: string) => boolean;
 }

@@ -52,7 +52,7 @@ function endOfRollback({ rollback }: LogProjection): readonly AgentRecord[] {
   return [withoutUndefined({ kind: "rollback_end", target, base })];
 }
 
-/** Applies later name changes to the fork, because people use names to find checkpoints. */
+/** Later name changes apply to the fork, because people find checkpoints by name. */
 function namesNow(index: LogProjection, { names = index.names }: ForkOptions): readonly NameRecord[] {
   const gone = [...index.names.entries()].filter(([name, version]) => names.versionOf(name) !== version);
   const given = [...names.entries()].filter(

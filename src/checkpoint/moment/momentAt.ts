@@ -9,7 +9,6 @@ export interface LineAt {
   readonly upTo: number;
 }
 
-/** All lines of an agent at a moment. */
 export interface Moment {
   readonly lines: readonly LineAt[];
   readonly own: LineAt | undefined;

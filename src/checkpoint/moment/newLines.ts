@@ -23,7 +23,6 @@ export interface LineChange {
   readonly checkpoint: { readonly [Field in keyof CheckpointRecord]?: CheckpointRecord[Field] | undefined };
 }
 
-/** How the lines of a moment are restarted. */
 export interface NewLinesOptions {
   readonly move: "branch" | "fork" | "edit" | "migration";
   /** The owner of the new lines. Ids of calls and requests are derived from these ids. */
@@ -37,7 +36,6 @@ export interface NewLinesOptions {
   readonly asksAgain?: boolean | undefined;
   readonly usage?: ModelUsage | undefined;
   readonly sha256: Sha256;
-  /** Returns a reader for the values of a state: `AgentLog.reader`. */
   readonly reader: (state: AgentState) => ValueReader;
   /** Changes a line. The later records of its node and its nested lines are then omitted. Defaults to no changes. */
   readonly change?: ((line: LineAt, lane: number, state: AgentState) => LineChange | undefined) | undefined;
@@ -53,7 +51,6 @@ export interface NewLines {
   /** Append all records together. */
   readonly records: readonly AgentRecord[];
   readonly lines: ReadonlyMap<number, NewLine>;
-  /** The new ids of open requests by their old ids, in order. */
   readonly requests: ReadonlyMap<string, string>;
   readonly nextLane: number;
   readonly nextVersion: number;
@@ -178,7 +175,7 @@ class Beginning implements NewLines {
     return version;
   }
 
-  /** In a fork, a call whose failure ended the run is retried as a call of the fork. */
+  /** A fork retries a call whose failure ended the run. */
   #isTriedAgain(call: string): boolean {
     return this.#options.move === "fork" && this.#index.statusState.failedCalls?.includes(call) === true;
   }
@@ -202,7 +199,6 @@ function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }
 
-/** A fork of a finished run has also finished. */
 function endOf({ status, digest, reason, verification, files }: CheckpointRecord) {
   return { status, digest, reason, verification, files };
 }

@@ -39,7 +39,6 @@ export class StateSpan {
   #answers = new LayeredMap<string, AnswerRecord>();
   #calls = new LayeredMap<string, RecordedCall>();
 
-  /** The number of messages and storage keys that {@link fork} copies, usually 0. */
   get copied(): number {
     const { history } = this.#originals;
     return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);

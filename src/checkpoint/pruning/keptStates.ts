@@ -13,7 +13,6 @@ export interface KeptStates {
   readonly deltas: ReadonlyMap<number, readonly AgentRecord[]>;
   /** The state that a lane inherits for its first kept checkpoint, by lane. */
   readonly keeps: ReadonlyMap<number, LaneRecord["keep"]>;
-  /** The outputs of completed runs whose last checkpoint is not kept, by version. */
   readonly outputs: ReadonlyMap<number, StoredValue>;
 }
 

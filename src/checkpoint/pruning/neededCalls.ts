@@ -18,8 +18,8 @@ export interface NeededCalls {
 }
 
 /**
- * Determines the needed responses and calls. They are needed by values that refer to them and by nodes that can run
- * again. A call whose effect remains, or could remain, is needed by every rollback to a point before it.
+ * Responses and calls are needed by values that refer to them, and by nodes that can run again. A call whose effect
+ * remains, or could remain, is needed by every rollback to a point before it.
  *
  * @param restated The records of kept checkpoints.
  * @param kept Versions of kept checkpoints.

@@ -9,9 +9,9 @@ import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 const hashes = /[0-9a-f]{64}/g;
 
 /**
- * Returns the hashes of all contents that a rollback or checkpoint could need. For a file with several changes between
- * two kept checkpoints, it needs only the first and the last state, because no rollback stops in between. Other notes
- * need all contents that they name or add. Reverted notes need none.
+ * Returns the hashes of all contents that a rollback or checkpoint could need. Rollbacks stop only at kept checkpoints.
+ * Between two of them, only the first and the last state of a file are needed. Other notes need all contents that they
+ * name or add. Reverted notes need none.
  *
  * @param restated The kept part of the log.
  * @param kept Versions of kept checkpoints.
@@ -82,7 +82,7 @@ function noteCapture({ key }: NoteRecord, text: string, open: Set<string>): void
   if (typeof ended === "string") open.delete(ended);
 }
 
-/** Returns the contents that a note names or adds. A note of `null` only adds contents that other notes name. */
+/** A note of `null` only adds contents that other notes name. */
 function contentsOf({ key, packs = [] }: NoteRecord, text: string): readonly string[] {
   const own = key === fileNoteKey || text === "null" ? [] : packs.flatMap(({ contents }) => contents);
   return [...(text.match(hashes) ?? []), ...own.map(([hash]) => hash)];

@@ -44,7 +44,6 @@ class Rewriting {
   readonly #index: LogProjection;
   readonly #states: KeptStates;
   readonly #needed: NeededCalls;
-  /** The closest kept checkpoint at or before each version. */
   readonly #origins = new Map<number, number>();
   readonly #heads = new Map<number, number>();
   #order = -1;

@@ -66,7 +66,6 @@ export interface PrunedRecord {
   /** The appends that can be removed, with the checksums on both sides, so that the chain can be verified. */
   readonly gaps: readonly PrunedGap[];
   readonly restated: readonly RestatedEntry[];
-  /** The first unused message number. */
   readonly nextNumber: number;
   readonly blobs: readonly string[];
 }

@@ -28,7 +28,6 @@ export interface CheckpointRecord {
   readonly status?: "completed" | "cancelled";
   readonly digest?: string;
   readonly reason?: string;
-  /** The result of the output verification. `undefined` without verification. */
   readonly verification?: readonly StoredValue[];
   readonly files?: StoredValue;
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";

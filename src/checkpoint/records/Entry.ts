@@ -15,6 +15,5 @@ export interface Entry {
   readonly records: readonly LogRecord[];
   /** SHA-256 of the stored form, in base64url. */
   readonly checksum: string;
-  /** The checksum of the previous append. Empty for the first one. */
   readonly prev: string;
 }

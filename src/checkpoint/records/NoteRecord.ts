@@ -9,7 +9,6 @@ export interface NoteRecord {
   readonly kind: "note";
   readonly lane: number;
   readonly key: string;
-  /** The tool call that stored the note. `undefined` if node code stored it. */
   readonly call?: string;
   readonly value: StoredValue;
   readonly packs?: readonly Pack[];

@@ -6,8 +6,8 @@ import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecor
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
 /**
- * The state at the head by value, so that readers can start here. Without `since`, it is written only at the start of a
- * visit of the main line or at the end of the run, and only without other open lines.
+ * The state at the head by value, so that readers can start here. Without `since`, other lines must not be open, and it
+ * is written only between visits of the main line or at the end of the run.
  */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
@@ -45,7 +45,6 @@ export interface SnapshotRecord {
   readonly runs: Readonly<Record<string, Place>>;
   readonly cancelled: readonly string[];
   readonly named: Readonly<Record<string, Place>>;
-  /** The versions of checkpoints by name. */
   readonly names?: Readonly<Record<string, number>>;
   readonly pruned?: LastPruning;
   /**
@@ -75,7 +74,6 @@ export interface EarlierLane {
   readonly owner?: string | undefined;
 }
 
-/** Records restated in a snapshot, with the position and generation of their append. */
 export interface SnapshotEntry {
   readonly position: number;
   readonly generation: number;

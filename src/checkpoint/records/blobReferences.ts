@@ -17,7 +17,6 @@ export function packsIn(record: AgentRecord): readonly Pack[] {
   return record.kind === "rollback" ? (record.participants ?? []).flatMap(({ packs = [] }) => packs) : [];
 }
 
-/** Adds the blobs with a value or with the results of a tool message to a map, by reference. */
 export function addBlobReference(slot: StoredValue, into: Map<string, BlobCell>): void {
   for (const cell of blobCellsOf(slot)) into.set(cell[0], cell);
 }

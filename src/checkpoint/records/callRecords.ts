@@ -7,7 +7,6 @@ export interface AnswerRecord {
   readonly lane: number;
   readonly visit: Visit;
   readonly ordinal: number;
-  /** The tool call that made the request. `undefined` if the node made it. */
   readonly within?: string;
   /** Digest of the request: model, parameters, tools, and the history changes of the visit. */
   readonly asked?: string;
@@ -15,7 +14,6 @@ export interface AnswerRecord {
   readonly message: StoredValue;
   readonly usage?: ModelUsage;
   readonly finish?: string;
-  /** Earlier failed requests at this place, oldest first. */
   readonly failed?: readonly FailedRequest[];
 }
 
@@ -44,7 +42,7 @@ interface CallFacts {
   readonly inverse?: true;
 }
 
-/** A tool call is about to take effect. */
+/** Written before a tool call takes effect. */
 export interface IntentRecord extends CallFacts {
   readonly kind: "intent";
   readonly lane: number;
@@ -65,7 +63,6 @@ export interface OutcomeRecord extends Partial<CallFacts> {
   readonly output?: StoredValue;
   /** `name` is omitted for `Error`, and empty if the thrown value is not an error. */
   readonly error?: { readonly message: string; readonly name?: string };
-  /** The inner calls whose failures caused the error. */
   readonly failedCalls?: readonly string[];
   readonly lost?: { readonly path: string; readonly reason: string };
   readonly moved?: true;

@@ -11,7 +11,6 @@ export interface LaneRecord {
   readonly lane: number;
   readonly from?: number;
   readonly keep: "all" | "history" | "state" | "nothing";
-  /** The nested line of the lane. `undefined` for the main line. */
   readonly place?: LanePlace;
 }
 
@@ -35,7 +34,6 @@ export function originOf(record: Pick<LaneRecord, "from" | "place">): number | u
   return record.from ?? forkOf(record);
 }
 
-/** Returns the fork of a branch's lane, or `undefined` for another line. */
 export function forkOf({ place }: Pick<LaneRecord, "place">): number | undefined {
   return place && "fork" in place ? place.fork : undefined;
 }

@@ -12,7 +12,7 @@ export interface PrunedGap {
   readonly after: string;
 }
 
-/** Returns the gaps in these records. Malformed `pruned` records are skipped. */
+/** Malformed `pruned` records are skipped. */
 export function prunedGapsOf(records: readonly { readonly kind: string }[]): readonly PrunedGap[] {
   return records.flatMap((record) => {
     const { kind, gaps } = record as { kind: string; gaps?: unknown };

@@ -18,11 +18,9 @@ export interface RequestRecord {
   readonly id?: string;
   readonly ordinal?: number;
   readonly within?: string;
-  /** The calls around the calling tool call, innermost first. */
   readonly around?: readonly string[];
   /** When the request was first made, in milliseconds since 1970. Earlier versions omit it. */
   readonly at?: number;
-  /** The tool call that needs approval. `undefined` for a request for input. */
   readonly approval?: {
     readonly call: string;
     readonly tool: string;
@@ -33,7 +31,6 @@ export interface RequestRecord {
   readonly waitingFor: WaitingFor;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
-  /** Why the node rejected the last answer. */
   readonly problems?: readonly { readonly path: string; readonly expected: string }[];
 }
 

@@ -15,7 +15,7 @@ export interface RollbackRecord {
   readonly participants?: readonly PlannedSteps[];
 }
 
-/** The steps of one participant, planned before anything is reverted. */
+/** Steps are planned before anything is reverted. */
 export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
@@ -48,7 +48,6 @@ export interface RevertedRecord {
   readonly error?: { readonly message: string };
   /** Who resolved an inverse that was in doubt or failed. `undefined` if it settled normally. */
   readonly settled?: "probe" | "handler" | "outside";
-  /** True if the inverse was resolved and is not retried. */
   readonly left?: true;
 }
 

@@ -48,11 +48,9 @@ export interface StatusRecord {
   readonly at: number;
   readonly reason?: string;
   readonly instructions?: string;
-  /** The unanswered requests of a waiting run, in request order. */
   readonly requests?: readonly string[];
   /** True if another request of the same wait has an answer, so that the waiting run can continue. */
   readonly answered?: true;
-  /** The kind, prompt and expiry (milliseconds since 1970) of a wait. */
   readonly waitingFor?: WaitingFor;
   readonly prompt?: string;
   readonly until?: number;
@@ -64,9 +62,7 @@ export interface StatusRecord {
    * `undefined` if unknown.
    */
   readonly usage?: ModelUsage;
-  /** `false` if the failure is permanent. */
   readonly recoverable?: false;
-  /** The number of retries of a run that is queued again after a failure. */
   readonly retry?: number;
   /** The number of attempts of a task without progress, including this one. */
   readonly attempt?: number;
@@ -81,7 +77,6 @@ export interface OriginRecord {
   readonly agentId: string;
   /** The version of the checkpoint at which the fork starts. 0 without a checkpoint. */
   readonly version: number;
-  /** The position and checksum of the last copied append. */
   readonly position: number;
   readonly checksum: string;
   /** The first lane that the fork can use. It differs from an earlier, deleted fork with the same id. */

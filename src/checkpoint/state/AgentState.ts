@@ -26,14 +26,11 @@ export interface RecordedCall {
 export interface RecordedRequest {
   readonly record: RequestRecord;
   readonly reply?: ReplyRecord;
-  /** The order of the reply in the whole log. */
   readonly repliedAt?: number;
-  /** True if a migration renamed the tool of the approved call. */
   readonly renamed?: true;
 }
 
 export interface RecordedAnswer extends AnswerRecord {
-  /** Later renames of tools by migrations, in order. */
   readonly renames?: readonly Renames["tools"][];
 }
 

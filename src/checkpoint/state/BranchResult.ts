@@ -14,13 +14,12 @@ import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 interface LineChanges {
   /** The added messages in order, by value. Messages that were removed again are omitted. */
   readonly messages: readonly StoredMessage[];
-  /** The changed keys. `undefined` marks a deleted key. */
   readonly storage: ReadonlyMap<string, { readonly value: StoredValue } | undefined>;
 }
 
 /**
- * The changes of a branch since its fork. Each part is computed from the branch's records when it is first read, so
- * that 10,000 branches do not need 10,000 copies of the history.
+ * The changes of a branch since its fork. Each part is computed from the branch's records when it is first read.
+ * Otherwise 10,000 branches need 10,000 copies of the history.
  */
 export class BranchResult {
   readonly #index: LogProjection;
@@ -39,7 +38,6 @@ export class BranchResult {
     return this.#index.latestOf(this.line.lane);
   }
 
-  /** The output by value. `undefined` until the branch has finished. */
   get output(): StoredValue {
     const { record, order } = this.checkpoint ?? {};
     return record?.ended ? lineValue(this.#index, record.lane, record.input, order) : undefined;
@@ -87,7 +85,6 @@ export class BranchResult {
     return state?.history.map(({ number, message }) => ({ number, message: byValue(message, state) }));
   }
 
-  /** The number of iterations, including nested branches. */
   get iterations(): number {
     const fork = this.#index.checkpoints.get(forkOf(this.line) ?? -1);
     const begun = fork?.record.iteration ?? 0;

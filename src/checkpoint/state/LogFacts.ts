@@ -20,7 +20,6 @@ interface Recorded {
   readonly record: AgentRecord;
 }
 
-/** Facts of a whole log, which snapshots preserve. */
 export class LogFacts {
   readonly runs = new Map<string, Place>();
   readonly cancelled = new Set<string>();

@@ -54,9 +54,7 @@ export class LogProjection extends LogFacts {
   pruned: LastPruning | undefined;
   /** Earlier lanes from before reading started to which ids of calls can be bound, by lane, newest first. */
   readonly earlierLanes = new Map<number, readonly EarlierLane[]>();
-  /** The position of the append with the newest pruning, or 0. */
   prunedAt = 0;
-  /** The records with messages of other lanes, which joined branches added. */
   readonly merged: OrderedRecord[] = [];
   readonly requests = new LineRequests();
   position = 0;
@@ -164,7 +162,6 @@ export class LogProjection extends LogFacts {
     return this.checkpoints.get(point.parent)?.id ?? (isBase ? this.base?.parentId : undefined);
   }
 
-  /** Returns the checkpoint with this id or name, or `undefined` if it was not read. */
   byId(id: string): CheckpointPoint | undefined {
     return this.#ids.get(id) ?? this.checkpoints.get(this.names.versionOf(id) ?? -1);
   }

@@ -5,7 +5,7 @@ import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, StatusRecord, TaskRecord } from "../records/runRecords.ts";
 import type { TaskStatus } from "../status/TaskStatus.ts";
 
-/** The current status of an agent and its start time. Every change creates a new object. */
+/** Every change creates a new object. */
 export interface StatusEntry {
   readonly status: TaskStatus;
   readonly at: number;
@@ -17,7 +17,6 @@ export interface StatusState {
   readonly task?: TaskRecord;
   readonly run?: RunRecord;
   readonly current?: StatusEntry;
-  /** When the first run was requested, in milliseconds since 1970. */
   readonly createdAt?: number;
   readonly startedAt?: number;
   readonly retries: number;
@@ -25,7 +24,6 @@ export interface StatusState {
   readonly attempts: number;
   /** The calls whose failures ended the run and that have not settled since then. They are retried. */
   readonly failedCalls?: readonly string[] | undefined;
-  /** Whether the agent can run in this storage. `undefined` if it can. */
   readonly custody?: CustodyRecord;
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
   /** When a nested line made its newest checkpoint, in milliseconds since 1970. */

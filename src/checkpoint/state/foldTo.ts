@@ -147,7 +147,6 @@ function addPart(fold: StateFold, { lane, start, upTo, base }: LanePart, index: 
   }
 }
 
-/** A tool call with its lane and the position of the record that names its tool. */
 export interface PlacedCall extends RecordedCall {
   readonly lane: number;
   readonly named: { readonly lane: number; readonly order: number };

@@ -23,7 +23,7 @@ export function isOpenRequest(index: LogProjection, state: AgentState, request: 
 }
 
 /**
- * Returns the unanswered requests of an agent, including those of lines that wait while other lines run or the agent is
+ * Returns the unanswered requests of an agent, including requests of some lines while other lines run or the agent is
  * paused.
  *
  * @param state The head of the main line.
@@ -36,7 +36,6 @@ export function openRequests(index: LogProjection, state: AgentState): readonly 
   return [...known].flatMap((id) => find(id) ?? []).filter((request) => isOpenRequest(index, state, request));
 }
 
-/** Returns whether an unfinished rollback abandons the line of a lane and its requests. */
 function isGoingBack(index: LogProjection, lane: number): boolean {
   const { rollback, checkpoints, lines } = index;
   if (!rollback) return false;

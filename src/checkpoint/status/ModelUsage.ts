@@ -1,7 +1,4 @@
-/**
- * Token counts as reported by the provider, with the names of the AI SDK. A count is `undefined` if no provider
- * reported it.
- */
+/** Token counts with the names of the AI SDK. A count is `undefined` if no provider reported it. */
 export interface ModelUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;

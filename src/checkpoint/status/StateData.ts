@@ -9,9 +9,7 @@ export interface StateData {
     /** An integer. Higher priorities run first. */
     priority: number;
     estimatedComplexity?: "low" | "medium" | "high";
-    /** The input of its agent. */
     inputRequest: unknown;
-    /** The files that it will read and write. */
     reserves?: readonly FileReservation[];
   };
   in_progress: {
@@ -34,7 +32,6 @@ export interface StateData {
   waiting: {
     waitingFor: WaitingFor;
     promptShownToUser: string;
-    /** When the wait expires and the task fails. `undefined` if never. */
     timeoutAt?: string;
   };
   completed: {
@@ -53,7 +50,6 @@ export interface StateData {
     errorType: string;
     errorMessage: string;
     stackTrace?: string;
-    /** Whether the task can be retried. */
     recoverable: boolean;
     retryCount: number;
   };

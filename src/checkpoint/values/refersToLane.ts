@@ -1,6 +1,5 @@
 import { type AnswerReference, envelopeKeyOf, type MessageReference, type StoredValue } from "./valueCodec.ts";
 
-/** Returns whether a value refers to another lane. */
 export function refersToLane(slot: StoredValue): boolean {
   const key = envelopeKeyOf(slot);
   if (key === "$answer") return (slot as { readonly $answer: AnswerReference }).$answer[4] !== undefined;

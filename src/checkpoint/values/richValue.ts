@@ -161,8 +161,8 @@ function restoreFields(fields: object, target: object): object {
 const knownTypes: ReadonlySet<string> = new Set(["undefined", "bigint", "Date", "URL", "number", "map", "set"]);
 
 /**
- * Validates superjson annotations, because stored bytes are untrusted. Annotations that this library does not write,
- * such as `regexp`, are rejected, and so are paths outside of the value, such as `__proto__`. A tree is `[type,
+ * Validates superjson annotations, because stored bytes are untrusted. It rejects annotations that this library never
+ * writes, such as `regexp`. It also rejects paths outside of the value, such as `__proto__`. A tree is `[type,
  * children?]` or `children`, with children by path.
  */
 function checkAnnotations(tree: unknown): void {

@@ -48,7 +48,6 @@ async function copyInTurns(value: unknown, turn: Turn, depth: number): Promise<u
   return frozenCopy(Object.fromEntries(keys.map((key, at) => [key, items[at]])));
 }
 
-/** Returns whether a value can be copied item by item. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Object.getOwnPropertySymbols(value).length > 0) return false;
   if (Array.isArray(value)) return Object.keys(value).length === value.length;
