@@ -67,7 +67,7 @@ const optionsSchema = strictOptions({
  * ```ts
  * const archive = exportAgent(source, "order-7", { move: true, gzip: true });
  * const { receipt } = await importAgent(target, archive);
- * await finishMove(source, receipt);
+ * await finishMove(source, "order-7", receipt);
  * ```
  * @throws InvalidInputError if the agent has no records.
  * @throws AgentMovedError if the agent was moved, or is moving and is exported without `move`.
