@@ -122,7 +122,7 @@ function addTools(
   for (const { name, input, effect = "", agent } of tools) {
     facts.set(`${of}tool "${name}"`, "");
     facts.set(`${of}the input schema of tool "${name}"`, input);
-    // A changed effect is reported but does not stop a run, because its author decides about calls in doubt.
+    // A changed effect is listed as a difference, but does not prevent a line from continuing.
     if (!reached) facts.set(`${of}the effect of tool "${name}"`, effect);
     if (agent === undefined) continue;
     facts.set(`${of}the agent that tool "${name}" calls`, "");

@@ -41,10 +41,7 @@ export function runningStatus(
 /** Up to this number of open requests, the status always lists all of them. */
 const mostListed = 100;
 
-/**
- * Returns whether a status with this number of requests lists all open requests. A new request may exceed the maximum
- * by one.
- */
+/** Returns whether a status with this number of requests lists all open requests. At the maximum, it may lack a new one. */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
