@@ -4,7 +4,7 @@ import type { EventCheckpoint, EventLine, PersistenceEvent, PersistenceListener 
 
 /**
  * Returns a listener that prints each event as one line for a terminal. It prints no values of messages and tools, and
- * removes control characters.
+ * replaces control characters with spaces.
  *
  * @param write receives a line without a line break.
  *

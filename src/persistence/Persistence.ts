@@ -88,7 +88,9 @@ export const Persistence: AgentFeature<PersistenceConfig, PersistenceFeature> = 
  * @example
  * ```ts
  * const durable = persistence(agent).agent("team-7");
- * for (const { requestId } of await durable.getRequests()) await durable.answer(requestId, { approved: true });
+ * for (const { requestId, waitingFor } of await durable.getRequests()) {
+ *   if (waitingFor === "human_approval") await durable.answer(requestId, { approved: true });
+ * }
  * ```
  */
 export function persistence(context: AgentContext): RunPersistence;

@@ -175,6 +175,7 @@ function newBatch<Rec extends LogRecord>(): Batch<Rec> {
     resolve = onDone;
     reject = onFailure;
   });
+  // The next push throws the error, so this rejection needs no handler.
   done.catch(() => {});
   return { records: [], uploads: [], snapshot: false, bytes: 0, done, resolve, reject };
 }

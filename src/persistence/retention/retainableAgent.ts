@@ -27,8 +27,8 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
 }
 
 /**
- * Returns the checkpoints that are always kept, and those that they depend on. If a log has one head, the head is the
- * last checkpoint, which counts.
+ * Returns the checkpoints that are always kept, with the checkpoints that they depend on. A single head is the last
+ * checkpoint, which counts.
  */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
