@@ -57,7 +57,6 @@ export class Journal implements AsyncDisposable {
   readonly named: Places;
   readonly names: CheckpointNames;
   readonly structures: Set<string>;
-  /** The last pruning, or `undefined` if the log was never pruned. */
   pruned: LastPruning | undefined;
   nextVersion: number;
   nextLane: number;
@@ -68,7 +67,6 @@ export class Journal implements AsyncDisposable {
   /** The size of the data that the open read and this journal appended, estimated in bytes. */
   storedBytes: number;
   running = false;
-  /** The tokens of all model requests of the run so far. `undefined` if unknown. */
   usage: ModelUsage | undefined;
   /** Verifies the output before the end of the run is recorded, and returns the data to record with it. */
   endFacts: ((output: unknown) => Promise<Pick<CheckpointRecord, "verification" | "files">>) | undefined;
@@ -173,12 +171,10 @@ export class Journal implements AsyncDisposable {
     return this.#log.lost;
   }
 
-  /** The interrupted append that the open skipped, if any. */
   get tornTail(): TornTail | undefined {
     return this.#owned.tornTail;
   }
 
-  /** The damaged summary that the open rebuilt, if any. */
   get rebuilt(): RebuiltSummary | undefined {
     return this.#owned.rebuilt;
   }
@@ -242,12 +238,10 @@ export class Journal implements AsyncDisposable {
     return bytes;
   }
 
-  /** Returns the approximate number of bytes that this journal appended for a lane. */
   valueBytesOn(lane: number): number {
     return this.#valueBytes.get(lane) ?? 0;
   }
 
-  /** Appends records. Durable when it resolves. */
   store(records: readonly AgentRecord[]): Promise<void> {
     this.append(records);
     return this.durable();

@@ -115,7 +115,6 @@ function refusal(
   });
 }
 
-/** Returns the path of the branch of a lane, if the branch has been joined. */
 function joinedBranch(index: LogProjection, lane: number): string | undefined {
   const place = index.lines.nestedLine(lane)?.place;
   if (!place || !("fork" in place)) return undefined;
@@ -123,7 +122,6 @@ function joinedBranch(index: LogProjection, lane: number): string | undefined {
   return isJoined ? linePath(index, lane).branch : undefined;
 }
 
-/** Returns the heads of the lines that may roll back, the main line first. */
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
   // During a run, an open rollback belongs to another line. This line moves after it.
   if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();

@@ -53,7 +53,6 @@ function answersIn(index: LogProjection): readonly { readonly record: AnswerReco
   return answers.sort((a, b) => a.order - b.order);
 }
 
-/** Returns a value of a call, or the reason why it is unreadable. */
 export function read(value: () => unknown): { readonly value?: unknown; readonly unreadable?: unknown } {
   try {
     return { value: value() };

@@ -25,7 +25,6 @@ export interface RollbackPlan {
    * repeated first, to get one.
    */
   readonly revert: readonly LoggedCall[];
-  /** Calls that the open rollback to this target has already reverted. */
   readonly reverted: readonly LoggedCall[];
   /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];

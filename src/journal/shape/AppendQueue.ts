@@ -79,7 +79,6 @@ export class AppendQueue<Rec extends LogRecord> {
     return this.#position;
   }
 
-  /** The error of the failed append, if any. It prevents all later appends. */
   get failure(): unknown {
     return this.#failure?.error;
   }
@@ -97,7 +96,6 @@ export class AppendQueue<Rec extends LogRecord> {
     if (!this.#draining) void this.#drain(options.last === true);
   }
 
-  /** Resolves when all pushed records are durable. Rejects if they may not be. */
   async durable(): Promise<void> {
     if (this.#failure) throw this.#failure.error;
     await (this.#open ?? this.#inFlight)?.done;
@@ -111,7 +109,6 @@ export class AppendQueue<Rec extends LogRecord> {
     if ((this.#open?.bytes ?? 0) >= mostWaitingBytes) await this.durable();
   }
 
-  /** Collects all appends from now on, until `end` is called. */
   follow(): Following<Rec> {
     const appended: Appended<Rec>[] = [];
     this.#followers.add(appended);

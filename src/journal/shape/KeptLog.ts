@@ -35,7 +35,6 @@ export class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.opening.catch(() => this.#endUnheard());
   }
 
-  /** The log, if it is open and accepts appends. */
   get log(): ShapedLog<Rec, State> | undefined {
     return this.#log && isWritable(this.#log) ? this.#log : undefined;
   }

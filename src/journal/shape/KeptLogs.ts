@@ -7,7 +7,6 @@ import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { ShapedLog } from "./ShapedLog.ts";
 import { whileBusy } from "./whileBusy.ts";
 
-/** How long logs stay open, and how long to wait for them. */
 export interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
@@ -80,7 +79,6 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     return { [Symbol.asyncDispose]: async () => leave() };
   }
 
-  /** Stores all appended records and releases all logs. */
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = [...this.#kept.values()].map((kept) => kept.end());
     await Promise.all([...ended, ...this.#ending.values()]);

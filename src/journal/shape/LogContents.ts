@@ -10,7 +10,6 @@ import { WrongShapeError } from "../../errors/storage/WrongShapeError.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { invalidRecordField, recordFields } from "./recordFields.ts";
 
-/** The contents of a log, in a state that grows with each added append. */
 export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
   readonly blobs = new Map<string, BlobCell>();

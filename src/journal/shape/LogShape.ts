@@ -13,7 +13,6 @@ export interface LogShape<Rec extends LogRecord, State extends ShapeState<Rec>> 
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
   /** Returns the stored values in a record. Their blobs stay while a restated record has them. */
   values(record: Rec): readonly StoredValue[];
-  /** Returns the state of an empty log. */
   begin(): State;
 }
 

@@ -71,7 +71,6 @@ export class LogWriter<Rec extends LogRecord> {
     await this.#owned.prune();
   }
 
-  /** Deletes the log and all its data, once all queued records are durable. */
   async drop(): Promise<void> {
     await this.durable();
     await this.#owned.drop();

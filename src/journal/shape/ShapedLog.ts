@@ -28,7 +28,6 @@ export interface ShapedLogOptions {
   readonly storage: LogStorage;
   /** The id for users, without the name of its shape. */
   readonly id: string;
-  /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -158,12 +157,10 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     this.#restateIfDue();
   }
 
-  /** Resolves when all appended records are durable. Rejects if that is uncertain. */
   durable(): Promise<void> {
     return this.#writer.durable();
   }
 
-  /** Resolves when the queue has room. Callers that do not wait for durability wait for this. */
   room(): Promise<void> {
     return this.#writer.room();
   }
@@ -202,13 +199,11 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return { bytes: freed };
   }
 
-  /** Deletes the log and all its data, and frees its id. The object is unusable afterwards. */
   drop(): Promise<void> {
     this.#isDropped = true;
     return this.#writer.drop();
   }
 
-  /** Stores appended records, unless an append has failed, and releases the log. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#writer.release();
   }

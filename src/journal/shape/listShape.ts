@@ -1,7 +1,6 @@
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { logIdOf } from "./LogShape.ts";
 
-/** A log of one shape in a list. */
 export interface ListedShape {
   /** The id for users. */
   readonly id: string;

@@ -5,11 +5,9 @@ import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { type ReadRecords, readRecords } from "./readRecords.ts";
 import { ShapeValues } from "./ShapeValues.ts";
 
-/** A log as read without owning it. */
 export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
   readonly position: number;
-  /** The state from which {@link readShape} continues. */
   readonly records: ReadRecords<Rec, State>;
   readonly #values: ShapeValues;
 

@@ -10,7 +10,6 @@ export interface BusyWait {
   readonly timeoutMs: number;
   /** The pause between two tries, in milliseconds. Defaults to 500. The first pauses are shorter. */
   readonly pauseMs?: number;
-  /** Ends the wait with its reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 

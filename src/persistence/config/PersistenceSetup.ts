@@ -112,7 +112,6 @@ export class PersistenceSetup {
   readonly #config: PersistenceConfig;
   readonly #isStored: boolean;
   readonly #nested = new Map<object, PersistenceSetup>();
-  /** Distinguishes definitions without an id. `undefined` if the definition has an id. */
   readonly #defaultIdentity: string | undefined;
   lastAgentId: string;
 

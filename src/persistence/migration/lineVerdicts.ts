@@ -13,7 +13,6 @@ import type { Code } from "../versions/CodeStructure.ts";
 import { type CodeVerdict, isSameCode, judgeCode } from "../versions/judgeCode.ts";
 import type { LinePoint } from "../versions/reachedFrom.ts";
 
-/** A line that can continue, with the agent whose code runs it now. */
 export interface FittedLine extends LinePath {
   readonly state: AgentState;
   readonly setup: PersistenceSetup;

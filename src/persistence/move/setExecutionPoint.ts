@@ -32,7 +32,6 @@ export const executionPointSchema: z.ZodType = strictOptions({
 export interface ExecutionPoint {
   readonly node: string;
   readonly input: unknown;
-  /** Defaults to the current history. */
   readonly messageHistory?: readonly Message[] | undefined;
 }
 
@@ -77,7 +76,6 @@ export interface ExecutionPointOptions extends ExecutionPoint {
   readonly move: "execution_point" | "rollback";
 }
 
-/** Starts a lane at another node with the current state. Reverts no calls. Durable when it resolves. */
 export async function setExecutionPoint(options: ExecutionPointOptions): Promise<RunRecorder> {
   const { log, recorder, run, node, messageHistory, move } = options;
   const { journal, setup } = recorder;

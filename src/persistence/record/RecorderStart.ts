@@ -10,7 +10,6 @@ import type { RecordedLine } from "./RecordedLine.ts";
 
 export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
-  /** Records that start the run or the lane. Appended with its first checkpoint. */
   readonly opening: readonly AgentRecord[];
   /**
    * Numbers the lane of a nested line at its start, with its first records. Omitted for the main line and for lines in
@@ -30,6 +29,5 @@ export interface RecorderStart<Recorder> {
   readonly named?: NamedCheckpoints;
   readonly line?: RecordedLine | undefined;
   readonly stored?: AgentLog | undefined;
-  /** The recorder of the containing line. `undefined` for the main line. */
   readonly parent?: Recorder | undefined;
 }

@@ -47,7 +47,6 @@ export class RunRecorder {
   readonly line: RecordedLine;
   /** The log from which the line was restored, while it may contain nested lines. */
   readonly stored: AgentLog | undefined;
-  /** The recorder of the containing line. `undefined` for the main line. */
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
   readonly nested = new Set<RunRecorder>();
@@ -60,7 +59,6 @@ export class RunRecorder {
   head: CheckpointHead | undefined;
   /** Model settings that a resume changes. The stored settings stay if `undefined`. */
   newSettings: Partial<RunSettings> | undefined;
-  /** Resolves when every response recorded so far is durable. */
   answersDurable: Promise<void> | undefined;
   /** True once the line has moved to another lane. Only effects are still recorded on this lane. */
   closed = false;
@@ -76,7 +74,6 @@ export class RunRecorder {
   /** Changes before the current node that are not yet in the log. Used only without automatic checkpoints. */
   #pending: AgentRecord[] = [];
   #node = "start";
-  /** The checkpoint that was saved within the current visit, and the next step in it. */
   #foreseen: (Pick<NextStep, "nodeId" | "input"> & { readonly version: number }) | undefined;
 
   constructor(
@@ -196,7 +193,6 @@ export class RunRecorder {
     return foreseen !== undefined && foreseen.nodeId === nodeId && isSameValue(foreseen.input, input);
   }
 
-  /** Returns the approximate size of data stored or collected since the last checkpoint, in bytes. */
   get grownBytes(): number {
     return (
       this.journal.valueBytesOn(this.lane) -

@@ -59,9 +59,6 @@ export class StateWriter {
     return records;
   }
 
-  /**
-   * Returns the records of the new state since the last {@link take} without taking them. @throws NotSerializableError
-   */
   peek(state: RunState, node: string): readonly AgentRecord[] {
     this.#collect(state, node);
     return this.#hasNews(state) ? [...this.#records(state), ...this.#decisionRecords()] : [];

@@ -8,9 +8,6 @@ import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLa
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
-/**
- * Returns the record of a planned checkpoint. Takes the next version, and registers the id and the end in the journal.
- */
 export function checkpointRecord(
   { state: { iteration, progress, progressSummary }, usage }: Pick<AgentRun, "state" | "usage">,
   { node, id, version: given, inputType, trigger, unresolved, status, end, joined, ended }: CheckpointPlan,

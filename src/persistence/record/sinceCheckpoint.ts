@@ -28,7 +28,6 @@ export function sinceCheckpoint(
   };
 }
 
-/** Returns the approximate length of a value as JSON. */
 function roughBytes(value: unknown): number {
   const open: unknown[] = [value];
   let sum = 0;

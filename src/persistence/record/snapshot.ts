@@ -36,7 +36,6 @@ export function snapshotOf(
     readonly checkpointId: string;
     readonly parent: CheckpointHead | undefined;
     readonly first: boolean;
-    /** The status of the agent after the records before the checkpoint. */
     readonly status: StatusState;
     readonly input: unknown;
   },

@@ -21,7 +21,6 @@ export type Reply =
   | { readonly expiredAt: string };
 
 interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at"> {
-  /** The prompt and expiry of an approval. `undefined` for a request for input. */
   readonly shown?: Exclude<ApprovalVerdict, boolean>;
   readonly reply?: Reply;
 }

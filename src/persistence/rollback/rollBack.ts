@@ -33,7 +33,6 @@ import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackRepor
 export interface RollBackOptions extends Rollback {
   /** The status of the agent after a rollback from outside. If omitted, the run continues. */
   readonly leaves?: { readonly status: "paused"; readonly reason: string } | { readonly status: "queued" };
-  /** The recorder of the line that rolls back, if the rollback is requested within a run. */
   readonly from?: Pick<RunRecorder, "setup" | "line" | "parent">;
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }

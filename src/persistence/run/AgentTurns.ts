@@ -9,10 +9,8 @@ export interface RunningCall {
 
 const turnsByStorage = new WeakMap<object, Map<string, AgentTurns>>();
 
-/** The calls of `run` and `resume` of one agent in this process, and their order. */
 export class AgentTurns {
   readonly byRun = new Map<string, RunningCall>();
-  /** The active calls, oldest first. Excludes calls that wait in the queue. */
   readonly #active = new Set<RunningCall>();
   #queueEnd: Promise<unknown> = Promise.resolve();
   #replacingEnd: Promise<unknown> = Promise.resolve();

@@ -8,7 +8,6 @@ import { AgentTurns, type RunningCall } from "./AgentTurns.ts";
 
 type Result = Promise<RunResult<unknown>>;
 
-/** Reports the run that a call executes, and a function that compares its input. */
 export type Announce = (runId: string, isSameInput: RunningCall["isSameInput"]) => void;
 
 export interface OwnTurn {

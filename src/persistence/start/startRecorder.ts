@@ -33,7 +33,6 @@ export interface StoredState {
   readonly state: AgentState;
 }
 
-/** Returns the recorder of a new run. Its opening is appended with its first checkpoint. */
 export function newRun(
   setup: PersistenceSetup,
   journal: Journal,

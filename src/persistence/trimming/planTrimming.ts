@@ -7,7 +7,6 @@ export const trimmedKey = "agent-persistence";
 
 export interface TrimmingPlan {
   readonly outputs: readonly ToolResult[];
-  /** Messages that become one message, oldest first. May be empty. */
   readonly older: readonly Message[];
 }
 

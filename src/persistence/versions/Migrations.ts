@@ -8,11 +8,9 @@ import { quotedList } from "../../errors/quotedList.ts";
 
 interface KnownTools {
   readonly has: (name: string) => boolean;
-  /** The names of the tools, without inverses. */
   readonly names: readonly string[];
 }
 
-/** The migrations of an agent, and the chains between versions. */
 export class Migrations {
   readonly version: number;
   readonly #chains = new Map<number, readonly Migration[]>();

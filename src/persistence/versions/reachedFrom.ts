@@ -18,7 +18,6 @@ export interface Reached {
   readonly sources: ReadonlySet<string>;
 }
 
-/** Returns the parts of a strategy that are reachable from a point to the end of the line and its containing graphs. */
 export function reachedFrom(root: GraphStructure, point: LinePoint): Reached {
   return new Walk(root, point);
 }

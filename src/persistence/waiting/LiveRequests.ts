@@ -103,7 +103,6 @@ export class LiveRequests implements Disposable {
     this.waitedFor = waiting;
   }
 
-  /** Drops the open requests. Later answers go to the log. */
   [Symbol.dispose](): void {
     for (const { forget } of this.#open.values()) forget();
     this.#open.clear();

@@ -4,7 +4,6 @@ import type { Journal } from "../../journal/Journal.ts";
 
 type StatusChange = Omit<StatusRecord, "kind" | "run">;
 
-/** Returns the status of a waiting run. It shows the first request, and is due at the earliest expiry. */
 export function waitingStatus(requests: readonly PendingRequest[], at: number): StatusChange {
   const [first] = requests;
   const until = Math.min(
