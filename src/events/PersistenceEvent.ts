@@ -40,7 +40,7 @@ interface LineEvents {
      * - `joined`: the branches of a parallel node have finished
      * - `unresolved`: a node has finished and no edge matched
      * - `asked_for`: `createCheckpoint` was called
-     * - the name of a move
+     * - `rollback`, `execution_point`, `branch`, `edit`, `migration`: the change that made it
      */
     readonly trigger: string;
   };

@@ -245,9 +245,9 @@ export class DurableAgent {
   }
 
   /**
-   * Names a checkpoint. Methods that take a checkpoint id accept the name, as in `rollbackToCheckpoint(name)`.
-   * Retention keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name. If the name or
-   * the checkpoint is already used, the name moves.
+   * Names a checkpoint. Methods that take a checkpoint id accept the name, as in `rollbackToCheckpoint(name)`. Retention
+   * keeps named checkpoints. A name belongs to one checkpoint, and a checkpoint has one name. Naming another checkpoint
+   * moves the name. Naming the same checkpoint again replaces its name.
    *
    * @param checkpointId the id or the current name of the checkpoint.
    * @param name 1 to 256 characters, not of the form `<number>-<number>`.
