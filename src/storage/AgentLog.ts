@@ -44,7 +44,6 @@ export class AgentLog {
     return new AgentLog(agentId, index, await fetchBlobs(log, agentId, references), { checksums });
   }
 
-  /** Reads the entries after a position. Loads only the values of notes with the given key. */
   static readNotes(log: RecordLog, agentId: string, key: string, after: number): Promise<AgentLog> {
     return AgentLog.read(log, agentId, { after }, (record) => record.kind === "note" && record.key === key);
   }

@@ -36,10 +36,14 @@ export async function readBlob(blobs: BlobStore, agentId: string, cell: BlobCell
   if (bytes === undefined || hash === undefined) return bytes && decoder.decode(bytes);
   // The library never stores such a length. A forged length could exhaust the memory.
   if (length > maximumCompressedTextBytes)
-    throw new CorruptBlobError(agentId, reference, `is said to hold ${length} bytes, more than is ever compressed`);
+    throw new CorruptBlobError(
+      agentId,
+      reference,
+      `claims to contain ${length} bytes, which is more than the library compresses`,
+    );
   try {
     return decoder.decode(await gunzip(bytes, length));
   } catch (cause) {
-    throw new CorruptBlobError(agentId, reference, `cannot be decompressed to the ${length} bytes stated`, { cause });
+    throw new CorruptBlobError(agentId, reference, `cannot be decompressed to the recorded ${length} bytes`, { cause });
   }
 }

@@ -15,7 +15,6 @@ export async function* listSummaries(log: RecordLog, options: ListOptions): Asyn
   }
 }
 
-/** Lists all logs that match all options, agents first. */
 export async function* listLogs(log: RecordLog, options: ListOptions): AsyncGenerator<AgentSummary> {
   if (log.capabilities.narrows) return yield* log.list(options);
   const { limit = Infinity, free } = options;

@@ -118,7 +118,7 @@ async function orDamage<Result>(log: ReadableLog, agentId: string, read: () => P
 /** Converts errors from inconsistent records, because a writer of forged records can also compute valid checksums. */
 function asDamage(error: unknown): unknown {
   if (!(error instanceof TypeError || error instanceof RangeError)) return error;
-  return new UnreadableValueError("the records of the log do not fit together", { cause: error });
+  return new UnreadableValueError("the records of the log are inconsistent", { cause: error });
 }
 
 /**

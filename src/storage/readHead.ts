@@ -136,7 +136,7 @@ async function headInWhole(
 ): Promise<CachedHead | undefined> {
   const { index, end } = await readEntries(log, agentId, {});
   const lane = unreachedLine(index);
-  if (lane !== undefined) throw new UnreadableValueError(`what leads to lane ${lane} is not in the log`);
+  if (lane !== undefined) throw new UnreadableValueError(`the log lacks the records before lane ${lane}`);
   const state = foldTo(index);
   return state && end && withParts(log, agentId, { index, state, end }, known);
 }

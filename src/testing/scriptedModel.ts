@@ -18,6 +18,7 @@ export interface ScriptedToolCall {
   readonly input: unknown;
 }
 
+/** Options of {@link scriptedModel}. */
 export interface ScriptedModelOptions {
   /**
    * With `repeating`, tool call ids restart in each response, like those of some providers. With `unique`, every

@@ -1,5 +1,6 @@
 import { AgentPersistenceError } from "../AgentPersistenceError.ts";
 
+/** One problem of an invalid value. */
 export interface InputProblem {
   /** The location in the value, such as "items.0.name". Empty for the value itself. */
   readonly path: string;

@@ -135,5 +135,5 @@ function damageOf({ log, end }: AgentIndex, error: unknown): Damage {
 
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (AgentPersistenceError.isInstance(error)) return { code: error.code, message: error.message };
-  return { code: "unreadable_value", message: "the records of the log do not fit together" };
+  return { code: "unreadable_value", message: "the records of the log are inconsistent" };
 }

@@ -13,6 +13,7 @@ import { changesIn, fileChangeView, fileNotesIn } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
 
+/** Selects a part of the history. */
 export interface ContentOptions {
   /** The maximum number of messages, counted from the last. Defaults to 200. */
   readonly messagesLimit?: number | undefined;

@@ -130,7 +130,7 @@ export class ValueLoader {
     for (let round = 0; at instanceof StoredAt && round < mostRounds; round++) at = this.#slots.get(at);
     if (at instanceof StoredAt || (at === undefined && !this.#slots.has(value))) {
       if (isMissing) return undefined;
-      throw new UnreadableValueError("the append that it is in cannot be read");
+      throw new UnreadableValueError("the append with the value cannot be read");
     }
     if (envelopeKeyOf(at) !== "$outcomes") return at;
     const results = (at as { readonly $outcomes: readonly StoredResult[] }).$outcomes;

@@ -222,7 +222,7 @@ export async function checkpointsOf(
   const stored: unknown = await askProvider("getCheckpoints", agentId, () => provider.getCheckpoints(agentId));
   if (Array.isArray(stored)) return stored as readonly AgentCheckpointData[];
   throw new UnreadableValueError(
-    `getCheckpoints() of the storage must give a list of checkpoints, and gave ${kindOf(stored)}`,
+    `getCheckpoints() of the storage must return an array of checkpoints, but returned ${kindOf(stored)}`,
   );
 }
 

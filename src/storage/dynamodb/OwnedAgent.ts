@@ -24,15 +24,12 @@ export class OwnedAgent {
   readonly #agentId: string;
   readonly #owner: string;
   #generation: number;
-  /** The generation in the claim that the first append replaces. */
   #claim: number;
   #opened: number;
   #state: SlotState;
   /** The state after the last requested append. */
   #asked: SlotState;
-  /** The list entry as this owner last settled it. */
   #pictures: Pictures | undefined;
-  /** The state after the staged appends of another log. */
   #staged: SlotState = noSlots;
 
   constructor(backend: DynamoDBBackend, { agentId, generation, owner }: SlotOwner, state: SlotState) {
@@ -99,7 +96,6 @@ export class OwnedAgent {
     return true;
   }
 
-  /** Stores appends of another log in a location that readers ignore. */
   async stage(appends: readonly TableAppend[], first: boolean): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { connection } = this.#backend;

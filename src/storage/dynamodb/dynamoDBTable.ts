@@ -2,6 +2,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
+/** Options of {@link dynamoDBTable}. */
 export interface DynamoDBTableOptions {
   readonly tableName: string;
 }

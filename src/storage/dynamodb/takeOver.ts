@@ -47,7 +47,6 @@ async function claimSlot(
   throw new Error("other owners keep appending to the log");
 }
 
-/** Completes a drop that a crash interrupted. */
 async function finishDrop(
   backend: DynamoDBBackend,
   owner: { readonly agentId: string; readonly generation: number; readonly owner: string },

@@ -71,7 +71,6 @@ export class MemoryAgentLog {
     }
   }
 
-  /** Yields the stored lines that were appended before the iteration started. */
   *readLines(upTo = this.#position): Generator<Uint8Array> {
     const [lines, last] = [this.#lines, Math.min(upTo, this.#position)];
     const chain = new EntryChain([...this.#gaps], { position: this.#start, checksum: "" });
@@ -84,7 +83,6 @@ export class MemoryAgentLog {
     }
   }
 
-  /** Adds a line of another log after its position was verified. */
   receive(line: Uint8Array, { position, checksum }: ChainLink): void {
     if (this.#lines.length === 0) this.#start = position - 1;
     this.#lines.push(position, line);
@@ -97,7 +95,6 @@ export class MemoryAgentLog {
     this.#gaps.push(...gaps);
   }
 
-  /** The number of bytes that {@link prune} would remove. */
   get unremovedBytes(): number {
     return this.#prunedIndexes().reduce((sum, index) => sum + this.#lines.lineAt(index).length, 0);
   }

@@ -17,7 +17,7 @@ export class Watchers {
       try {
         onChange();
       } catch (error) {
-        warn("listener_failed", `What watches a log failed: ${reasonOf(error)}`);
+        warn("listener_failed", `A listener of a log failed: ${reasonOf(error)}`);
       }
   }
 }

@@ -35,7 +35,6 @@ export function encodeAppend(
   return { line: line.slice(), end: { position, checksum }, summary };
 }
 
-/** Omits the agent's id and the position, which the entry contains. */
 function storedSummary({ agentId: _agentId, position: _position, ...summary }: AgentSummary): object {
   return summary;
 }

@@ -45,7 +45,6 @@ export class PostgresBlobs implements TableBlobs {
     return this.#connection.changes(sql, textBytes(toAgentId), textBytes(fromAgentId), reference);
   }
 
-  /** Creates the row of an agent that was never claimed. */
   async #ensureAgent(agentId: string): Promise<void> {
     const sql = `INSERT INTO ${this.#connection.names.agents} (id) VALUES ($1::bytea) ON CONFLICT (id) DO NOTHING`;
     await this.#connection.rows(sql, textBytes(agentId));

@@ -7,6 +7,7 @@ export interface PostgresClient {
   query(text: string, values?: PostgresValue[]): PromiseLike<{ readonly rows: readonly object[] }>;
 }
 
+/** A value of a statement. */
 export type PostgresValue = string | number | Uint8Array | null;
 
 /**

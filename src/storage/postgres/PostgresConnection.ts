@@ -12,7 +12,6 @@ export interface PostgresUse {
   readonly preparedStatements: boolean;
 }
 
-/** The call signature of `pg` and Neon for named statements. */
 interface NamingClient {
   query(statement: {
     readonly name: string;

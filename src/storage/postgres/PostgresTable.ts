@@ -192,7 +192,6 @@ async function watchChannel(listen: PostgresListen, channel: string, onChange: (
   return { close: async () => void (await listening.close()) };
 }
 
-/** Drivers return integers as numbers, strings or `bigint`. */
 type Numeric = number | string | bigint;
 
 interface HeadRow {
@@ -200,7 +199,6 @@ interface HeadRow {
   readonly owner: string | null;
   readonly beat: string;
   readonly idle: Numeric;
-  /** Omitted if the query does not select it. */
   readonly stop?: string | null;
 }
 

@@ -5,7 +5,6 @@ import { putSummary } from "./putSummary.ts";
 import { textBytes } from "./postgresValues.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
 
-/** The statuses in which any worker may continue an unowned task. */
 const claimable = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");
 
 /**
@@ -41,7 +40,6 @@ export class PostgresWrites {
     return { sql: `SELECT WHERE ${this.#names.append}($1::bytea, $2::bigint, ${rest.join(", ")})`, values };
   }
 
-  /** `$3` contains the ranges. */
   remove(): string {
     return `WITH head AS (${this.head("renewed = now()")} RETURNING key), removed AS (
         DELETE FROM ${this.#names.appends} AS p
@@ -126,7 +124,6 @@ function rowValues(append: TableAppend, given: Given): string[] {
   return [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.line, "bytea")];
 }
 
-/** Returns the values in column order. Without a summary, all values are NULL. */
 function summaryValues(summary: TableSummary | undefined, given: Given): string[] {
   return [
     given(summary ? JSON.stringify(summary.status) : null, "text"),

@@ -22,11 +22,11 @@ const reasons: Readonly<Record<string, StorageFailure>> = {
 };
 
 const grants =
-  "Grant the role of the client USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, and EXECUTE on its functions. To make them, it also needs CREATE.";
+  "Grant the role of the client USAGE on the schema, SELECT, INSERT, UPDATE and DELETE on its tables, and EXECUTE on its functions. To create them, it also needs CREATE.";
 const noTables =
-  "The tables are gone, or of another version. Run migrate() of the storage, or the statements of postgresMigrations(), with a role that may create tables.";
+  "The tables are missing or have another version. Run migrate() of the storage, or the statements of postgresMigrations(), with a role that may create tables.";
 const noNames =
-  "A pooler in transaction mode keeps no statements with names. Pass preparedStatements: false, and prepare: false to postgres.js.";
+  "A pooler in transaction mode does not support named statements. Pass preparedStatements: false, and prepare: false to postgres.js.";
 
 /** Advice for server errors that need more than the advice of their category. */
 const advice: Readonly<Record<string, string>> = {
@@ -52,7 +52,6 @@ export function postgresAdvice(error: unknown): string | undefined {
   return advice[sqlStateOf(error) ?? ""];
 }
 
-/** Whether an error reports a missing table or schema. */
 export function isMissing(error: unknown): boolean {
   return ["42P01", "3F000"].includes(sqlStateOf(error) ?? "");
 }

@@ -48,7 +48,6 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Quotes a text as an SQL literal, independent of the session's backslash setting. */
 export function quoteText(text: string): string {
   return `E'${text.replaceAll(/[\\']/g, "$&$&")}'`;
 }

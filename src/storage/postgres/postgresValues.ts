@@ -14,7 +14,6 @@ export function textOf(bytes: Uint8Array): string {
 
 export const behindAll: Uint8Array = Uint8Array.of(noText);
 
-/** Returns the staging id for appends of another log. It differs from all agent ids. */
 export function stagedId(agentId: string): Uint8Array {
   return Uint8Array.of(noText, ...textBytes(agentId));
 }

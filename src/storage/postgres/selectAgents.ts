@@ -15,10 +15,8 @@ export interface PostgresStatement {
   readonly values: readonly PostgresValue[];
 }
 
-/** Adds a value to a statement and returns its placeholder. */
 export type Given = (value: PostgresValue, type: string) => string;
 
-/** Returns the statement for a page of agents, merged from the sorted pages of each status. */
 export function selectAgents(names: PostgresNames, selection: TableSelection): PostgresStatement {
   const values: PostgresValue[] = [];
   const given: Given = (value, type) => `$${values.push(value)}::${type}`;
@@ -37,7 +35,6 @@ export function selectAgents(names: PostgresNames, selection: TableSelection): P
   return { sql: `WITH size AS (SELECT ${most} AS most FROM (${first("a.owner", limit)}) AS next) ${page}`, values };
 }
 
-/** Selects all agents after a position, per status. */
 function selectLists({ summaries }: PostgresNames, selection: TableSelection, given: Given): readonly string[] {
   const { dueBefore, updatedBefore, after } = selection;
   const place = given(textBytes(after?.order ?? ""), "bytea");

@@ -5,6 +5,7 @@ export interface S3Client {
   deleteObject(input: object): Promise<object>;
 }
 
+/** The content of an object. */
 export interface S3Body {
   transformToByteArray(): Promise<Uint8Array>;
 }

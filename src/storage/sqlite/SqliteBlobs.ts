@@ -61,7 +61,6 @@ export function ensureAgent(db: SqliteConnection, id: string): void {
   db.run("INSERT OR IGNORE INTO agent_persistence_agents (id, generation, beat) VALUES (?, ?, '')", id, 0);
 }
 
-/** Returns a copy backed by a buffer of exactly that size. */
 export function bytesOf(bytes: Bytes): Uint8Array {
   return new Uint8Array(bytes);
 }

@@ -57,7 +57,7 @@ export class SqliteConnection {
   /** Throws inside a foreign transaction, because writes would not be durable after their statement. */
   assertOwn(): void {
     if (this.#isInTransaction())
-      throw new Error("a transaction is open on this connection; give the storage a connection of its own");
+      throw new Error("a transaction is open on this connection, so open a separate connection for the storage");
   }
 
   prepare(): void {

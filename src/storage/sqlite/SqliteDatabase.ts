@@ -19,4 +19,5 @@ export interface SqliteStatement {
   all(...values: SqliteValue[]): unknown[];
 }
 
+/** A value of a statement. */
 export type SqliteValue = string | number | bigint | Uint8Array;

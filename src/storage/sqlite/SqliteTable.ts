@@ -25,7 +25,6 @@ import { highestPosition, positionBits } from "./sqliteSchema.ts";
 
 const pageRows = 200;
 
-/** The number before the first append of an agent. */
 const base = `(a.key << ${positionBits})`;
 const isOwned = "a.id = ? AND a.generation = ? AND a.owner IS NOT NULL";
 const lastNumber = `SELECT number FROM agent_persistence_appends
@@ -198,7 +197,6 @@ export class SqliteTable implements LogTable {
     });
   }
 
-  /** Runs an action on an agent in one transaction, if this generation still owns it. */
   #own(agentId: string, generation: number, action: (db: SqliteConnection, agent: Agent) => void): Promise<boolean> {
     return this.#at((db) =>
       db.transaction(() => {
@@ -238,7 +236,6 @@ function insert(
 
 const keySql = "SELECT key FROM agent_persistence_agents WHERE id = ?";
 
-/** Returns the staging id for appends of another log. It differs from all agent ids. */
 function stagedId(agentId: string): string {
   return JSON.stringify([agentId]);
 }
@@ -275,7 +272,6 @@ interface HeadRow {
   readonly generation: number;
   readonly owner: string | null;
   readonly beat: string;
-  /** Omitted if the query does not select it. */
   readonly stop?: string | null;
 }
 

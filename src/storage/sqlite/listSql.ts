@@ -7,7 +7,6 @@ export const placeBytes = "coalesce(?, x'')";
 /** Sorts after every id, because UTF-8 never contains this byte. */
 const behindAll = Uint8Array.of(0xff);
 
-/** Returns the statement for a page of agents, merged from the sorted pages of each status. */
 export function listSql(selection: TableSelection): { readonly sql: string; readonly values: readonly SqliteValue[] } {
   const statuses = selection.statuses ?? [undefined];
   const parts = statuses.map((status) => pageOf(status, selection));

@@ -229,6 +229,7 @@ export interface TableList {
   readonly more: boolean;
 }
 
+/** An agent in a list. */
 export interface TableListed extends Pick<TableSummary, "order" | "text"> {
   readonly agentId: string;
   /** The row of the agent, read together with its summary. */

@@ -271,7 +271,6 @@ export class TableOwnedLog implements OwnedLog {
     return askTableAgain(this.#backend, operation, this.agentId, call);
   }
 
-  /** Calls the table once, for calls that must not run twice or that their caller retries. */
   #askOnce<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
     return askTable(this.#backend.table, operation, this.agentId, call);
   }

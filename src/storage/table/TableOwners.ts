@@ -12,7 +12,6 @@ export interface StoredOwner extends LogOwner {
   readonly leaseMs: number;
 }
 
-/** The maximum lease, which is one day. */
 export const longestLeaseMs = 86_400_000;
 
 const storedOwner: z.ZodType<StoredOwner> = z.object({
@@ -37,9 +36,7 @@ export interface TableJudgement {
 interface Surroundings {
   readonly clock: Clock;
   readonly leaseMs: number;
-  /** If `undefined`, processes cannot be identified and only leases count. */
   readonly identity: ProcessIdentity | undefined;
-  /** Whether all users of the table run on one machine. */
   readonly oneMachine: boolean;
 }
 
@@ -80,7 +77,6 @@ export class TableOwners {
     return atMs === undefined ? String(number) : `${number} ${Math.floor(atMs)}`;
   }
 
-  /** Marks an owner in this process as finished. */
   finish(session: string): void {
     finished.add(session);
   }
@@ -89,7 +85,6 @@ export class TableOwners {
     return owner !== undefined && ownerOf(owner)?.session === session;
   }
 
-  /** Returns `undefined` for an agent without an owner. */
   judge(agentId: string, head: TableHead | undefined): TableJudgement | undefined {
     if (head?.owner === undefined) {
       this.#sightings.delete(agentId);
@@ -107,7 +102,6 @@ export class TableOwners {
     return finished.has(owner.session) || (identity !== undefined && hasEnded(owner, identity, !oneMachine));
   }
 
-  /** Returns the minimum time since the owner's last renewal. */
   #silentMs(agentId: string, head: TableHead, owner: StoredOwner): number {
     const seen = this.#seenForMs(agentId, head);
     return head.idleMs ?? Math.max(seen, this.#idleMs(head, owner));

@@ -76,14 +76,13 @@ export class TableReader {
     return rows[0]?.position ?? start;
   }
 
-  /** Returns the end of the log, even if it is damaged. */
   async end(): Promise<TableLogEnd> {
     const { start, rows, end } = await this.#page({ after: 0, last: true });
     const [row] = rows;
     const position = row?.position ?? start;
     try {
       if (end !== undefined && end !== position)
-        throw this.#corrupt(`the last append is at position ${position}, and should be at ${end}`);
+        throw this.#corrupt(`the last append is at position ${position}, but should be at ${end}`);
       return { end: { position, checksum: row === undefined ? "" : this.decode(row).checksum } };
     } catch (error) {
       if (error instanceof CorruptLogError) return { end: { position, checksum: "" }, damage: error };
@@ -113,7 +112,6 @@ export class TableReader {
     return bytes;
   }
 
-  /** @param before - the position of the previous append, for the error. */
   decode(row: TableRow, before?: number): Entry {
     const decoded = decodeEntry(row.line, this.#sha256);
     if (!decoded.ok) throw this.#corrupt(`position ${row.position} is damaged (${decoded.defect})`, before);

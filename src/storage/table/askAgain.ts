@@ -6,7 +6,6 @@ import type { LogTable } from "./LogTable.ts";
 export interface AskingAgain {
   readonly clock: Clock;
   readonly retryMs: number;
-  /** Stops retries when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -36,7 +35,6 @@ export async function askAgain<Result>(
   }
 }
 
-/** Combines {@link askTable} with the retries of {@link askAgain}. */
 export function askTableAgain<Result>(
   retried: RetriedTable,
   operation: string,

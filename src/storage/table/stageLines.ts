@@ -8,7 +8,6 @@ import type { LogAppend, RecordLog, StoredLines } from "../RecordLog.ts";
 import type { TableAppend } from "./LogTable.ts";
 import { tableSummary } from "./summaryText.ts";
 
-/** Returns the append that follows the lines of another log. */
 export type LastAppend = Parameters<NonNullable<RecordLog["receive"]>>[3];
 
 const linesAtOnce = 100;

@@ -16,6 +16,7 @@ import { type ConformanceTest, defineConformanceTest, type Expectations } from "
 import type { LeftOut, LeftOutParts } from "../support/LeftOut.ts";
 import { checkLogHarness, noAlterBlob, type RecordLogHarness } from "./RecordLogHarness.ts";
 
+/** A conformance test of a `RecordLog`. */
 export type RecordLogTest = ConformanceTest<RecordLogHarness>;
 
 export function logTest(

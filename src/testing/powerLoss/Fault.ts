@@ -10,6 +10,7 @@ import { z } from "zod";
  */
 export type FaultKind = "EIO" | "ENOSPC" | "EMFILE" | "EACCES" | "short write" | "lying sync";
 
+/** A fault to inject into a simulated file system. */
 export interface Fault {
   readonly kind: FaultKind;
   /** The number of the call, counted from 1. A fault for one kind of operation skips other calls. */
@@ -24,8 +25,10 @@ export const faultSchema: z.ZodType<Fault> = strictOptions({
   fromThenOn: z.boolean().exactOptional(),
 });
 
+/** The calls of a `FileSystem` and of its open files. */
 export type FileSystemOperation = keyof FileSystem | Exclude<keyof OpenFile, "writeSynced">;
 
+/** A call to a simulated file system. */
 export interface FileSystemCall {
   readonly operation: FileSystemOperation;
   readonly path: string;

@@ -5,6 +5,7 @@ import { type PersistenceStorageProvider, providerSchema } from "../../storage/P
 import { type ConformanceTest, defineConformanceTest, type Expectations } from "../support/Expectations.ts";
 import { functionOrLeftOut, type LeftOut, type LeftOutParts } from "../support/LeftOut.ts";
 
+/** A conformance test of a three-method provider. */
 export type ProviderTest = ConformanceTest<PersistenceStorageProvider | ProviderHarness>;
 
 export function providerTest(

@@ -20,5 +20,5 @@ vi.mock("../../../src/storage/file/takeover/copyTail.ts", async (original) => {
 it("a broken protocol is caught: it lists the last line of a dead owner instead of copying it", async () => {
   const scenarios = storeScenarios.filter(({ name }) => name === "appends of several sizes");
   const violation = await caughtInCrashes({}, scenarios, 0);
-  expect(violation?.message).toContain("bytes that count");
+  expect(violation?.message).toContain("shorter than its recorded");
 });

@@ -15,7 +15,6 @@ export interface RangeQuery {
   readonly descending?: boolean;
   /** The maximum number of items. Defaults to one page of the service, which is 1 MB. */
   readonly limit?: number;
-  /** The attributes to read in addition to the keys. Defaults to all. */
   readonly only?: readonly string[];
   /** Returns only items that match this condition. The service still charges for all items. */
   readonly filter?: Condition | undefined;
@@ -148,7 +147,7 @@ export class DynamoDBConnection {
         left = await ask(left);
         if (left.length === 0) break;
         if (left.length < before) attempt = 1;
-        if (attempt === maxAttempts) throw new Error(`${left.length} requests of a batch were left undone`);
+        if (attempt === maxAttempts) throw new Error(`${left.length} requests of a batch were not processed`);
         await pause(this.#clock, Math.min(shortestPauseMs * 2 ** attempt, longestPauseMs));
       }
     }

@@ -66,7 +66,6 @@ export function partRange(agentId: string, generation: number, id: string): KeyR
   );
 }
 
-/** Returns the range of parts that owners up to this generation stored. */
 export function partsUpTo(agentId: string, generation: number): KeyRange {
   return rangeOf(agentId, partKind, numberBytes(0), concatenated([numberBytes(generation), behindAll]));
 }
@@ -134,7 +133,6 @@ export function compareBytes(one: Uint8Array, other: Uint8Array): number {
   return one.length - other.length;
 }
 
-/** Sorts after all numbers and texts. */
 const behindAll = new Uint8Array(9).fill(0xff);
 
 function rangeOf(agentId: string, kind: number, from: Uint8Array, to: Uint8Array): KeyRange {

@@ -12,13 +12,11 @@ export interface PartsOwner {
   readonly id: string;
 }
 
-/** The bytes of an item, stored in the item or in separate parts. */
 export interface Content extends Attributes {
   readonly bytes?: Uint8Array;
   readonly parts?: number;
 }
 
-/** Stores large bytes as parts and returns the attributes for the item. */
 export async function putParts(
   connection: DynamoDBConnection,
   owner: PartsOwner,

@@ -16,7 +16,6 @@ import type { TableSelection } from "../../table/LogTable.ts";
 export interface ListEntry {
   readonly agentId: string;
   readonly order: string;
-  /** The status of the list that contains the entry. `undefined` for the list of all agents. */
   readonly status?: string | undefined;
   readonly place: Uint8Array;
 }

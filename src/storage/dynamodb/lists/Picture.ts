@@ -13,7 +13,6 @@ export interface Picture {
   readonly content: Content;
 }
 
-/** An append or a drop that is about to be stored. */
 export type Mark = Picture | Removal;
 
 /** A drop, which stores a claim that restarts the log. */

@@ -19,7 +19,6 @@ import type { SlotChain } from "../slots/SlotChain.ts";
 /** The maximum size of an inline text. Two texts must fit into one item. */
 const inlineText = 150 * 1024;
 
-/** The list state of an agent after checking the log for marked appends. */
 export interface Resolved {
   readonly pictures: Pictures | undefined;
   readonly current: Picture | undefined;

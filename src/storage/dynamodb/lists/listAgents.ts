@@ -8,7 +8,6 @@ import { type Picture, pictureParts, picturesOf } from "./Picture.ts";
 import type { Summaries } from "./Summaries.ts";
 import { headOf } from "../slots/AgentHeads.ts";
 
-/** The number of agents to read concurrently. */
 const agentsAtOnce = 50;
 const maxAttempts = 5;
 
@@ -18,7 +17,6 @@ export interface ListSources {
   readonly summaries: Summaries;
 }
 
-/** Returns a page of agents. Skips outdated entries. */
 export async function listAgents(sources: ListSources, selection: TableSelection): Promise<TableList> {
   const lists = selection.statuses ?? [undefined];
   const streams = lists.map((status) => sources.entries.read(status, selection));

@@ -6,7 +6,6 @@ import { noSlots, type SlotState, stateAttributes, stateNames, stateOf } from ".
 export interface LastSlot {
   readonly generation: number;
   readonly isClaim: boolean;
-  /** Whether an interrupted drop left items to remove. */
   readonly unswept: boolean;
   readonly state: SlotState;
 }

@@ -10,7 +10,6 @@ const pageBytes = 8 * 1024 * 1024;
 
 interface Segment {
   readonly range: KeyRange;
-  /** Whether the appends were copied from another log. */
   readonly isTaken: boolean;
   positionOf(item: FoundItem): number;
   partsOf(item: FoundItem): PartsOwner;

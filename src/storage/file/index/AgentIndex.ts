@@ -229,7 +229,6 @@ function isForbidden(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "permission";
 }
 
-/** Ignores permission errors and throws all others. */
 function unlessForbidden(error: unknown): void {
   if (!isForbidden(error)) throw error;
 }

@@ -15,7 +15,6 @@ const mostMarks = 256;
 const marksAtOnce = 64;
 /** The number of cached directories, because agents of a few priorities are often added alternately. */
 const mostChosen = 8;
-/** The maximum number of attempts when another process removes the chosen directory. */
 const mostAttempts = 8;
 /** The maximum number of directories to search for a mark. It is usually in the first one. */
 const mostFolders = 3;
@@ -120,7 +119,6 @@ export class MarkFolder {
     return keys.length >= mostMarks && key > (keys[keys.length >> 1] ?? "");
   }
 
-  /** @param found - the directory to split. `undefined` creates the first directory, which accepts every key. */
   async #make(found: string | undefined, key: string): Promise<string> {
     const lowest = found === undefined ? "" : key;
     for (const path of [this.#path, this.#folder(lowest)]) {

@@ -5,7 +5,6 @@ import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 
 const folderName = /^[a-z0-9][a-z0-9-]{0,23}-[0-9a-f]{40}$/;
-/** The highest segment number that fits into a file name. */
 export const highestGeneration = 999_999_999_999_999;
 const segmentName = /^([1-9][0-9]{0,14})\.jsonl$/;
 

@@ -51,7 +51,7 @@ export class SegmentScan {
       }
       if (line.whole && isEnding(segment.bytes.subarray(line.start, line.end), this.#sha256)) continue;
       if (this.#isTorn(segment, range, line)) return { start: line.start, end: range.end };
-      const found = decoded.ok ? "the line is not ended" : `a line is not readable (${decoded.defect})`;
+      const found = decoded.ok ? "the line has no line break" : `a line is not readable (${decoded.defect})`;
       throw this.corrupt(segment, line.start, found, lastPosition);
     }
     return undefined;
@@ -107,7 +107,6 @@ export class SegmentScan {
     return { entry, torn: after.done === true ? after.value : undefined };
   }
 
-  /** Finds all readable entries in a range, ignoring damage around them. */
   foundIn(bytes: Buffer, range: LineRange): FoundEntry[] {
     return [...linesIn(bytes, range)].flatMap(({ start, end }) => {
       const line = bytes.subarray(start, end);

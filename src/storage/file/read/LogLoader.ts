@@ -119,7 +119,11 @@ export class LogLoader {
   async #listedParts(generation: number, length: number): Promise<LogPart[] | undefined> {
     const segment = await this.segment(generation);
     if (segment && segment.bytes.length < length)
-      throw this.#scan.corrupt(segment, segment.bytes.length, `it is shorter than the ${length} bytes that count`);
+      throw this.#scan.corrupt(
+        segment,
+        segment.bytes.length,
+        `the segment is shorter than its recorded ${length} bytes`,
+      );
     return segment && partsOf(segment, length);
   }
 
@@ -158,8 +162,8 @@ export class LogLoader {
   }
 
   #tooShort(segment: Segment, end: ChainLink, known: ChainLink): CorruptLogError {
-    const found = `the log ends at position ${end.position}, and position ${known.position} was stored with another checksum`;
-    const missing = `the log ends at position ${end.position}, and it was stored up to position ${known.position}`;
+    const found = `the log ends at position ${end.position}, but position ${known.position} was stored with a different checksum`;
+    const missing = `the log ends at position ${end.position}, but it was stored up to position ${known.position}`;
     const at = segment.bytes.length;
     return this.#scan.corrupt(segment, at, known.position === end.position ? found : missing, end.position);
   }
@@ -183,7 +187,7 @@ export class LogLoader {
   }
 
   #damagedOpen(segment: Segment): CorruptLogError {
-    return this.#scan.corrupt(segment, segment.bytes.length, "the line that makes the segment count is damaged");
+    return this.#scan.corrupt(segment, segment.bytes.length, "the line that validates the segment is damaged");
   }
 }
 
@@ -273,7 +277,7 @@ export async function listSegments(
   // A new owner may have published a segment since.
   const again = await list();
   if (highest <= (again[0] ?? 0)) return { generations: again, known };
-  const found = `it is missing, and no newer segment is there, while other files of the agent speak of it`;
+  const found = "the segment is missing, but other files of the agent refer to it";
   throw new CorruptLogError(folder.agentId, { file: folder.segment(highest) }, found);
 }
 

@@ -54,7 +54,7 @@ async function listed(backend: FileBackend, name: string, atLeast: number): Prom
 async function nameless(backend: FileBackend, name: string, newest: number | undefined): Promise<ListedAgent> {
   const path = join(backend.tasks, name);
   if (newest === undefined && !(await holdsFiles(backend, path))) return { summary: undefined };
-  throw new CorruptLogError(name, { file: path }, "no file of it says whose it is");
+  throw new CorruptLogError(name, { file: path }, "the files of the directory do not contain the id of their agent");
 }
 
 async function agentIdOf(backend: FileBackend, name: string): Promise<string | undefined> {
