@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
 import { sha256With } from "./sha256With.ts";
 
-/** SHA-256 of Node: several times faster than JavaScript. Only for entries that need Node anyway. */
+/** The SHA-256 function of Node, several times faster than JavaScript. Only entries that require Node may import it. */
 export const nodeSha256 = sha256With(hash);

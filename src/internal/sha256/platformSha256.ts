@@ -5,7 +5,9 @@ interface NodeProcess {
   readonly getBuiltinModule?: (name: "node:crypto") => { readonly hash?: HashFunction } | undefined;
 }
 
-/** Node's SHA-256 where there is Node, found without importing it; one in JavaScript elsewhere. Equal results. */
+/**
+ * Returns the SHA-256 function of Node without importing it, or a JavaScript one outside Node. Both give equal results.
+ */
 export async function platformSha256(): Promise<Sha256> {
   const { process } = globalThis as { readonly process?: NodeProcess };
   const hash = process?.getBuiltinModule?.("node:crypto")?.hash;

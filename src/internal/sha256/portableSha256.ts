@@ -3,7 +3,7 @@ import type { Sha256 } from "./Sha256.ts";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
-/** SHA-256 in JavaScript: runs without Node. */
+/** A SHA-256 function in JavaScript that runs without Node. */
 export const portableSha256: Sha256 = {
   base64url: (data) => toBase64Url(digest(data)),
   hex: (data) => bytesToHex(digest(data)),

@@ -1,16 +1,18 @@
 import type { Steps } from "./Steps.ts";
 
-/** A part of a comparison: lines `left` to `right` of one text and `top` to `bottom` of the other. */
+/** A part of a comparison. It covers lines `left` to `right` of one text and `top` to `bottom` of the other text. */
 export interface Box {
   readonly left: number;
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
-  /** Whether the shortest way through it has to be found, however long that takes. */
+  /** If true, the search must find the shortest path through the box, at any cost. */
   readonly exact: boolean;
 }
 
-/** A point on the way through a box, and whether the way before and after it has to be the shortest. */
+/**
+ * A point on the path through a box. The flags say whether the paths before and after the point must be the shortest.
+ */
 export interface SplitPoint {
   readonly x: number;
   readonly y: number;
@@ -18,21 +20,23 @@ export interface SplitPoint {
   readonly exactAfter: boolean;
 }
 
-/** As many equal lines in a row make a good place to split at. */
+/** The number of consecutive equal lines that make a good split point. */
 const longRun = 20;
-/** From this cost on a good place will do. */
+/** The cost from which the search accepts a good path instead of the shortest one. */
 const patience = 256;
-/** A way is good if it has come this many times as far as it cost. */
+/** A path is good if its distance exceeds its cost multiplied by this factor. */
 const worthwhile = 4;
 const unreached = 0x7fffffff;
-/** The number of diagonals after which other work may come in between. */
+/** The number of diagonals per step. */
 const diagonalsPerStep = 20_000;
 
-/** Finds points at which boxes can be split. */
+/** Finds the points at which boxes are split. */
 export class BoxSearch {
   readonly #from: Int32Array;
   readonly #to: Int32Array;
-  /** The furthest place on each diagonal, searched from the start and from the end; diagonal `d` is at `d + #offset`. */
+  /**
+   * The furthest position on each diagonal, from the start and from the end. Diagonal `d` is stored at `d + #offset`.
+   */
   readonly #forward: Int32Array;
   readonly #backward: Int32Array;
   readonly #offset: number;
@@ -44,7 +48,7 @@ export class BoxSearch {
   #backwardHigh = 0;
   #foundRun = false;
 
-  /** @param limit the cost at which a search gives up; at least {@link patience}. */
+  /** @param limit The cost at which a search gives up, at least {@link patience}. */
   constructor(from: Int32Array, to: Int32Array, limit: number) {
     this.#from = from;
     this.#to = to;
@@ -77,7 +81,10 @@ export class BoxSearch {
     this.#backward[this.#backwardLow + this.#offset] = box.right;
   }
 
-  /** One more diagonal on each side; at the border of the box one less, so that every second one is searched. */
+  /**
+   * Adds one diagonal on each side. Removes one at the border of the box instead, because each step searches every
+   * second diagonal.
+   */
   #widenForward(): void {
     const { left, right, top, bottom } = this.#box;
     if (this.#forwardLow > left - bottom) this.#forward[--this.#forwardLow - 1 + this.#offset] = -1;
@@ -99,7 +106,7 @@ export class BoxSearch {
     return ((left - top - (right - bottom)) & 1) !== 0;
   }
 
-  /** One more edit from the start. Returns the point where it meets the search from the end. */
+  /** Searches one edit further from the start. Returns the point where this search meets the search from the end. */
   #stepForward(): SplitPoint | undefined {
     const { right, bottom } = this.#box;
     const [from, to, reached, offset] = [this.#from, this.#to, this.#forward, this.#offset];
@@ -121,7 +128,7 @@ export class BoxSearch {
     return undefined;
   }
 
-  /** One more edit from the end. Returns the point where it meets the search from the start. */
+  /** Searches one edit further from the end. Returns the point where this search meets the search from the start. */
   #stepBackward(): SplitPoint | undefined {
     const { left, top } = this.#box;
     const [from, to, reached, offset] = [this.#from, this.#to, this.#backward, this.#offset];
@@ -143,7 +150,7 @@ export class BoxSearch {
     return undefined;
   }
 
-  /** A point that is not known to be on the shortest way, once that takes too long. */
+  /** Returns a point that may not be on the shortest path, if the search has become too expensive. */
   #goodEnough(cost: number): SplitPoint | undefined {
     if (this.#box.exact) return undefined;
     const promising =
@@ -151,7 +158,10 @@ export class BoxSearch {
     return promising ?? (cost >= this.#mostCost ? this.#furthest() : undefined);
   }
 
-  /** The point after a long run that came furthest from the start, if that is far for its cost. */
+  /**
+   * Returns the point after a long run of equal lines that is furthest from the start. The distance must be large
+   * compared with the cost.
+   */
   #bestForward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = left - top;
@@ -167,7 +177,10 @@ export class BoxSearch {
     return best === 0 ? undefined : { x: bestX, y: bestY, exactBefore: true, exactAfter: false };
   }
 
-  /** The point before a long run that came furthest from the end, if that is far for its cost. */
+  /**
+   * Returns the point before a long run of equal lines that is furthest from the end. The distance must be large
+   * compared with the cost.
+   */
   #bestBackward(cost: number): SplitPoint | undefined {
     const { left, right, top, bottom } = this.#box;
     const middle = right - bottom;
@@ -188,7 +201,7 @@ export class BoxSearch {
     return true;
   }
 
-  /** The furthest point of either search, where the cost is as high as it may be. */
+  /** Returns the furthest point of both searches when the cost reaches its limit. */
   #furthest(): SplitPoint {
     const { left, right, top, bottom } = this.#box;
     const [ahead, aheadX] = this.#furthestForward();

@@ -1,4 +1,4 @@
-/** Counts of lines by number, empty between uses. */
+/** Counts of lines, indexed by line number. All counts are zero between uses. */
 export interface LineCounts {
   readonly from: Int32Array;
   readonly to: Int32Array;

@@ -1,14 +1,14 @@
 /** The lines of one version in a conflict. */
 export interface ConflictSide {
-  /** The number of the first line, counted from 1; if there are no lines, the number of the next line. */
+  /** The number of the first line, counted from 1. If `text` is empty, the number of the next line. */
   readonly line: number;
-  /** The lines with their line breaks; empty when this version has no lines there. */
+  /** The lines with their line breaks. Empty if this version has no lines in the conflict. */
   readonly text: string;
 }
 
 /**
- * One conflict: the same place in each version. If the sides have lines in common within a change, they are between conflicts,
- * and `base` is the whole changed place in each of them.
+ * One conflict: the same region of each version. Lines that both sides share split a conflict into several. In this
+ * case each `base` is the region of the whole conflict.
  */
 export type ConflictRegion = MergeVersions<ConflictSide>;
 
@@ -17,11 +17,14 @@ export type MergeResult =
   | { readonly clean: true; readonly text: string }
   | {
       readonly clean: false;
-      /** With `<<<<<<<`, `=======` and `>>>>>>>` around each conflict. For binary content: ours, without markers. */
+      /**
+       * The text with `<<<<<<<`, `=======` and `>>>>>>>` around each conflict. For binary content, the text is `ours`
+       * without markers.
+       */
       readonly text: string;
-      /** At least one, in the order of the text. For binary content: one, for the whole content. */
+      /** At least one conflict, in the order of the text. Binary content has one conflict for the whole content. */
       readonly regions: readonly ConflictRegion[];
-      /** True when a version contains a NUL character, so that it cannot be merged by lines. */
+      /** True if a version contains a NUL character. Such content is not merged by lines. */
       readonly binary: boolean;
     };
 
@@ -40,7 +43,7 @@ export function eachVersion<Part, Result>(
   return { base: change(base), ours: change(ours), theirs: change(theirs) };
 }
 
-/** Consecutive lines of one version: from `start` to before `end`, counted from 0. */
+/** Consecutive lines of one version, from `start` to before `end`. Lines are counted from 0. */
 export interface Span {
   readonly start: number;
   readonly end: number;

@@ -1,15 +1,15 @@
 import type { MergeVersions } from "./MergeResult.ts";
 import type { Steps } from "./Steps.ts";
 
-/** The lines of a text: where each begins, and a number that equal lines share. */
+/** The lines of a text. Equal lines have equal numbers. */
 export interface NumberedLines {
   readonly text: string;
-  /** One more than there are lines: the last one is the length of the text. */
+  /** The offset of each line, followed by the length of the text. */
   readonly starts: Int32Array;
   readonly numbers: Int32Array;
 }
 
-/** The three versions, and how many different lines they have. */
+/** Three versions, and the number of distinct lines in all of them. */
 export interface NumberedVersions extends MergeVersions<NumberedLines> {
   readonly different: number;
 }
@@ -17,8 +17,8 @@ export interface NumberedVersions extends MergeVersions<NumberedLines> {
 const linesPerStep = 2_000;
 
 /**
- * Numbers the lines of all versions. Each line includes its line break; the last one may have none. Only "\n" ends a line, so
- * "\r\n" and "\n" make different lines, as in git.
+ * Numbers the lines of all versions. Each line includes its line break. Only "\n" ends a line, so "a\r\n" and "a\n" are
+ * distinct lines, as in git.
  */
 export function* numberLines(versions: MergeVersions<string>): Steps<NumberedVersions> {
   const known = new Map<string, number>();
@@ -28,7 +28,10 @@ export function* numberLines(versions: MergeVersions<string>): Steps<NumberedVer
   return { base, ours, theirs, different: known.size };
 }
 
-/** @param similar a text whose lines probably come in the same order: comparing with its next line is faster than a look-up. */
+/**
+ * @param similar A text that probably has the same lines in the same order. Comparing with its next line is faster than
+ * a lookup in a map.
+ */
 function* numbered(text: string, known: Map<string, number>, similar: NumberedLines | undefined): Steps<NumberedLines> {
   const starts: number[] = [0];
   const numbers: number[] = [];
@@ -52,13 +55,13 @@ function* numbered(text: string, known: Map<string, number>, similar: NumberedLi
   return { text, starts: Int32Array.from(starts), numbers: Int32Array.from(numbers) };
 }
 
-/** The number of the expected line, if it is this one; else -1. */
+/** Returns the number of the expected line if `line` is equal to it, else -1. */
 function expectedNumber(line: string, { text, starts, numbers }: NumberedLines, at: number): number {
   if (at >= numbers.length || starts[at + 1]! - starts[at]! !== line.length) return -1;
   return line === text.slice(starts[at], starts[at + 1]) ? numbers[at]! : -1;
 }
 
-/** How far ahead a line is looked for after others were added or removed. */
+/** The number of lines that are searched in both directions after an added or removed line. */
 const lookAhead = 8;
 
 function nextPlace(number: number, { numbers }: NumberedLines, expected: number): number {
@@ -69,7 +72,6 @@ function nextPlace(number: number, { numbers }: NumberedLines, expected: number)
   return expected;
 }
 
-/** The text of consecutive lines. */
 export function textOf({ text, starts }: NumberedLines, { start, end }: { start: number; end: number }): string {
   return text.slice(starts[start], starts[end]);
 }

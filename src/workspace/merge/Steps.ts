@@ -1,12 +1,12 @@
 import { nextTurn } from "../../internal/nextTurn.ts";
 
-/** Work that is cut into steps of at most a few milliseconds, and then gives a result. */
+/** Work in steps of a few milliseconds, followed by a result. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** How long the event loop is held at a stretch, apart from the last step. */
+/** The time after which the event loop gets a turn. */
 const longestTurnMs = 10;
 
-/** Carries out all steps. Other work of the process comes in between from the first {@link longestTurnMs} on. */
+/** Runs all steps. Gives other work of the process a turn after every {@link longestTurnMs}. */
 export async function inTurns<Result>(steps: Steps<Result>): Promise<Result> {
   for (let began = performance.now(); ;) {
     const { done, value } = steps.next();

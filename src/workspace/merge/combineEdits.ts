@@ -1,30 +1,27 @@
 import type { Edit } from "./findEdits.ts";
 import type { MergeVersions, Span } from "./MergeResult.ts";
 
-/** The same place in each version, at which at least one side has changed something. */
+/** A region of the base that at least one side changed. */
 export interface Change {
-  /** The side whose lines are taken. `undefined`: the sides contradict each other. */
+  /** The side whose lines the merge takes. `undefined` if the sides conflict. */
   readonly take: "ours" | "theirs" | undefined;
   readonly spans: MergeVersions<Span>;
 }
 
-/** Comes after every edit. */
+/** A position after every edit. */
 const nowhere: Span = { start: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY };
 const none: Edit = { from: nowhere, to: nowhere };
 
-/** A list of edits of the common base, with the place of its next one. */
+/** The edits of one side, and the index of the next one. */
 interface Side {
   readonly edits: readonly Edit[];
   readonly lines: Int32Array;
-  /** How many lines longer this version is than the base, at its end. */
+  /** The number of lines of this version minus the number of lines of the base. */
   readonly growth: number;
   at: number;
 }
 
-/**
- * Combines the edits of both sides. Edits that overlap or touch contradict each other, unless they are the same edit, which
- * needs no change of ours.
- */
+/** Combines the edits of both sides. Edits that overlap or touch conflict. Equal edits need no change of `ours`. */
 export function combineEdits(
   { base, ours, theirs }: MergeVersions<Int32Array>,
   edits: { readonly ours: readonly Edit[]; readonly theirs: readonly Edit[] },
@@ -49,7 +46,7 @@ export function combineEdits(
   return changes;
 }
 
-/** The lines of a version that its next edit does not reach. */
+/** Returns the lines of a side that correspond to base lines before the next edit of this side. */
 function opposite({ start, end }: Span, { edits, at, growth }: Side): Span {
   const next = edits[at];
   const shift = next === undefined ? growth : next.to.start - next.from.start;
@@ -64,7 +61,7 @@ function contradiction(one: Edit, two: Edit): Change {
   return { take: undefined, spans: { base, ours: extended(one, base), theirs: extended(two, base) } };
 }
 
-/** What a side has in the place of a span of the base that its edit is part of. */
+/** Returns the lines of a side for a span of the base that contains the edit. */
 function extended({ from, to }: Edit, base: Span): Span {
   return { start: to.start - (from.start - base.start), end: to.end + (base.end - from.end) };
 }
@@ -77,7 +74,10 @@ function isSameEdit(one: Edit, two: Edit, ours: Int32Array, theirs: Int32Array):
   return true;
 }
 
-/** Changes that touch become one, which contradicts itself unless both take the same side. */
+/**
+ * Adds a change. Joins it with the last change if they touch. The joined change is a conflict unless both take the same
+ * side.
+ */
 function append(changes: Change[], change: Change): void {
   const last = changes.at(-1);
   const { ours, theirs } = change.spans;

@@ -1,23 +1,25 @@
 import type { LineCounts } from "./LineCounts.ts";
 import type { Steps } from "./Steps.ts";
 
-/** One of two texts that are compared. */
+/** One of two compared texts. */
 export interface Comparable {
-  /** Its lines by number. */
+  /** The lines by number. */
   readonly lines: Int32Array;
-  /** 1 for each changed line, with one unchanged line more before the first and after the last: line `at` is at `at + 1`. */
+  /** 1 for each changed line. Line `at` is stored at `at + 1`, with an unchanged line added at both ends. */
   readonly changed: Uint8Array;
-  /** The places of the lines that need a comparison. */
+  /** The indexes of the lines that need a comparison. */
   readonly places: Int32Array;
-  /** Their lines, by number. */
+  /** The numbers of the lines that need a comparison. */
   readonly compared: Int32Array;
 }
 
-/** Lines that occur more often in the other text are only compared if something near them has no other match. */
+/** The upper bound of the number of matches from which a line is frequent. */
 const mostMatches = 1_024;
-/** How far from a frequent line the lines are looked at. */
+/** The number of lines that are examined in each direction of a frequent line. */
 const neighborhood = 100;
-/** A frequent line counts as changed if there are this many times as many lines without a match as frequent ones around it. */
+/**
+ * A frequent line counts as changed if less than one in this many lines around it is frequent.
+ */
 const outweighed = 4;
 
 const keep = 0;
@@ -25,8 +27,8 @@ const unmatched = 1;
 const frequent = 2;
 
 /**
- * Leaves out of the comparison what both texts have at the start and at the end, lines that the other text does not have,
- * and frequent lines among such lines.
+ * Returns the lines that need a comparison. Leaves out the common start and end, lines without a match, and frequent
+ * lines among unmatched ones.
  */
 export function* comparableLines(
   from: Int32Array,
@@ -81,12 +83,12 @@ function isAmongUnmatched(kinds: Uint8Array, at: number): boolean {
   if (before.without === 0) return false;
   const after = lookAround(kinds, at, 1);
   if (after.without === 0) return false;
-  // The line itself counts on both sides.
+  // The line itself counts once in each direction, as in git.
   const others = before.frequent + after.frequent + 2;
   return others * outweighed < others + before.without + after.without;
 }
 
-/** Counts the lines up to the next one that is compared anyway. */
+/** Counts unmatched and frequent lines up to the next line that is compared. */
 function lookAround(
   kinds: Uint8Array,
   at: number,
@@ -102,7 +104,7 @@ function lookAround(
   return { without, frequent: others };
 }
 
-/** The square root, rounded up to a power of two in a way that needs no floating point. */
+/** Returns a power of two near the square root, computed without floating point. */
 export function roundedRoot(value: number): number {
   let root = 1;
   for (let rest = value; rest > 0; rest = Math.floor(rest / 4)) root *= 2;

@@ -5,15 +5,17 @@ import type { Span } from "./MergeResult.ts";
 import { slideChanges } from "./slideChanges.ts";
 import type { Steps } from "./Steps.ts";
 
-/** Consecutive lines of one text, which others replace in the other text. One of the two may be empty. */
+/**
+ * Consecutive lines of one text and the lines that replace them in the other text. One of the two spans may be empty.
+ */
 export interface Edit {
   readonly from: Span;
   readonly to: Span;
 }
 
 /**
- * The edits that turn one list of numbered lines into another, in order, as git's default algorithm finds and places them.
- * Which of several equal lines count as changed decides whether a merge is clean, so the same ones have to be found.
+ * Finds the ordered edits between two lists of numbered lines. The edits
+ * and their positions equal the edits of git's default algorithm. If lines repeat, the positions decide whether a merge is clean.
  */
 export function* findEdits(from: Int32Array, to: Int32Array, counts: LineCounts): Steps<readonly Edit[]> {
   const sides = yield* comparableLines(from, to, counts);

@@ -3,8 +3,9 @@ import { BoxSearch, type Box } from "./BoxSearch.ts";
 import type { Steps } from "./Steps.ts";
 
 /**
- * Marks the compared lines that differ. Follows E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in
- * its form with linear space: it splits the comparison at a point of the shortest way and does each half by itself.
+ * Marks the compared lines that differ. Implements the linear-space version of E. W. Myers, "An O(ND) Difference
+ * Algorithm and Its Variations" (1986). It splits a comparison at a point of the shortest path and then compares both
+ * halves.
  */
 export function* markDifferences(from: Comparable, to: Comparable): Steps<void> {
   const search = new BoxSearch(from.compared, to.compared, roundedRoot(from.compared.length + to.compared.length + 3));
@@ -24,7 +25,7 @@ export function* markDifferences(from: Comparable, to: Comparable): Steps<void> 
   }
 }
 
-/** The box without the lines that both have at its start and its end. */
+/** Removes equal lines from the start and the end of a box. */
 function shrunk({ left, right, top, bottom, exact }: Box, from: Int32Array, to: Int32Array): Box {
   while (left < right && top < bottom && from[left] === to[top]) {
     left++;

@@ -10,14 +10,14 @@ import { refineConflicts } from "./refineConflicts.ts";
 import { type MergeLabels, renderMerge } from "./renderMerge.ts";
 import { inTurns, type Steps } from "./Steps.ts";
 
-/** How to merge. */
+/** Options of {@link mergeThreeWay}. */
 export interface MergeOptions {
-  /** The names beside the conflict markers. Default: OURS and THEIRS. */
+  /** The names after the conflict markers. Defaults to `OURS` and `THEIRS`. */
   readonly labels?: MergeLabels | undefined;
   /**
-   * `exact`: lines with different line endings are different lines, as in git. `merge`: merges the line endings separately
-   * from the lines, so that a side with rewritten line endings does not conflict; a file with mixed line endings is still
-   * merged exactly. Default: `exact`.
+   * `exact` compares lines with their line endings, as git does. `merge` merges line endings separately, so a side that
+   * only rewrote line endings does not conflict. Files with mixed line endings are always merged exactly. Defaults to
+   * `exact`.
    */
   readonly lineEndings?: "exact" | "merge" | undefined;
 }
@@ -33,11 +33,18 @@ const mergeSchema = z.object({
 });
 
 /**
- * Merges two changed versions of a text by lines, with the result of `git merge-file`: clean where git is clean, with the
- * same text, and the same conflicts. Line endings, a byte-order mark and a missing final line break stay. Long texts are
- * merged in turns, so that other work of the process comes in between.
+ * Merges two changed versions of a text by lines. The result equals the result of `git merge-file`, including
+ * conflicts. Keeps line endings, a byte-order mark and a missing final line break. Gives other work of the process a
+ * turn during a long merge.
  *
- * @throws InvalidInputError for arguments that are not text or have unknown options.
+ * @example
+ * ```ts
+ * const result = await mergeThreeWay("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n");
+ * if (result.clean) console.log(result.text); // "A\nb\nC\n"
+ * else for (const { ours, theirs } of result.regions) console.log(ours.line, ours.text, theirs.text);
+ * ```
+ *
+ * @throws InvalidInputError if an argument is not text or an option is unknown.
  */
 export async function mergeThreeWay(
   base: string,
@@ -55,7 +62,7 @@ export async function mergeThreeWay(
   return options.lineEndings === "merge" ? withMergedLineEndings(versions, mergeLines) : mergeLines(versions);
 }
 
-/** The merge of texts that differ, by lines, in steps of a few milliseconds. */
+/** Merges distinct texts by lines, in steps of a few milliseconds. */
 export function* mergeInSteps(texts: MergeVersions<string>, labels: MergeLabels): Steps<MergeResult> {
   const versions = yield* numberLines(texts);
   const counts = emptyCounts(versions.different);
@@ -75,7 +82,7 @@ function binaryConflict(versions: MergeVersions<string>): MergeResult {
 
 type LineEnding = "\n" | "\r\n";
 
-/** Merges texts without their line endings, and gives the result the line endings of the side that changed them. */
+/** Merges texts without their line endings. The result has the line endings of the side that changed them. */
 async function withMergedLineEndings(
   versions: MergeVersions<string>,
   mergeLines: (versions: MergeVersions<string>) => Promise<MergeResult>,
@@ -92,7 +99,7 @@ async function withMergedLineEndings(
   return { ...result, text: restore(result.text), regions };
 }
 
-/** `undefined` for a text without a line break. */
+/** Returns `undefined` for a text without a line break. */
 function lineEndingOf(text: string): LineEnding | "mixed" | undefined {
   const all = text.split("\n").length - 1;
   const windows = text.split("\r\n").length - 1;

@@ -5,12 +5,12 @@ import type { MergeVersions, Span } from "./MergeResult.ts";
 import { type NumberedVersions, textOf } from "./NumberedLines.ts";
 import type { Steps } from "./Steps.ts";
 
-/** Conflicts with at most as many lines between them are easier to read as one. */
+/** The largest number of lines between two conflicts that become one conflict. */
 const fewLines = 3;
 
 /**
- * Takes the lines that both sides have in common out of the conflicts. A conflict in which nothing else is left is none. What
- * remains is joined where little is in between.
+ * Removes lines that both sides share from the conflicts, and drops conflicts that are then empty. Joins conflicts that
+ * are close together.
  */
 export function* refineConflicts(
   versions: NumberedVersions,

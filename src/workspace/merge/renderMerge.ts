@@ -2,13 +2,13 @@ import type { Change } from "./combineEdits.ts";
 import type { ConflictRegion, MergeResult } from "./MergeResult.ts";
 import { type NumberedLines, type NumberedVersions, textOf } from "./NumberedLines.ts";
 
-/** The names beside the conflict markers. */
+/** The names after the conflict markers. */
 export interface MergeLabels {
   readonly ours: string;
   readonly theirs: string;
 }
 
-/** The merged text: ours, with what is taken from theirs and with markers around conflicts. */
+/** Builds the merged text from `ours`, the changes of `theirs`, and conflicts with markers. */
 export function renderMerge(versions: NumberedVersions, changes: readonly Change[], labels: MergeLabels): MergeResult {
   const { ours, theirs } = versions;
   const regions: ConflictRegion[] = [];
@@ -47,12 +47,15 @@ function marked({ ours, theirs }: ConflictRegion, labels: MergeLabels, lineBreak
   ].join("");
 }
 
-/** Puts the next marker on its own line, also after a last line without a line break. */
+/** Adds a line break to a last line without one, because a marker follows. */
 function ended(text: string, lineBreak: string): string {
   return text === "" || text.endsWith("\n") ? text : text + lineBreak;
 }
 
-/** As in git, a marker has the line ending of the lines before it, and of the first line of the base if they agree on "\r\n". */
+/**
+ * Returns the line break of a marker. A marker uses "\r\n" if the lines before the conflict and the first base line do,
+ * as in git.
+ */
 function lineBreakFor({ base, ours, theirs }: NumberedVersions, spans: Change["spans"]): string {
   const before = ({ start }: { readonly start: number }): number => Math.max(start - 1, 0);
   for (const [lines, at] of [
@@ -63,7 +66,10 @@ function lineBreakFor({ base, ours, theirs }: NumberedVersions, spans: Change["s
   return lineBreakOf(base, 0) ?? "\n";
 }
 
-/** The line ending of a line or, if the last one has none, of the line before it; `undefined` when there is none. */
+/**
+ * Returns the line break of a line. A last line without a line break uses the line before it. `undefined` if both lack
+ * one.
+ */
 function lineBreakOf({ text, starts, numbers }: NumberedLines, at: number): "\n" | "\r\n" | undefined {
   if (numbers.length === 0) return undefined;
   const end = starts[at + 1] ?? text.length;

@@ -1,7 +1,7 @@
 import type { Comparable } from "./comparableLines.ts";
 import type { Steps } from "./Steps.ts";
 
-/** Changed lines in a row: from `start` to before `end`. An empty one stands between two unchanged lines. */
+/** Consecutive changed lines from `start` to before `end`. An empty group is between two unchanged lines. */
 interface Group {
   start: number;
   end: number;
@@ -10,10 +10,11 @@ interface Group {
 const groupsPerStep = 1_000;
 
 /**
- * Moves changed lines, where equal lines allow it, to where git shows them: beside a change of the other text if there is
- * one, else as far down as possible. Groups that meet become one.
+ * Moves groups of changed lines to the positions where git shows them, if equal lines allow the move. A group moves
+ * next to a change of the other text, or else down as far as possible. Joins groups that meet.
  *
- * @param side the text whose changes are moved. @param other the one that it is compared with.
+ * @param side The text whose groups move.
+ * @param other The text to compare with.
  */
 export function* slideChanges(side: Comparable, other: Comparable): Steps<void> {
   const pair = new GroupPair(side, other);
@@ -24,7 +25,7 @@ export function* slideChanges(side: Comparable, other: Comparable): Steps<void> 
   }
 }
 
-/** A group of one text, and the group at the same unchanged lines of the other. */
+/** A group of one text, and the group of the other text at the same unchanged lines. */
 class GroupPair {
   readonly group: Group;
   readonly #opposite: Group;
@@ -38,13 +39,13 @@ class GroupPair {
     this.#opposite = firstGroup(other);
   }
 
-  /** Goes on to the groups after the next unchanged line; false at the end. */
+  /** Moves on to the groups after the next unchanged line. Returns false at the end. */
   next(): boolean {
     nextGroup(this.#other, this.#opposite);
     return nextGroup(this.#side, this.group);
   }
 
-  /** Moves the group to its place. */
+  /** Moves the group to its final position. */
   settle(): void {
     const { group } = this;
     for (;;) {

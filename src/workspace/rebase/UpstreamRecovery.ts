@@ -15,7 +15,7 @@ import {
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { rebaseIfSafe, refusalFor, type RebaseOptions } from "./rebaseIfSafe.ts";
 
-/** How a recovery checks the upstream. */
+/** The configuration of {@link UpstreamRecovery}. */
 export interface UpstreamRecoveryConfig {
   readonly root: string;
   readonly upstream?: string | undefined;
@@ -26,7 +26,7 @@ export interface UpstreamRecoveryConfig {
 
 const maximumFileBytes = 10 * 1024 * 1024;
 
-/** Reports commits that the upstream got after a checkpoint, and rebases onto them. */
+/** Reports new upstream commits since a checkpoint, and rebases onto them. */
 export class UpstreamRecovery implements RecoveryParticipant {
   readonly #config: UpstreamRecoveryConfig;
   readonly #files: WorkspaceFiles;
@@ -59,7 +59,7 @@ export class UpstreamRecovery implements RecoveryParticipant {
     return this.#config.rebase && refusalFor(report) === undefined ? ["ignore", "rebase"] : ["ignore"];
   }
 
-  /** The action notes what it settled before the run goes on: the next check takes it over. */
+  /** The action records the settled commits before the run continues. The next check reads this record. */
   async prepare(
     mismatch: EnvironmentMismatch,
     option: RecoveryOption,
@@ -82,7 +82,11 @@ export class UpstreamRecovery implements RecoveryParticipant {
     };
   }
 
-  /** Choosing this option gives the permission. @throws RecoveryRefusedError, GitError */
+  /**
+   * Rebases without a further question, because choosing this option grants the permission.
+   *
+   * @throws RecoveryRefusedError, GitError
+   */
   async #rebase(agentId: string, knownUpstreamHead: string | undefined): Promise<void> {
     const { root, upstream, rebase } = this.#config;
     if (!rebase)

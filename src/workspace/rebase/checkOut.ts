@@ -23,10 +23,10 @@ export interface CheckOutTarget {
 }
 
 /**
- * Moves the branch, the work tree and its index from one commit to another, byte for byte. It checks every file before it
- * changes anything: a single one that differs from `from` stops it. The work trees of submodules stay.
+ * Moves the branch, the work tree and its index from one commit to another, byte for byte. Checks every file before the
+ * first change and fails if a file differs from `from`. Leaves the work trees of submodules unchanged.
  *
- * @throws GitError, whose `changed` says how far it came.
+ * @throws GitError. Its `changed` says which steps were done.
  */
 export async function checkOut(
   repository: GitRepository,
@@ -61,15 +61,15 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What is in the place of a file. */
+/** The current content at the path of a changed file. */
 interface FoundBefore {
-  /** Absent: there is no file. */
+  /** `undefined` if the file does not exist. */
   readonly state?: FileState;
-  /** A folder that goes, with those in it, innermost first. Absent: there is none. */
+  /** A directory to remove and its subdirectories, innermost first. `undefined` if a directory is not in the way. */
   readonly folders?: readonly string[];
 }
 
-/** What is in the work tree, which has to be what git has, and to leave room for what comes. */
+/** Reads the current files. Throws if a file differs from the commit, or if another file blocks a new path. */
 async function foundBefore(
   repository: GitRepository,
   files: WorkspaceFiles,
@@ -96,7 +96,7 @@ async function foundBefore(
   return known;
 }
 
-/** Whether git would list a file for its permissions, of which it knows one. */
+/** Returns whether git would report the permissions as changed. Git stores one bit: whether a file is executable. */
 function hasOtherMode(found: FoundFile, { modeBefore }: ChangedFile): boolean {
   return (
     found.kind === "file" && found.state.kind === "file" && isExecutable(found.state) !== (modeBefore === "100755")
@@ -107,7 +107,7 @@ function isExecutable({ mode }: FileState & { readonly kind: "file" }): boolean 
   return (mode & 0o100) !== 0;
 }
 
-/** The object id that git would give to what is there; `undefined`: there is no file. */
+/** Returns the object id that git would compute for the content. `undefined` if the file does not exist. */
 function blobOf(repository: GitRepository, found: FoundFile): string | undefined {
   if (found.kind === "file") return blobId(repository, found.content);
   if (found.kind === "link") return blobId(repository, Buffer.from(found.state.target));
@@ -115,9 +115,9 @@ function blobOf(repository: GitRepository, found: FoundFile): string | undefined
 }
 
 /**
- * The folders that are left of one once its files are removed, innermost first.
+ * Returns the directories that are empty once the removed files are gone, innermost first.
  *
- * @throws GitError when it has others.
+ * @throws GitError if another file is in them.
  */
 async function leftFolders(
   files: WorkspaceFiles,
@@ -136,7 +136,7 @@ function changedMeanwhile({ path }: ChangedFile): GitError {
   return new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
 }
 
-/** Removals first, since a file can take the place of a folder or the other way round. */
+/** Groups the changes, removals first, since a file can replace a directory and the other way round. */
 async function groupsOf(
   repository: GitRepository,
   changes: readonly ChangedFile[],
@@ -150,7 +150,7 @@ async function groupsOf(
   return [removed, ...inGroups(written, ({ after = "" }) => sizes.get(after) ?? 0)];
 }
 
-/** The object that a file gets; none if it goes, and for a submodule. */
+/** Returns the object of the new content. Empty for a removed file or a submodule. */
 function blobAfter({ after, submodule }: ChangedFile): readonly string[] {
   return after === undefined || submodule !== undefined ? [] : [after];
 }
@@ -172,13 +172,13 @@ function stateAfter(change: ChangedFile, content: Uint8Array, before: FileState 
   return { kind: "file", hash: nodeSha256.hex(content), bytes, mode: modeAfter(change, before) };
 }
 
-/** A commit changes one permission only: whether a file can be executed. The others are those of the owner of the files. */
+/** A commit changes one permission only: whether a file is executable. All other permissions stay. */
 function modeAfter({ mode, modeBefore }: ChangedFile, before: FileState | undefined): number {
   const known = before?.kind === "file" ? before.mode : 0o644;
   return before?.kind === "file" && mode === modeBefore ? known : executableMode(known, mode === "100755");
 }
 
-/** A submodule that is not checked out is an empty folder. */
+/** Creates an empty directory for a submodule that is not checked out. */
 async function putSubmodule(files: WorkspaceFiles, at: string, isThere: boolean): Promise<void> {
   if (!isThere) await files.removeEmptyFolder(at);
   else if ((await files.read(at)).kind === "missing") await files.setFolder(at, 0o755);

@@ -30,7 +30,7 @@ import { checkOut, type CheckOutTarget } from "./checkOut.ts";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Why nothing was rebased. Nothing has changed. */
+/** The reason why a rebase was refused. A refused rebase changes nothing. */
 export type RebaseRefusal =
   | "not_enabled"
   | "nothing_to_do"
@@ -46,35 +46,39 @@ export type RebaseRefusal =
   | "tests_timed_out"
   | "no_permission";
 
-/** The result of a rebase. */
+/** The result of {@link rebaseIfSafe}. */
 export type RebaseResult =
   | { readonly rebased: true; readonly oldHead: string; readonly head: string }
   | { readonly rebased: false; readonly reason: RebaseRefusal; readonly report?: DriftReport };
 
-/** What to rebase, and the conditions, all of which must hold. */
+/** Options and conditions of a rebase. */
 export interface RebaseOptions {
   /** The root of the repository's work tree. */
   readonly root: string;
-  /** Must be true for a rebase. Default: false, which does not even look at the repository. */
+  /** Enables the rebase. Defaults to false, which refuses without reading the repository. */
   readonly enabled?: boolean | undefined;
-  /** Default: the upstream of the branch that is checked out, else `origin/main`. */
+  /** Defaults to the upstream of the current branch, or else `origin/main`. */
   readonly upstream?: string | undefined;
-  /** The upstream head of the last check, to detect rewritten history. Absent: it is not detected. */
+  /** The upstream head of the last check. If omitted, the rebase does not detect rewritten history. */
   readonly knownUpstreamHead?: string | undefined;
   /**
-   * Runs the project's tests in a folder that has only the rebased files that git knows; false refuses the rebase. `signal`
-   * aborts when the rebase is aborted or the time is over. The rebase then ends at once: end what the tests started.
+   * Runs the project's tests in a directory with the rebased files that git tracks. Returning false refuses the rebase.
+   * `signal` aborts when the rebase is aborted or the time limit is reached. The rebase then ends at once, so stop all
+   * processes that the tests started.
    */
   readonly test: (folder: string, signal: AbortSignal) => PromiseLike<boolean> | boolean;
-  /** Milliseconds that `test` may take. Default: 1,800,000 (half an hour). */
+  /** The time limit of `test` in milliseconds. Defaults to 1,800,000 (30 minutes). */
   readonly testTimeoutMs?: number | undefined;
-  /** Asked last, with the drift that the rebase would settle; false refuses the rebase. */
+  /** Asks for permission after all other conditions hold. Returning false refuses the rebase. */
   readonly permission: (report: DriftReport) => PromiseLike<boolean> | boolean;
-  /** The committer of the new commits; their authors stay. */
+  /** The committer of the new commits. The authors are unchanged. */
   readonly committer: CommitAuthor;
-  /** Ends the rebase, also while the tests run or permission is asked; the call then rejects with its reason. */
+  /**
+   * Aborts the rebase, also during `test` and `permission`. The returned promise then rejects with the reason of the
+   * signal.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** Measures `testTimeoutMs`. Default: the clock of the system. */
+  /** The clock for `testTimeoutMs`. Defaults to the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -89,7 +93,7 @@ const shape = {
   committer: authorSchema,
 };
 
-/** The options of a rebase in a run, which brings the others itself. */
+/** Checks the options of a rebase in a run. The run supplies the other options. */
 export const rebaseInRunSchema: z.ZodType = strictOptions(shape);
 
 const optionsSchema = strictOptions({
@@ -102,21 +106,40 @@ const defaultTestTimeoutMs = 1_800_000;
 const maximumFileBytes = 64 * 1024 * 1024;
 
 /**
- * Rebases the branch that is checked out onto its upstream, if it is enabled, history was not rewritten, no file was changed
- * on both sides, work tree and index equal HEAD, nobody is in the middle of a merge or rebase, the branch has no merges of
- * its own, each commit applies, the tests pass on the result, and permission is given. The rebase runs in a separate folder:
- * the repository does not change until every condition holds. From before the tests to the end the index is locked, so that
- * nobody stages or commits meanwhile. Submodules are carried: the index gets their new commits, and their work trees stay.
- * No hook or filter runs.
+ * Rebases the current branch onto its upstream if all of these conditions hold:
  *
- * @throws InvalidInputError; GitError, also when the branch or a file was changed after the last condition was checked. Its
- *   `changed` says what has changed.
+ * - `enabled` is true.
+ * - The upstream history was not rewritten, and it has new commits.
+ * - No file was changed on both sides.
+ * - The work tree and the index equal HEAD, and no merge or rebase is in progress.
+ * - The branch has no merge commits, and each commit applies.
+ * - The tests pass on the result, and permission is given.
+ *
+ * The rebase runs in a separate directory, so the repository does not change until every condition holds. The index is
+ * locked from before the tests to the end. No other process can stage or commit during this time. The index gets the
+ * new commits of submodules, and their work trees stay. Hooks and filters do not run.
+ *
+ * @example
+ * ```ts
+ * const result = await rebaseIfSafe({
+ *   root: process.cwd(),
+ *   enabled: true,
+ *   test: async (folder, signal) => runTests(folder, signal),
+ *   permission: async (report) => confirm(`Rebase onto ${report.upstream}?`),
+ *   committer: { name: "Agent", email: "agent@example.com" },
+ * });
+ * if (!result.rebased) console.log(`Not rebased: ${result.reason}`);
+ * ```
+ *
+ * @throws InvalidInputError if an option is invalid.
+ * @throws GitError if git fails, or if the branch or a file changed after the last check. Its `changed` says which
+ * parts of the repository changed.
  */
 export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult> {
   checkSchema(optionsSchema, options, "options of the rebase");
   if (options.enabled !== true) return { rebased: false, reason: "not_enabled" };
   const { upstream, knownUpstreamHead, signal } = options;
-  // The whole branch moves, so the whole work tree counts, also when the agent works in a part of it.
+  // A rebase moves the whole branch, so it checks the whole work tree even if the agent works in a subdirectory.
   const { top: root } = await gitFoldersOf(options.root);
   const rebaseWhole = async (repository: GitRepository): Promise<RebaseResult> => {
     const files = new WorkspaceFiles(root, maximumFileBytes);
@@ -129,7 +152,7 @@ export async function rebaseIfSafe(options: RebaseOptions): Promise<RebaseResult
   return GitRepository.with(root, rebaseWhole, signal);
 }
 
-/** The reason not to try a rebase; `undefined`: none. */
+/** Returns the reason to refuse a rebase, or `undefined`. */
 export function refusalFor(report: DriftReport): RebaseRefusal | undefined {
   if (report.rewritten) return "history_rewritten";
   if (report.commitsBehind === 0) return "nothing_to_do";
@@ -137,7 +160,7 @@ export function refusalFor(report: DriftReport): RebaseRefusal | undefined {
   return report.localFiles.length > 0 ? "local_changes" : undefined;
 }
 
-/** The commit to rebase from, or the reason not to. */
+/** Returns the commit to rebase from, or the reason to refuse. */
 async function startIn(
   repository: GitRepository,
   { head = "", upstreamHead = "" }: DriftReport,
@@ -148,7 +171,7 @@ async function startIn(
     isSparse(repository),
   );
   if (operation !== undefined) return "operation_in_progress";
-  // A shallow clone does not have the commit to rebase from.
+  // A shallow clone lacks the commit to rebase from.
   if (base === undefined) return "does_not_apply";
   if (await hasMerges(repository, base, head)) return "merge_commits";
   return isWithoutFiles ? "sparse_checkout" : { base };
@@ -162,7 +185,7 @@ async function rebase(
 ): Promise<RebaseResult> {
   const { head = "", upstreamHead = "" } = report;
   const refused = (reason: RebaseRefusal): RebaseResult => ({ rebased: false, reason, report });
-  // Somebody may have staged or changed a file before the lock was taken.
+  // Another process may have staged or changed a file before the lock was taken.
   if ((await localChanges(repository, head)).length > 0) return refused("local_changes");
   const folder = join(repository.scratch, "rebased");
   await mkdir(folder);
@@ -181,7 +204,7 @@ async function rebase(
   return { rebased: true, oldHead: head, head: rebased };
 }
 
-/** `undefined`: they did not end in time. */
+/** Returns `undefined` if the tests exceed the time limit. */
 async function testsPass(
   folder: string,
   {
@@ -201,7 +224,7 @@ async function testsPass(
   }
 }
 
-/** The new head, in the temporary git folder; `undefined` when a commit does not apply. */
+/** Rebases in the temporary git directory. Returns the new head, or `undefined` if a commit does not apply. */
 async function rebaseApart(
   repository: GitRepository,
   folder: string,
@@ -213,7 +236,7 @@ async function rebaseApart(
   await mkdir(empty);
   const environment = { GIT_WORK_TREE: empty, GIT_COMMITTER_NAME, GIT_COMMITTER_EMAIL };
   await repository.detachAt(head);
-  // git merges in memory; the files are written once, for the tests.
+  // Git rebases in memory. The files are written once, for the tests.
   const rebased = await repository.withoutFiles(async (settings) => {
     await repository.objects(["read-tree", "--reset", "-u", head], { environment, settings });
     const args = ["-C", empty, "rebase", "--quiet", "--no-autostash", "--no-verify", "--onto", upstreamHead, base];
@@ -234,8 +257,8 @@ async function keepObjects(repository: GitRepository, commit: string, known: rea
 }
 
 /**
- * {@link rebaseIfSafe} in a run that `Drift` watches. It detects rewritten history by the upstream head that the run knows,
- * and marks the upstream changes as `rebased`.
+ * Runs {@link rebaseIfSafe} in a run that `Drift` watches. Detects rewritten history by the last upstream head of the
+ * run. Marks the upstream changes as `rebased`.
  *
  * @throws InvalidInputError, GitError
  */
@@ -249,7 +272,7 @@ export async function rebaseInRun(
   if (!known || !result.rebased) return result;
   const value = { ...settleAll(known, "rebased"), current_head: result.head };
   context.storage.set(versionTrackerKey, value);
-  // The storage is saved at the end of the node.
+  // The note is durable at once. The storage is only saved at the end of the node.
   const saved = persistence(context);
   saved.note({ key: versionTrackerKey.name, value });
   await saved.durable();
