@@ -135,7 +135,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
    * the input of this agent.
    * @throws InvalidInputError for a wrong or unknown option.
    */
-  asTool<Schema extends z.ZodType>(options: {
+  asTool<Schema extends z.core.$ZodType>(options: {
     readonly name: string;
     readonly description: string;
     readonly inputSchema: Schema;

@@ -28,6 +28,35 @@ const usages = new Map([
   ...engines.map((engine) => [`${engine}Clients`, `test/storage/${engine}/clients.types.ts`] as const),
 ]);
 
+/** Programs, with the most instantiations that the compiler may make for them. */
+const typeBudgets = [
+  {
+    name: "a tool",
+    text: `import { tool } from "agent-persistence";
+      import { z } from "zod";
+      export const t = tool({ name: "x", description: "y", inputSchema: z.object({ a: z.string() }), execute: ({ a }) => a.length });`,
+    most: 2_500,
+  },
+  {
+    name: "an agent with a strategy, a request for input and Persistence",
+    text: `import { AIAgent, inputRequest, Persistence, strategy, tool } from "agent-persistence";
+      import { z } from "zod";
+      const t = tool({ name: "x", description: "y", inputSchema: z.object({ a: z.string() }), execute: ({ a }) => a.length });
+      const question = inputRequest({ id: "q", prompt: "?", schema: z.object({ ok: z.boolean() }) });
+      const s = strategy<string, number>("s", { input: z.string(), output: z.number() }, (graph) => {
+        const n = graph.node("n", async (input: string, context) => {
+          const { ok } = await context.requestInput(question);
+          return ok ? context.tools.execute(t, { a: input }) : 0;
+        });
+        graph.edge(graph.start, n);
+        graph.edge(n, graph.finish);
+      });
+      export const agent = new AIAgent({ promptExecutor: { execute: () => { throw new Error("unused"); } }, llmModel: "m", tools: [t], strategy: s });
+      agent.install(Persistence);`,
+    most: 10_000,
+  },
+];
+
 describe("the built package", () => {
   let built: BuiltPackage;
   /** Its declarations and the files that use it, in one program: loading them takes longest. */
@@ -63,6 +92,12 @@ describe("the built package", () => {
 
   it.each([...usages.keys()])("the built package can be used as its contract says, and not otherwise: %s", (name) => {
     expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
+  });
+
+  it.each(typeBudgets)("the built package needs few type instantiations for $name", ({ text, most }) => {
+    const user = programOf(new Map([[`${built.app}budget.mts`, text]]));
+    expect(complaintsOf(user)).toEqual([]);
+    expect(user.getInstantiationCount()).toBeLessThan(most);
   });
 
   it("the built package has declarations that a user with an older lib can check", () => {

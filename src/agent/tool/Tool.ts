@@ -76,7 +76,7 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   /** Unique among the tools of an agent. 1 to 64 letters a to z, digits, `_` and `-`, as model providers require. */
   readonly name: string;
   readonly description: string;
-  readonly inputSchema: z.ZodType;
+  readonly inputSchema: z.core.$ZodType;
   /** Defaults to `reversible` with a registered inverse, otherwise to `irreversible`. */
   readonly effect?: ToolEffect;
   /**
@@ -164,7 +164,7 @@ export const toolSchema: z.ZodType = z
  * ```
  * @throws InvalidInputError for a wrong or unknown member.
  */
-export function tool<Schema extends z.ZodType, Output>(definition: {
+export function tool<Schema extends z.core.$ZodType, Output>(definition: {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Schema;

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
 import { problemsOf } from "./problemsOf.ts";
 
@@ -8,20 +8,20 @@ import { problemsOf } from "./problemsOf.ts";
  * @param subject A description of the value for the error.
  * @throws InvalidInputError if the schema rejects the value.
  */
-export function checkSchema(schema: z.ZodType | undefined, value: unknown, subject: string): unknown {
+export function checkSchema(schema: z.core.$ZodType | undefined, value: unknown, subject: string): unknown {
   if (!schema) return value;
-  const result = schema.safeParse(value);
+  const result = z.safeParse(schema, value);
   if (!result.success) throw new InvalidInputError(subject, problemsOf(result.error));
   return result.data;
 }
 
 export async function checkSchemaAsync(
-  schema: z.ZodType | undefined,
+  schema: z.core.$ZodType | undefined,
   value: unknown,
   subject: string,
 ): Promise<unknown> {
   if (!schema) return value;
-  const result = await schema.safeParseAsync(value);
+  const result = await z.safeParseAsync(schema, value);
   if (!result.success) throw new InvalidInputError(subject, problemsOf(result.error));
   return result.data;
 }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
 
-export function problemsOf(error: z.ZodError): readonly InputProblem[] {
+export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
   return error.issues.map(({ path, message }) => ({
     path: path.map(String).join("."),
     expected: message.replace(/^Invalid input: /, "").replace("nonoptional, received undefined", "a value"),

@@ -45,7 +45,7 @@ const known = new WeakMap<object, string>();
  * without a schema. Ignores functions, such as those of `refine` and `transform`, and descriptions. Visits each schema
  * object once.
  */
-export function schemaDigest(schema: z.ZodType | undefined, sha256: Sha256): string {
+export function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): string {
   if (schema === undefined) return "";
   const before = known.get(schema);
   if (before !== undefined) return before;

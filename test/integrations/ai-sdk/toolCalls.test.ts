@@ -125,7 +125,7 @@ describe("tool calls over HTTP", () => {
     const executor = executorOf(server);
     const { message } = await ask(executor, { tools: [createUser] });
     expect(callsOf(message).map(({ input }) => input)).toEqual([malformed, "sorry, I cannot"]);
-    expect(createUser.inputSchema.safeParse(malformed).success).toBe(false);
+    expect(z.safeParse(createUser.inputSchema, malformed).success).toBe(false);
     await ask(executor, { messages: [message, resultsOf(message, () => "not an object")] });
     expect(server.requests[1]?.messages[0]?.tool_calls?.map((call) => call.function.arguments)).toEqual(["{}", "{}"]);
   });
