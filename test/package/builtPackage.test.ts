@@ -34,26 +34,29 @@ const typeBudgets = [
     name: "a tool",
     text: `import { tool } from "agent-persistence";
       import { z } from "zod";
-      export const t = tool({ name: "x", description: "y", inputSchema: z.object({ a: z.string() }), execute: ({ a }) => a.length });`,
+      export const pay = tool({
+        name: "pay", description: "Pays", inputSchema: z.object({ to: z.string() }), execute: ({ to }) => to.length,
+      });`,
     most: 2_500,
   },
   {
-    name: "an agent with a strategy, a request for input and Persistence",
-    text: `import { AIAgent, inputRequest, Persistence, strategy, tool } from "agent-persistence";
+    name: "an agent with a strategy, a tool, a stored value and a request for input",
+    text: `import { AIAgent, Persistence, strategy, storageKey, tool } from "agent-persistence";
       import { z } from "zod";
-      const t = tool({ name: "x", description: "y", inputSchema: z.object({ a: z.string() }), execute: ({ a }) => a.length });
-      const question = inputRequest({ id: "q", prompt: "?", schema: z.object({ ok: z.boolean() }) });
-      const s = strategy<string, number>("s", { input: z.string(), output: z.number() }, (graph) => {
-        const n = graph.node("n", async (input: string, context) => {
-          const { ok } = await context.requestInput(question);
-          return ok ? context.tools.execute(t, { a: input }) : 0;
+      const pay = tool({ name: "pay", description: "Pays", inputSchema: z.object({ a: z.string() }), execute: ({ a }) => a.length });
+      const cart = storageKey("cart", z.array(z.string()));
+      const flow = strategy<string, number>("flow", { input: z.string(), output: z.number() }, (graph) => {
+        const node = graph.node("ask", { input: z.string() }, async (input, context) => {
+          const { ok } = await context.requestInput({ id: "ok", prompt: "?", schema: z.object({ ok: z.boolean() }) });
+          context.storage.set(cart, [input]);
+          return ok ? context.tools.call(pay, { a: input }) : 0;
         });
-        graph.edge(graph.start, n);
-        graph.edge(n, graph.finish);
+        graph.edge(graph.start, node);
+        graph.edge(node, graph.finish);
       });
-      export const agent = new AIAgent({ promptExecutor: { execute: () => { throw new Error("unused"); } }, llmModel: "m", tools: [t], strategy: s });
+      export const agent = new AIAgent({ promptExecutor: { execute: () => Promise.reject(new Error("unused")) }, llmModel: "m", tools: [pay], strategy: flow });
       agent.install(Persistence);`,
-    most: 10_000,
+    most: 7_000,
   },
 ];
 

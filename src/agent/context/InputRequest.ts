@@ -14,7 +14,7 @@ export interface InputRequest<Answer = unknown> {
   /** Shown to the person or system that answers. */
   readonly prompt: string;
   /** Validates the answer. Stored as JSON Schema for processes that do not run the node. */
-  readonly schema: z.ZodType<Answer>;
+  readonly schema: z.core.$ZodType<Answer>;
   /** Defaults to `user_input`. */
   readonly waitingFor?: WaitingFor | undefined;
   /** When the request expires. Defaults to never. */

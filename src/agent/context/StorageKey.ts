@@ -5,7 +5,7 @@ import { customSchema, zodSchema, nonEmptyString } from "../../internal/options/
 /** The name and type of a value in the storage of a run. */
 export interface StorageKey<in out Value> {
   readonly name: string;
-  readonly schema: z.ZodType<Value>;
+  readonly schema: z.core.$ZodType<Value>;
 }
 
 const keySchema = z.object({ name: nonEmptyString, schema: zodSchema });
@@ -22,7 +22,7 @@ const usedKeySchema = customSchema("what storageKey(name, schema) returned", (ke
  * ```
  * @throws InvalidInputError
  */
-export function storageKey<Value>(name: string, schema: z.ZodType<Value>): StorageKey<Value> {
+export function storageKey<Value>(name: string, schema: z.core.$ZodType<Value>): StorageKey<Value> {
   checkSchema(keySchema, { name, schema }, "storage key");
   return Object.freeze({ name, schema });
 }

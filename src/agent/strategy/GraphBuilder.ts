@@ -162,7 +162,11 @@ export class GraphBuilder {
     return handle;
   }
 
-  #joining<Options extends ParallelOptions>(name: string, schema: z.ZodType, rest: Rest<Options>): [Options, Merge] {
+  #joining<Options extends ParallelOptions>(
+    name: string,
+    schema: z.core.$ZodType,
+    rest: Rest<Options>,
+  ): [Options, Merge] {
     const [options, merge] = rest.length === 2 ? rest : [{} as Options, rest[0]];
     checkSchema(schema, options, `options of parallel node "${name}"`);
     if (typeof merge !== "function")

@@ -5,8 +5,8 @@ export interface GraphPlan {
   readonly nodes: ReadonlyMap<string, NodePlan>;
   /** The outgoing edges of each node by node name, in the order in which they are tried. Includes "start". */
   readonly edges: ReadonlyMap<string, readonly EdgePlan[]>;
-  readonly input?: z.ZodType;
-  readonly output?: z.ZodType;
+  readonly input?: z.core.$ZodType;
+  readonly output?: z.core.$ZodType;
 }
 
 export type NodePlan = LeafPlan | SubgraphPlan | ParallelPlan;

@@ -44,7 +44,7 @@ export interface EdgeStructure {
   readonly mapped: boolean;
 }
 
-export type SchemaDigest = (schema: z.ZodType | undefined) => string;
+export type SchemaDigest = (schema: z.core.$ZodType | undefined) => string;
 
 /**
  * Describes a plan. Declaration order affects only the edges of a node.

@@ -27,7 +27,7 @@ export interface StrategyVersion {
   readonly version?: number | undefined;
 }
 
-type Schemas<Input, Output> = { readonly input: z.ZodType<Input>; readonly output: z.ZodType<Output> };
+type Schemas<Input, Output> = { readonly input: z.core.$ZodType<Input>; readonly output: z.core.$ZodType<Output> };
 
 const optionsSchema = strictOptions({
   version: customSchema("a whole number from 0 on", isVersion).optional(),
@@ -187,9 +187,9 @@ export interface Graph<Input, Output> {
 /** Schemas that validate each run of a node. The node receives and returns the parsed values. */
 export interface NodeOptions<In, Out> {
   /** Without a schema, the input is not validated. */
-  readonly input?: z.ZodType<In> | undefined;
+  readonly input?: z.core.$ZodType<In> | undefined;
   /** Without a schema, the output is not validated. */
-  readonly output?: z.ZodType<Out> | undefined;
+  readonly output?: z.core.$ZodType<Out> | undefined;
 }
 
 /** Options of a parallel node. */

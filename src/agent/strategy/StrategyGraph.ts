@@ -62,7 +62,7 @@ export class StrategyGraph {
   }
 
   /** Returns the input schema of a node, or `undefined` if any value is accepted. @throws UnknownNodeError */
-  inputSchemaOf(path: string): z.ZodType | undefined {
+  inputSchemaOf(path: string): z.core.$ZodType | undefined {
     return inputSchema(this.#graphAround(path), this.node(path));
   }
 

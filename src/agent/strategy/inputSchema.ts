@@ -8,7 +8,7 @@ import type { GraphPlan, NodePlan } from "./GraphPlan.ts";
  *
  * @returns `undefined` if any value is accepted.
  */
-export function inputSchema(graph: GraphPlan, node: NodePlan): z.ZodType | undefined {
+export function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefined {
   if (node.kind === "leaf") return node.input;
   if (node.kind === "subgraph") return node.graph.input;
   const schemas = branchNodes(node).flatMap((name) => {
@@ -20,10 +20,10 @@ export function inputSchema(graph: GraphPlan, node: NodePlan): z.ZodType | undef
 }
 
 /** An intersection of schemas would merge their results, which fails for schemas that transform the value. */
-function acceptedByAll(schemas: readonly z.ZodType[]): z.ZodType {
+function acceptedByAll(schemas: readonly z.core.$ZodType[]): z.ZodType {
   return z.unknown().superRefine(async (value, refused) => {
     for (const schema of schemas) {
-      const { error } = await schema.safeParseAsync(value);
+      const { error } = await z.safeParseAsync(schema, value);
       for (const { path, message } of error?.issues ?? []) refused.addIssue({ code: "custom", path, message });
     }
   });

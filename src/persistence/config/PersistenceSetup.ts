@@ -295,9 +295,9 @@ const kept = 1_000;
  * have the JSON Schema.
  */
 export class RequestSchemas {
-  readonly #schemas = new Map<string, z.ZodType>();
+  readonly #schemas = new Map<string, z.core.$ZodType>();
 
-  add(agentId: string, requestId: string, schema: z.ZodType): void {
+  add(agentId: string, requestId: string, schema: z.core.$ZodType): void {
     const key = keyOf(agentId, requestId);
     this.#schemas.delete(key);
     this.#schemas.set(key, schema);
@@ -305,7 +305,7 @@ export class RequestSchemas {
     if (this.#schemas.size > kept && oldest !== undefined) this.#schemas.delete(oldest);
   }
 
-  of(agentId: string, requestId: string): z.ZodType | undefined {
+  of(agentId: string, requestId: string): z.core.$ZodType | undefined {
     return this.#schemas.get(keyOf(agentId, requestId));
   }
 }

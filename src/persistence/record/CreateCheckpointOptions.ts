@@ -16,7 +16,7 @@ export interface CreateCheckpointOptions<Input> {
   /** The input of that node. Defaults to the input of the running node. */
   readonly lastInput?: NoInfer<Input>;
   /** Validates `lastInput`. Stored as JSON Schema. */
-  readonly lastInputType?: z.ZodType<Input> | undefined;
+  readonly lastInputType?: z.core.$ZodType<Input> | undefined;
   /**
    * 1 to 256 characters, not of the form `<number>-<number>`, which is used for generated ids. A node that runs again
    * gets the checkpoint that it made earlier with this id.

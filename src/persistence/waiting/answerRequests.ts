@@ -123,7 +123,7 @@ function answeredIn({ log: { index } }: StoredState, requestId: string): LineReq
 }
 
 /** Returns the schema of the node if this process made the request, otherwise the stored schema. */
-function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.ZodType {
+function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.core.$ZodType {
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
 }
 

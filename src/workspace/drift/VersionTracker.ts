@@ -111,7 +111,7 @@ export function knownHeadOf(tracker: VersionTracker | undefined): string | undef
  * not have yet: while a run waits, and between a recovery and the next check.
  */
 export function newestTracker(stored: unknown, noted: readonly unknown[]): VersionTracker | undefined {
-  const [before, last] = [stored, noted.at(-1)].map((value) => versionTrackerKey.schema.safeParse(value).data);
+  const [before, last] = [stored, noted.at(-1)].map((value) => z.safeParse(versionTrackerKey.schema, value).data);
   return settledSteps(last) > settledSteps(before) ? last : before;
 }
 

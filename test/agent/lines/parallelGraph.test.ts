@@ -120,7 +120,8 @@ describe("what a parallel node accepts", () => {
     }),
   );
   const problems = async (path: string, value: unknown) => {
-    const result = await graph.inputSchemaOf(path)?.safeParseAsync(value);
+    const schema = graph.inputSchemaOf(path);
+    const result = schema && (await z.safeParseAsync(schema, value));
     return result?.error?.issues.map((issue) => [issue.path.join("."), issue.message]) ?? [];
   };
 
