@@ -7,7 +7,6 @@ export interface WantedApproval {
   readonly input: unknown;
 }
 
-/** A client's response to an approval request. */
 export interface GivenApproval {
   readonly toolCallId: string;
   readonly approved: boolean;

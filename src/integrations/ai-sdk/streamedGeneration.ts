@@ -8,7 +8,6 @@ interface TextPart {
   readonly providerMetadata?: unknown;
 }
 
-/** The stream parts of all specification versions that contribute to the response. */
 type StreamPart =
   | TextPart
   | { readonly type: "stream-start"; readonly warnings: readonly unknown[] }

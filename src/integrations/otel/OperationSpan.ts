@@ -21,7 +21,6 @@ import type { Instruments } from "./Instruments.ts";
 import { spanNameOf } from "./spanNameOf.ts";
 import { parseTraceparent, traceparentOf } from "./traceparent.ts";
 
-/** An operation as a span with metrics. */
 export class OperationSpan implements TelemetrySpan {
   readonly #operation: TelemetryOperation;
   readonly #span: Span | undefined;

@@ -5,7 +5,6 @@ import type { Cost, TimelineAgent, TimelineStep } from "./TimelineData.ts";
 
 type Interval = readonly [from: number, to: number];
 
-/** Sums up the time, tokens and cost of the steps on a page. */
 export class Spent {
   readonly #worked: Interval[] = [];
   /** The last time that the agent continued after a wait or a pause. */

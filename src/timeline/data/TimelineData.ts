@@ -7,7 +7,6 @@ export interface TimelineData {
   readonly items: readonly TimelineItem[];
 }
 
-/** The agent, as shown at the top of the page. */
 export interface TimelineAgent {
   readonly id: string;
   readonly status: string;
@@ -82,7 +81,6 @@ export interface TimelineStep extends Item {
   readonly by?: string;
   readonly reason?: string;
   readonly summary?: string;
-  /** The tokens of the run up to this step. */
   readonly runTokens?: number;
   readonly tokens?: number;
   readonly cost?: Cost;
@@ -224,7 +222,6 @@ export interface TimelineOwner extends Item {
   readonly cut: boolean;
 }
 
-/** A change of the status or of the log itself. */
 export interface TimelineNote extends Item {
   readonly kind: "note";
   readonly title: string;

@@ -1,4 +1,3 @@
-/** The keys of the selected steps. */
 export interface Choice {
   readonly chosen?: string | undefined;
   readonly other?: string | undefined;

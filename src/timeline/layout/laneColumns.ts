@@ -3,7 +3,6 @@ import type { TimelineRow } from "./timelineRows.ts";
 
 export interface GraphEdge {
   readonly kind: "line" | "back";
-  /** The column between its ends. */
   readonly column: number;
   readonly from: GraphPoint;
   readonly to: GraphPoint;

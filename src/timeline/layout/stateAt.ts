@@ -6,10 +6,8 @@ import type {
   TimelineStep,
 } from "../data/TimelineData.ts";
 
-/** The state at a step, computed from the changes up to it. */
 export interface StateAtStep {
   readonly messages: readonly TimelineMessage[];
-  /** The numbers of the messages that the step added. */
   readonly added: ReadonlySet<number>;
   readonly input: string;
   readonly storage: ReadonlyMap<string, string>;

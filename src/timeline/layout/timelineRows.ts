@@ -1,6 +1,5 @@
 import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
-/** A row of the list: an item or a long pause. */
 export type TimelineRow =
   | { readonly kind: "item"; readonly item: TimelineItem }
   | { readonly kind: "gap"; readonly milliseconds: number; readonly key: string };

@@ -21,7 +21,6 @@ export function isSecretName(name: string): boolean {
   );
 }
 
-/** Words that announce a secret in a text. */
 const named = "pass(?:word|wd|phrase|code)?|pwd|secret|(?:api|access|private|account|signing|encryption)[-_]?key|token";
 
 /**

@@ -5,7 +5,6 @@ export interface AgentListData {
   readonly agents: readonly ListedPage[];
 }
 
-/** The list of all agents with links to their pages. */
 export function AgentList({ agents }: AgentListData) {
   return (
     <main class="agents">

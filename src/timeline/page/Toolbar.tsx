@@ -29,7 +29,6 @@ const order: readonly StepState[] = [
   "kept",
 ];
 
-/** The top of the page with the agent, its status and the filter. */
 export function Toolbar({ agent, filter, tools, states, counts, live, onFilter, onTheme }: ToolbarProps) {
   return (
     <header class="bar">

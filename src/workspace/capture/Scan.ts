@@ -41,7 +41,6 @@ export interface HiddenEntry {
   readonly stamp?: FileStamp;
 }
 
-/** The contents of a directory tree at one time. */
 export interface Scan {
   /** The start of the scan in file system time, or 0 if unknown. */
   readonly began: number;

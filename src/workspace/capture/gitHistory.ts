@@ -3,7 +3,6 @@ import type { Note } from "../../journal/RollbackParticipant.ts";
 import { type GitHead, type GitNote, gitNoteOf, type IndexChange, isSamePlace } from "./GitState.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 
-/** The changes that commands made to HEAD and the index since a checkpoint. */
 export interface GitHistory {
   /** Omitted if no command checked out another branch or commit. */
   readonly head?: HeadHistory;

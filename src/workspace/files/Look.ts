@@ -3,7 +3,6 @@ import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts"
 import type { FilePlace } from "./ConfinedFolder.ts";
 import { type FoundFile, readFile, readStateSync, stateOf } from "./readFile.ts";
 
-/** The entry at a location, with a stamp that detects later changes. */
 export interface Look {
   readonly found: FoundFile;
   /** Taken before the content was read. `undefined` for a missing entry. */

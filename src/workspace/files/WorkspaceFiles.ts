@@ -39,7 +39,6 @@ export class WorkspaceFiles {
     return this.#folder.isClosed(path);
   }
 
-  /** Returns whether the root is a directory or a link to one. */
   async hasRoot(): Promise<boolean> {
     try {
       return (await stat(this.root)).isDirectory();

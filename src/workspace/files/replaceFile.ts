@@ -12,7 +12,6 @@ const suffix = ".agent-tmp";
 
 const unfinished = /^\.[0-9a-f]{16}-[0-9a-f]{16}\.agent-tmp$/;
 
-/** Returns whether a name belongs to a temporary file of an interrupted write. */
 export function isUnfinished(name: string): boolean {
   return unfinished.test(name);
 }

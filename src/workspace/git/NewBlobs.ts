@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** The approximate size of the contents in one call of git. */
 const bytesAtOnce = 16 * 1024 * 1024;
 
 /** Writes one uncompressed pack, because the objects are removed after the action. */
@@ -12,7 +11,6 @@ export function blobId({ nullId }: GitRepository, content: Uint8Array): string {
   return hash.update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
-/** Stores contents as objects, many in one call of git. */
 export class NewBlobs {
   readonly #repository: GitRepository;
   readonly #keep: boolean;

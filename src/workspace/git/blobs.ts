@@ -1,7 +1,6 @@
 import { GitError } from "../../errors/workspace/GitError.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
-/** The approximate size of the contents that one call of git outputs. */
 const bytesAtOnce = 8 * 1024 * 1024;
 
 /** Returns the sizes of objects with one call of git. Omits objects that a partial clone lacks. */

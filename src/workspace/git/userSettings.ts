@@ -32,7 +32,6 @@ export function isOn(settings: ReadonlyMap<string, string>, key: string, fallbac
   return value === undefined ? fallback : !["false", "no", "off", "0", ""].includes(value.toLowerCase());
 }
 
-/** Returns the file with the patterns that a user ignores in every repository. */
 export function excludesFile(settings: ReadonlyMap<string, string>): string {
   const file = settings.get("core.excludesfile");
   if (file !== undefined) return file.startsWith("~/") ? join(homedir(), file.slice(2)) : file;

@@ -3,7 +3,6 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Note } from "../../journal/RollbackParticipant.ts";
 import { notedChanges, type NotedChange } from "./notedChanges.ts";
 
-/** The recorded changes of one file since a checkpoint. */
 export interface FileHistory {
   readonly path: string;
   /** The state at the checkpoint. Omitted for no file. */

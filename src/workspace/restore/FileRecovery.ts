@@ -21,7 +21,6 @@ interface LookedAt {
   readonly request: ParticipantRequest;
 }
 
-/** Restores files whose contents are in the agent's log. */
 export class FileRecovery implements RecoveryParticipant {
   /** @param host throws TypeError if the workspace is not a participant of an agent */
   constructor(

@@ -1,7 +1,6 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FileNote, FolderChange } from "../files/FileNote.ts";
 
-/** The changes of the agent to a directory since a checkpoint. */
 export interface FolderHistory {
   readonly path: string;
   /** The permissions at the checkpoint. Omitted if the directory did not exist. */

@@ -194,7 +194,6 @@ function partFrom(part: GitPart, now: GitState): GitPart {
   return { ...part, changes };
 }
 
-/** Returns whether the branch to restore has other commits than at the checkpoint. */
 async function hasOtherCommits(repository: GitRepository, { head }: GitHistory): Promise<boolean> {
   const { branch, commit } = head?.target ?? {};
   return branch !== undefined && (await commitOf(repository, branch)) !== commit;

@@ -98,7 +98,6 @@ export function describeRestore(step: RestoreStep, outcome: unknown): readonly D
   });
 }
 
-/** Returns the planned replacement of content from others. */
 function replacedIn(part: RestorePart, isChanged: boolean): string | undefined {
   if (part.kind === "git_index") return part.replaced;
   if (isChanged || part.kind !== "file" || part.settled === undefined) return undefined;

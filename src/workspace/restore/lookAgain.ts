@@ -14,7 +14,6 @@ export interface Restoring {
   readonly request: StepRequest;
   /** Requests a decision about a file that changed since the plan. `undefined` if no handler decides. */
   readonly ask: (conflict: FileConflict) => Promise<FileResolution | undefined>;
-  /** Receives the outcomes of parts that deviate from the plan. */
   readonly outcome: Map<string, PartOutcome>;
   /** Receives the files that could not be replaced, with the reason. */
   readonly refused: Map<string, string>;

@@ -79,7 +79,6 @@ export function isGitPart(value: unknown): value is GitRestorePart {
   return partSchema.safeParse(value).success;
 }
 
-/** Plans the changes of commands that differ from the checkpoint. */
 export function planGit(history: GitHistory, now: GitState): readonly PlannedGit[] {
   return [headPlan(history, now), indexPlan(history, now)].filter((plan) => plan !== undefined);
 }

@@ -19,7 +19,6 @@ export interface ModelRun {
   readonly loop: HostedLoop;
 }
 
-/** A model whose responses are recorded and replayed. */
 export class DurableModel implements ProviderModel {
   readonly specificationVersion: ProviderModel["specificationVersion"];
   readonly provider: string;

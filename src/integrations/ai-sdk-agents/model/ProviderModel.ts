@@ -5,7 +5,6 @@ export interface ProviderPart {
   readonly [field: string]: unknown;
 }
 
-/** The fields of a generated response that this library reads. */
 export interface ProviderGeneration {
   readonly content: readonly ProviderPart[];
   readonly finishReason: unknown;

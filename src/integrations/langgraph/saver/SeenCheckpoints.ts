@@ -6,7 +6,6 @@ import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 interface Seen {
   /** The number of the next put at that time. */
   readonly next: number;
-  /** Whether this process stored the checkpoint. */
   readonly own: boolean;
 }
 

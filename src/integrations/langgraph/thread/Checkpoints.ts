@@ -41,7 +41,6 @@ export interface CheckpointEntry {
   /** The last put of this id, or `undefined` if only writes are stored so far. */
   put: StoredPut | undefined;
   writes: StoredWrite[];
-  /** The positions of its children in the thread. */
   readonly children: number[];
 }
 

@@ -68,7 +68,6 @@ export interface PutRecord {
   readonly hidden?: true;
 }
 
-/** The writes of a task after a checkpoint. */
 export interface WritesRecord {
   readonly kind: "writes";
   /** The number of the put, or the id of a checkpoint that is not stored yet. */
@@ -86,7 +85,6 @@ export type WriteEntry = readonly [channel: string, value: ValueRecord, index?: 
 
 export interface ForgetRecord {
   readonly kind: "forget";
-  /** The puts to remove with their writes. */
   readonly drop: readonly number[];
   /** The puts to hide, with the channels whose values and writes are still needed. */
   readonly hide: readonly (readonly [put: number, channels: readonly string[]])[];

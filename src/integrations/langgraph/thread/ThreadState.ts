@@ -10,7 +10,6 @@ import { ThreadCalls } from "./ThreadCalls.ts";
 import { usedItems } from "./usedItems.ts";
 import { writesBefore } from "./writesOf.ts";
 
-/** The state of a thread: its checkpoints and the writes of their tasks. */
 export class ThreadState implements ShapeState<GraphRecord> {
   readonly items = new Map<number, Item>();
   readonly puts = new Map<number, StoredPut>();
@@ -44,7 +43,6 @@ export class ThreadState implements ShapeState<GraphRecord> {
     return put?.hidden ? undefined : put;
   }
 
-  /** Returns the last stored checkpoint of a namespace. */
   latest(namespace: string): StoredPut | undefined {
     const stored = this.namespaces.get(namespace)?.stored ?? [];
     return stored.findLast(({ put }) => put && !put.hidden)?.put;

@@ -3,7 +3,6 @@ import type { GraphValue } from "./GraphValue.ts";
 import type { ThreadState } from "./ThreadState.ts";
 import { writesBefore } from "./writesOf.ts";
 
-/** The base value and the writes of a delta channel at a checkpoint. */
 export interface ChannelHistory {
   /** The value of the nearest ancestor with a value, or `undefined` if the channel starts empty. */
   readonly seed: GraphValue | undefined;

@@ -1,7 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 
-/** The config that LangChain passes to a tool. */
 export type ToolConfig = RunnableConfig<Record<string, unknown>> & {
   readonly toolCall?: { readonly id?: string } | undefined;
   readonly executionInfo?: { readonly nodeAttempt?: number } | undefined;

@@ -1,7 +1,6 @@
 import type { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
 import type { ToolConfig } from "./GraphTool.ts";
 
-/** The task of a graph that calls a tool. */
 export interface TaskPlace {
   readonly threadId: string;
   readonly task: string;

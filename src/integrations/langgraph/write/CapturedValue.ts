@@ -17,7 +17,6 @@ export interface FreshItem {
 
 export type CapturedItem = Item | FreshItem;
 
-/** A snapshot of a value. */
 export type CapturedValue =
   | { readonly kind: "one"; readonly item: CapturedItem }
   | { readonly kind: "list"; readonly items: readonly CapturedItem[] }

@@ -18,7 +18,6 @@ export interface CapturedCheckpoint {
   readonly versions: ReadonlyMap<string, Json>;
   readonly seen: ReadonlyMap<string, Json>;
   readonly more: ReadonlyMap<string, Json>;
-  /** Channels with a new value. */
   readonly changed: ReadonlyMap<string, CapturedValue>;
   /** Channels that keep the value of the parent. */
   readonly carried: readonly string[];

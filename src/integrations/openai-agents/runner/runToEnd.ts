@@ -3,7 +3,6 @@ import { decideApprovals } from "./decideApprovals.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 
-/** A result or a stream of the SDK. */
 interface Round {
   readonly interruptions: readonly RunToolApprovalItem[];
   readonly state: AnyState;

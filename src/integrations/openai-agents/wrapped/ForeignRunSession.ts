@@ -19,7 +19,6 @@ type CompactionArgs = Parameters<AnySession["runCompaction"]>;
 interface Compacted {
   /** The usage, as fields of a `RequestUsage`. `null` if no compaction was needed. */
   readonly usage: ConstructorParameters<typeof RequestUsage>[0] | null;
-  /** The number of items after the compaction. */
   readonly length: number;
 }
 

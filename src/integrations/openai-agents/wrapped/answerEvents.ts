@@ -45,7 +45,6 @@ export function* replayedEvents({ output }: ModelResponse): Iterable<StreamEvent
   }
 }
 
-/** Returns the last event of a streamed response. */
 export function lastEvent({ responseId, requestId, rawUsage, usage, output }: ModelResponse): LastEvent {
   const { requestUsageEntries, ...counts } = usage;
   const known = { ...counts, ...withoutUndefined({ requestUsageEntries }) };

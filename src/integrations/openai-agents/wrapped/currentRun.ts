@@ -17,12 +17,10 @@ export function currentRun(): DurableRun | undefined {
   return places.getStore()?.run;
 }
 
-/** Returns the tool call of the current code. */
 export function currentCall(): string | undefined {
   return places.getStore()?.call;
 }
 
-/** Runs work inside a run or one of its tool calls. */
 export function inRun<Result>(run: DurableRun, call: string | undefined, work: () => Result): Result {
   return places.run(call === undefined ? { run } : { run, call }, work);
 }

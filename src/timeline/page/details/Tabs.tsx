@@ -3,7 +3,6 @@ import type { ComponentChildren } from "preact";
 interface TabsProps<Name extends string> {
   readonly label: string;
   readonly names: readonly Name[];
-  /** Numbers next to the names. */
   readonly counts: Readonly<Partial<Record<Name, number>>>;
   readonly chosen: Name;
   readonly onChoose: (name: Name) => void;

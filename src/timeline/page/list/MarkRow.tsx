@@ -58,7 +58,6 @@ function textOfMark(item: MarkItem): string {
   }
 }
 
-/** Describes how many calls are reverted, pending, or keep their effects. */
 function rollbackText(results: readonly RevertedCall["result"][], finished: boolean): string {
   const countOf = (...kinds: readonly RevertedCall["result"][]): number =>
     results.filter((result) => kinds.includes(result)).length;
