@@ -61,7 +61,7 @@ export interface ListedAgent {
   readonly priority?: number;
   /** The ids of the open requests. */
   readonly requestIds: readonly string[];
-  /** The maximum number of checkpoints. Omitted if unknown. */
+  /** An upper bound for the number of checkpoints. Omitted if unknown. */
   readonly checkpoints?: number;
   /** Pass this as `after` to list the following agents. */
   readonly cursor: string;

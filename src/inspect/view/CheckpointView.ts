@@ -23,7 +23,7 @@ export interface CheckpointView {
   readonly move?: "rollback" | "execution_point" | "branch" | "fork" | "edit" | "migration";
   /** The trigger of the checkpoint, or `asked_for`. Omitted for checkpoints of steps, moves and runs. */
   readonly trigger?: string;
-  /** The person or system that made an edit or a cancellation, as given by the caller. */
+  /** The person or system that made an edit, as given by the caller. `reason` also explains a cancellation. */
   readonly by?: string;
   readonly reason?: string;
   /** From 0 to 100. */

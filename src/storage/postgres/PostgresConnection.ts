@@ -51,7 +51,7 @@ export class PostgresConnection {
     try {
       await this.#use.client.query(migrationStatement(this.#use.schema));
     } catch (error) {
-      // Another process may have migrated first without a visible lock, for example in an older snapshot.
+      // Another process possibly migrated first although this one holds the lock, if this snapshot is older than the lock.
       if ((await this.#version()) < postgresVersion) throw error;
     }
   }

@@ -202,7 +202,7 @@ interface HeadRow {
   readonly stop?: string | null;
 }
 
-/** One append. Has no line if only its removal ranges were requested. */
+/** One append. `line` is null in the list of appends with `pruned` records. */
 interface AppendRow {
   readonly start: Numeric;
   readonly position: Numeric | null;
