@@ -29,7 +29,7 @@ function desk(execute: () => unknown, inverse: () => unknown, times: number) {
   });
 }
 
-it("a message that is executed twice makes its calls once", async () => {
+it("a message that is executed twice runs its tool calls once", async () => {
   const world: string[] = [];
   const agent = desk(
     () => world.push("+"),
@@ -40,7 +40,7 @@ it("a message that is executed twice makes its calls once", async () => {
   expect(world).toEqual(["+"]);
 });
 
-it("an output that cannot even be copied is lost, not failed: its effect is taken back", async () => {
+it("a call whose output cannot be copied is reverted instead of failed", async () => {
   const world: string[] = [];
   let deep: unknown = {};
   for (let level = 0; level < 20_000; level++) deep = { deep };
@@ -56,7 +56,7 @@ it("an output that cannot even be copied is lost, not failed: its effect is take
   expect(world).toEqual(["+", "-"]);
 });
 
-it("an inverse that throws something hostile is reported like any other", async () => {
+it("an inverse that throws a hostile value is reported like any other failure", async () => {
   const agent = desk(
     () => 1,
     () => Promise.reject(Object.create(null) as Error),

@@ -26,7 +26,7 @@ describe("a compressed blob", () => {
     ["text", "é".repeat(80_000)],
     ["astral characters", "😀".repeat(60_000)],
     ["a lone surrogate", `\ud800${"x".repeat(150_000)}`],
-  ])("gives back %s", async (_name, text) => {
+  ])("restores %s", async (_name, text) => {
     const { blobs, cell } = await stored(text);
     expect(cell[0]).toMatch(/^blob:\/\/[0-9a-f]{64}-1\.gz$/);
     expect(JSON.parse((await readBlob(blobs, "a", cell)) ?? "")).toBe(text);
@@ -35,12 +35,12 @@ describe("a compressed blob", () => {
   it.each([
     [99, false],
     [98, true],
-  ])("is made of what exceeds the threshold: 99 bytes at a threshold of %i", async (threshold, compressed) => {
+  ])("is stored only above the threshold: 99 bytes at a threshold of %i", async (threshold, compressed) => {
     const { cell } = await stored("x".repeat(97), threshold);
     expect([cell[1], cell[0].endsWith(".gz"), cell.length]).toEqual([99, compressed, compressed ? 3 : 2]);
   });
 
-  it("is not made where it would be no smaller", async () => {
+  it("is skipped if compression saves no space", async () => {
     const noise = Array.from({ length: 200 }, (_, at) => nodeSha256.base64url(`${at}`)).join("");
     const { cell } = await stored(noise.slice(0, 40), 1);
     expect(cell).toHaveLength(2);
@@ -51,20 +51,20 @@ describe("a compressed blob", () => {
     ["less than was stated", 40_000_000],
     ["more than is ever compressed", maximumCompressedTextBytes + 1],
     ["as much as there is memory", Number.MAX_SAFE_INTEGER],
-  ])("that holds %s is refused", async (_name, length) => {
+  ])("that contains %s is refused", async (_name, length) => {
     const blobs = store();
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024));
     const reference = await blobs.put("a", 1, bomb, "gzip");
     await expect(readBlob(blobs, "a", [reference, length, hash])).rejects.toBeInstanceOf(CorruptBlobError);
   });
 
-  it("that is none is refused", async () => {
+  it("is refused if its bytes are not gzip data", async () => {
     const blobs = store();
     const reference = await blobs.put("a", 1, Buffer.from("no gzip"), "gzip");
     await expect(readBlob(blobs, "a", [reference, 7, hash])).rejects.toBeInstanceOf(CorruptBlobError);
   });
 
-  it("that is missing is none", async () => {
+  it("reads as undefined if it is missing", async () => {
     expect(await readBlob(store(), "a", [`blob://${hash}-1.gz`, 7, hash])).toBeUndefined();
   });
 });

@@ -34,7 +34,7 @@ const reading = strategy<string, string>("reading", (graph) => {
   graph.edge(read, graph.finish);
 });
 
-it("blobs are put, read and deleted up to eight at a time", async () => {
+it("blob puts, reads and deletes run up to eight at a time", async () => {
   const { most, open } = counting();
   const [agent, durable] = [durableAgent(reading, open()), persistence(durableAgent(reading, open())).agent("a")];
   await agent.run("go");

@@ -34,8 +34,8 @@ const begun = [
   [checkpoint(1, 2, { node: "both" })],
 ] as const;
 
-describe("the head of a log with open lines", () => {
-  it("has the state of every line that has not ended, and what the others came to", async () => {
+describe("the head of a log with open branches", () => {
+  it("has the state of every open branch and the outputs of the finished ones", async () => {
     const { append, head } = await written(...begun);
     expect((await head()).lines.size).toBe(0);
     await append([...branch(2, 3, [1, 2, "a"]), ...branch(3, 4, [1, 2, "b"])], [message(3, 2), checkpoint(3, 5)]);
@@ -46,7 +46,7 @@ describe("the head of a log with open lines", () => {
     expect(branchesOf(log.index, 2).get("a")?.output).toBe("out");
   });
 
-  it("has the large values of its lines, and of what is to be joined", async () => {
+  it("has the large values of open branches and of outputs to be joined", async () => {
     const { append, put, head } = await written(...begun);
     const blob = async (text: string) => {
       const json = JSON.stringify(text.repeat(100));
@@ -61,7 +61,7 @@ describe("the head of a log with open lines", () => {
     expect(log.readValue(branchesOf(log.index, 2).get("a")?.output)).toBe("output".repeat(100));
   });
 
-  it("is read whole again while lines are open or merged, and goes on from memory after that", async () => {
+  it("is read from the log while branches are open, and from memory afterwards", async () => {
     const { append, head } = await written(...begun);
     await head();
     await append([...branch(2, 3, [1, 2, "a"])], [message(2, 2), checkpoint(2, 4, { ended: true })]);

@@ -8,7 +8,7 @@ import { durableAgent } from "../persistence/support/durableAgent.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { delegatingLog } from "../testing/delegatingLog.ts";
 
-test("a checkpoint that is saved from outside a run reads the large values of its parent, and no older ones", async () => {
+test("a checkpoint saved outside a run reads the large values of its parent but no older ones", async () => {
   const log = new MemoryRecordLog();
   const reads: string[] = [];
   const blobs: BlobStore = {
@@ -36,7 +36,7 @@ test("a checkpoint that is saved from outside a run reads the large values of it
   );
 });
 
-test("of a log to which checkpoints are saved from outside, each save reads what was added since the one before", async () => {
+test("each save outside a run reads only the appends since the previous save", async () => {
   const log = new MemoryRecordLog();
   let read = 0;
   const storage = new LogPersistenceStorageProvider(
@@ -72,7 +72,7 @@ test("of a log to which checkpoints are saved from outside, each save reads what
   expect(await other.getCheckpoints("order-7")).toHaveLength(1);
 });
 
-test("ids before a snapshot that a run stored meanwhile stay taken", async () => {
+test("ids stay taken after a run stores a newer snapshot", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const draft = storageKey("draft", z.string());
   const writing = strategy<string, string>("writing", (graph) => {

@@ -30,8 +30,8 @@ async function answered(storage: LogPersistenceStorageProvider): Promise<void> {
   await durable.answer(request?.requestId ?? "", true);
 }
 
-describe("after a blob could not be read", () => {
-  it("because the storage failed, the resume rejects as a failure of the storage, and the next one goes on", async () => {
+describe("an unreadable blob", () => {
+  it("rejects the resume with storage_failed if the storage fails, and the next resume continues", async () => {
     const log = new MemoryRecordLog();
     await answered(storageIn(log).storage);
     const { instead, storage } = storageIn(log);
@@ -46,7 +46,7 @@ describe("after a blob could not be read", () => {
     expect(await agent.resume({ agentId: "order-7" })).toMatchObject({ status: "completed", output: "ann, 800" });
   });
 
-  it("because it was missing, it is read again as soon as it is back", async () => {
+  it("is read again once it is restored", async () => {
     const log = new MemoryRecordLog();
     await answered(storageIn(log).storage);
     const { instead, storage } = storageIn(log);
@@ -59,7 +59,7 @@ describe("after a blob could not be read", () => {
     expect(await agent.resume({ agentId: "order-7" })).toMatchObject({ status: "completed", output: "ann, 800" });
   });
 
-  it.each(["away", "damaged"])("because its file was %s, it is read again as soon as it is back", async (how) => {
+  it.each(["away", "damaged"])("whose file was %s is read again once it is restored", async (how) => {
     const directory = await testDirectory();
     const options = { directory, inlineThresholdBytes: 300 };
     await answered(new FilePersistenceStorageProvider(options));
@@ -77,7 +77,7 @@ describe("after a blob could not be read", () => {
     expect(await agent.resume({ agentId: "order-7" })).toMatchObject({ status: "completed", output: "ann, 800" });
   });
 
-  it("because the storage failed, a worker leaves the task alone and ends it with its next poll", async () => {
+  it("makes a worker skip the task until the next poll if the storage fails", async () => {
     const log = new MemoryRecordLog();
     const to = "ann ".repeat(100);
     const created = new TaskManager({ storage: storageIn(log).storage });

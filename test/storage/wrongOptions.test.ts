@@ -68,6 +68,6 @@ it.each(refused)("wrong storage options are refused with invalid_input by %s", (
   );
 });
 
-it("the file storage takes the options of its log and of its provider together", () => {
+it("the file storage accepts the options of its log and of its provider together", () => {
   expect(new FilePersistenceStorageProvider({ leaseMs: 5, compressThresholdBytes: 7 }).compressThresholdBytes).toBe(7);
 });

@@ -4,7 +4,7 @@ import { processOwner } from "../../../src/storage/processOwner.ts";
 import { branch, checkpoint, lane, run, subAgent } from "../../checkpoint/support/projection.ts";
 import { RowsProvider } from "../../persistence/support/storages.ts";
 
-it("a storage of three methods gets the checkpoints of branches, and none of what runs within a call", async () => {
+it("a three-method storage gets the checkpoints of branches but not of called agents", async () => {
   const provider = new RowsProvider();
   const owned = await new CheckpointRecordLog(provider).open("a", processOwner());
   const intent = { kind: "intent", lane: 2, visit: [3, 0], call: "c", tool: "ask", effect: "none", node: "n" } as const;

@@ -22,8 +22,8 @@ const moves: Readonly<Record<string, ((durable: RunPersistence) => Promise<RunMo
   "a checkpoint of the beginning of a node": undefined,
 };
 
-describe.each(storages)("a tool call that a crash cut short, on storage in $name", ({ open }) => {
-  it.each(Object.entries(moves))("has the same id when it is made again after %s", async (_name, move) => {
+describe.each(storages)("a tool call that a crash interrupts, on storage in $name", ({ open }) => {
+  it.each(Object.entries(moves))("keeps its id when it is made again after %s", async (_name, move) => {
     const opened = await open();
     const ids: string[] = [];
     const fault = new Fault();
@@ -70,7 +70,7 @@ describe.each(storages)("a tool call that a crash cut short, on storage in $name
 });
 
 it.each<unknown>([undefined, null, {}, "x"])(
-  "a provider that gives %j in place of a list of checkpoints is named",
+  "a provider that returns %j instead of a list of checkpoints is named in the error",
   async (given) => {
     const provider = {
       getCheckpoints: async () => given,

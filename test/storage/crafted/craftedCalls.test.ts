@@ -61,7 +61,7 @@ it.each(Object.keys(crafted))("a crafted call %s is neither made nor reverted", 
   expect(began).toEqual([]);
 });
 
-it("a crafted call that its answer asks for is reverted as any other: checksums show damage, not intent", async () => {
+it("a crafted call that its response requests is reverted, because checksums detect only damage", async () => {
   const { durable, began } = await craftLog((version) => [
     answer(version, asked(call, "act")),
     { kind: "intent", ...facts(version) },
@@ -73,7 +73,7 @@ it("a crafted call that its answer asks for is reverted as any other: checksums 
   ]);
 });
 
-it("records of inverses that name no call of the log make no call", async () => {
+it("an inverse record for an unknown call runs no call", async () => {
   const { durable, agent, began } = await craftLog((version) => [
     { kind: "rollback", target: version - 1, calls: [call], closed: [call] },
     { kind: "inverse", call },

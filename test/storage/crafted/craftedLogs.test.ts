@@ -195,8 +195,8 @@ const logs: Readonly<Record<string, Crafted>> = {
   ],
 };
 
-describe.each(Object.entries(logs))("a log with right checksums and %s", (_name, records) => {
-  it("ends every verb, with a result or with an error of the library", async () => {
+describe.each(Object.entries(logs))("a log with valid checksums and %s", (_name, records) => {
+  it("ends every method with a result or with an error of the library", async () => {
     const { agent, log, durable, firstCheckpointId, began } = await craftLog(records);
     const verbs: Readonly<Record<string, () => Promise<unknown>>> = {
       checkpoints: async () => (await durable().getCheckpoints()).slice(-20).map((data) => JSON.stringify(data).length),
@@ -234,7 +234,7 @@ it.each([
   "references to lanes that are not there",
   "references to a branch that is not joined",
   "messages of two lines that are each other",
-])("a log with right checksums and %s is refused, and nothing changes", async (name) => {
+])("a log with valid checksums and %s is refused without changes", async (name) => {
   const { agent, durable, log, began } = await craftLog(logs[name] ?? (() => []));
   const stored = () => collect(log().read("a"));
   const before = await stored();
@@ -247,7 +247,7 @@ it.each([
   expect(began).toEqual([]);
 });
 
-it("a log with a record of a newer version is refused by name, and nothing of it is passed over", async () => {
+it("a log with a record of a newer version is refused as a whole and names the record", async () => {
   const { agent, durable } = await craftLog((version) => [{ kind: "hologram" }, checkpoint(version)]);
   const refused = { code: "unsupported_record", recordKind: "hologram" };
   await expect(durable().getCheckpoints()).rejects.toMatchObject(refused);
@@ -271,7 +271,7 @@ const odd: readonly unknown[] = [
   7,
 ];
 
-it.each(odd)("an open with the base %j is damage", async (base) => {
+it.each(odd)("a segment opened with the base %j is damaged", async (base) => {
   const { directory, log } = await craftLog((version) => [checkpoint(version)]);
   const path = (await segmentPaths(directory, "a")).at(-1) ?? "";
   const lines = (await readFile(path, "utf8")).split("\n");
@@ -283,7 +283,7 @@ it.each(odd)("an open with the base %j is damage", async (base) => {
   await expect(log().open("a", nextOwner())).rejects.toBeInstanceOf(AgentPersistenceError);
 });
 
-it("a salvage looks at each of many gaps in a row only a few times", () => {
+it("a salvage examines each of many consecutive gaps only a few times", () => {
   const count = 10_000;
   let looks = 0;
   const gaps = Array.from({ length: count }, (_, at) => ({

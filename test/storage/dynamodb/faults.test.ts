@@ -18,7 +18,7 @@ async function positions(log: RecordLog): Promise<number[]> {
 }
 
 describe("throttling", () => {
-  it("delays an append that changes the status, at whichever request it comes", async () => {
+  it("delays an append that changes the status, at any of its requests", async () => {
     for (let at = 0, wasLast = false; !wasLast; at++) {
       const process = processOn(new FakeDynamoDB());
       const owned = await opened(process);
@@ -39,7 +39,7 @@ describe("throttling", () => {
     }
   });
 
-  it("that lasts longer than `retryMs` fails the append, with the error of the SDK as its cause", async () => {
+  it("beyond `retryMs` fails the append with the error of the SDK as its cause", async () => {
     const database = new FakeDynamoDB();
     const process = processOn(database);
     const owned = await opened(process);
@@ -55,22 +55,25 @@ describe("throttling", () => {
     expect((await opened(processOn(database))).position).toBe(0);
   });
 
-  it.each([1, 5])("of batches, of which the service carries out %i at a time, only takes longer", async (batchSize) => {
-    const database = new FakeDynamoDB();
-    const process = processOn(database);
-    const { log } = process;
-    const owned = await opened(process);
-    database.batchSize = batchSize;
-    const [text, data] = ["x".repeat(4_500_000), "y".repeat(800_000)];
-    const append = appendText(owned, text, { summary: exampleSummary("a", "queued", { data }) });
-    expect(await settled(process, append)).toEqual({ status: "fulfilled", value: 1 });
-    expect(await settled(process, collect(log.list()))).toMatchObject({ value: [{ agentId: "a", data }] });
-    expect(JSON.stringify((await collect(log.read("a")))[0]?.records)).toContain(text);
-    expect(await settled(process, owned.drop())).toMatchObject({ status: "fulfilled" });
-    expect(database.size).toBe(4);
-  });
+  it.each([1, 5])(
+    "of batches, of which the service processes %i items at a time, only delays them",
+    async (batchSize) => {
+      const database = new FakeDynamoDB();
+      const process = processOn(database);
+      const { log } = process;
+      const owned = await opened(process);
+      database.batchSize = batchSize;
+      const [text, data] = ["x".repeat(4_500_000), "y".repeat(800_000)];
+      const append = appendText(owned, text, { summary: exampleSummary("a", "queued", { data }) });
+      expect(await settled(process, append)).toEqual({ status: "fulfilled", value: 1 });
+      expect(await settled(process, collect(log.list()))).toMatchObject({ value: [{ agentId: "a", data }] });
+      expect(JSON.stringify((await collect(log.read("a")))[0]?.records)).toContain(text);
+      expect(await settled(process, owned.drop())).toMatchObject({ status: "fulfilled" });
+      expect(database.size).toBe(4);
+    },
+  );
 
-  it("of batches that never ends fails what waits for it", async () => {
+  it("of batches that never ends fails the pending append", async () => {
     const database = new FakeDynamoDB();
     const process = processOn(database);
     const owned = await opened(process);
@@ -82,8 +85,8 @@ describe("throttling", () => {
   });
 });
 
-describe("writes that are carried out once more", () => {
-  it("after a drop bring nothing back, each alone and all of them", async () => {
+describe("delayed duplicates of writes", () => {
+  it("after a drop restore no data, one by one or all together", async () => {
     const database = new FakeDynamoDB();
     const process = processOn(database);
     const owned = await opened(process);
@@ -108,7 +111,7 @@ describe("writes that are carried out once more", () => {
     expect((await collect(next.log.list())).map(({ status }) => status)).toEqual(["waiting"]);
   });
 
-  it("after a take-over store nothing", async () => {
+  it("after a takeover store no data", async () => {
     const database = new FakeDynamoDB();
     const process = processOn(database);
     const owned = await opened(process);
@@ -126,7 +129,7 @@ describe("writes that are carried out once more", () => {
   });
 });
 
-it("an owner that prunes first can change the status that the one before it had only marked", async () => {
+it("a new owner that prunes first can change a status that the previous owner only marked", async () => {
   const database = new FakeDynamoDB();
   const first = processOn(database);
   const owned = await opened(first);
@@ -143,7 +146,7 @@ it("an owner that prunes first can change the status that the one before it had 
   expect(await positions(next.log)).toEqual([1, 3, 4, 5]);
 });
 
-it("a read sees a log as before or as after, at whichever of its requests the log is pruned", async () => {
+it("a read returns the log before or after a pruning at any of its requests", async () => {
   for (let at = 0, wasLast = false; !wasLast; at++) {
     const database = new FakeDynamoDB();
     database.pageSize = 6;
@@ -165,7 +168,7 @@ it("a read sees a log as before or as after, at whichever of its requests the lo
   }
 });
 
-it(`a stale writer stores nothing behind the one that took over while it appended, in ${rounds} rounds`, async () => {
+it(`a stale writer stores no append after a concurrent takeover, in ${rounds} rounds`, async () => {
   const database = new FakeDynamoDB();
   // To each, the other is a process that has ended.
   const isRunning: ProcessIdentity["isRunning"] = () => false;
@@ -196,7 +199,7 @@ it(`a stale writer stores nothing behind the one that took over while it appende
   for (const log of logs) await log.close();
 });
 
-it(`keeps ${appends} appends of one agent, and reads them back in pages`, async () => {
+it(`reads back ${appends} appends of one agent in pages`, async () => {
   const database = new FakeDynamoDB();
   const process = processOn(database);
   const owned = await opened(process);

@@ -24,8 +24,8 @@ function sorted(agents: readonly (readonly [order: string, agentId: string])[]) 
   return agents.toSorted(([order, id], [otherOrder, otherId]) => compare(order, otherOrder) || compare(id, otherId));
 }
 
-describe("what the keys of DynamoDB have no room for", () => {
-  it.each([3, Infinity])("does not change the order of a list, in pages of %d items", async (pageSize) => {
+describe("text that exceeds the key size of DynamoDB", () => {
+  it.each([3, Infinity])("keeps its position in a list, in pages of %d items", async (pageSize) => {
     const database = new FakeDynamoDB();
     database.pageSize = pageSize;
     const [same, longId] = ["x".repeat(2_000), "i".repeat(1_000)];
@@ -49,7 +49,7 @@ describe("what the keys of DynamoDB have no room for", () => {
     }
   });
 
-  it("is refused, and the agent goes on without it", async () => {
+  it("is refused, and the agent stays usable", async () => {
     const database = new FakeDynamoDB();
     for (const summary of [
       exampleSummary("a", "s".repeat(2_050)),
@@ -67,7 +67,7 @@ describe("what the keys of DynamoDB have no room for", () => {
   });
 });
 
-it("keeps ids, orders, statuses, reasons and owners with any character apart, in the order of their bytes", async () => {
+it("keeps ids, orders, statuses, reasons and owners with any character distinct and sorts by bytes", async () => {
   const texts = ["\0", "a", "a\0", "a\0b", 'a"', "a#pk", "a:g", "a\\", "agent a", "list", "é", "\uFFFF", "😀"];
   const { log } = soak ? processOn(await localDynamoDB(), await newTable()) : processOn(new FakeDynamoDB());
   for (const text of texts.toReversed()) {
@@ -86,7 +86,7 @@ it("keeps ids, orders, statuses, reasons and owners with any character apart, in
   await log.close();
 });
 
-it("two tables know nothing of each other", async () => {
+it("two tables are independent", async () => {
   const client = await localDynamoDB();
   const logs = [processOn(client, await newTable()).log, processOn(client, await newTable()).log] as const;
   const [owned, other] = await Promise.all(logs.map((log) => log.open("a", processOwner())));
@@ -101,7 +101,7 @@ it("two tables know nothing of each other", async () => {
   await logs[1].close();
 });
 
-it("what is larger than an item is given back whole, removed when it is pruned, and dropped with the agent", async () => {
+it("an append larger than an item is read whole, pruned whole and dropped with the agent", async () => {
   const database = new FakeDynamoDB();
   const process = processOn(database);
   const { log } = process;
@@ -129,7 +129,7 @@ it("what is larger than an item is given back whole, removed when it is pruned, 
   expect(database.size).toBe(4);
 });
 
-it("reads any part of a log that was moved here, also one that ends before it begins", async () => {
+it("reads any range of a moved log, including ranges that end before they start", async () => {
   const process = processOn(new FakeDynamoDB());
   const owned = await opened(process);
   for (const text of ["1", "2", "3"]) await appendText(owned, text);

@@ -36,7 +36,7 @@ async function save(steps: number, { storage }: Pick<ReturnType<typeof processOn
   await agent.install(Persistence, { storage }).run(1, { agentId: "a" });
 }
 
-it("a save is one request, and one of 1 MB is one for its parts and one that names them", async () => {
+it("a save takes one request, and a save of 1 MB two", async () => {
   const { log, requestsOf } = processOn(new FakeDynamoDB());
   const owned = await log.open("a", processOwner());
   expect(await requestsOf(() => appendText(owned, "x"))).toEqual(["putItem"]);
@@ -44,13 +44,13 @@ it("a save is one request, and one of 1 MB is one for its parts and one that nam
   await log.close();
 });
 
-it("each step of an agent is one request", async () => {
+it("each step of an agent takes one request", async () => {
   const [few, more] = [processOn(new FakeDynamoDB()), processOn(new FakeDynamoDB())];
   const requests = await few.requestsOf(() => save(10, few));
   expect(await more.requestsOf(() => save(60, more))).toHaveLength(requests.length + 50);
 });
 
-it("a change of the status is five requests, and the first one of an owner reads once before", async () => {
+it("a status change takes five requests, plus one read for the first change of an owner", async () => {
   const { log, requestsOf } = processOn(new FakeDynamoDB());
   const owned = await log.open("a", processOwner());
   const change = (status: string) => requestsOf(() => appendText(owned, "x", { summary: exampleSummary("a", status) }));
@@ -61,7 +61,7 @@ it("a change of the status is five requests, and the first one of an owner reads
   await log.close();
 });
 
-it("opening a new agent is five requests, and one that is there seven", async () => {
+it("opening takes five requests for a new agent and seven for an existing one", async () => {
   const database = new FakeDynamoDB();
   const { log, requestsOf } = processOn(database);
   const open = () => log.open("a", processOwner());
@@ -90,7 +90,7 @@ it.each(loads)("the latest checkpoint of %i steps of 2 KB is loaded with %i requ
   expect(await requestsOf(() => storage.getLatestCheckpoint("a"))).toEqual(Array(requests).fill("query"));
 });
 
-it("a log of 6 MB is read with one request for each MB and two more", async () => {
+it("reading a log of 6 MB takes one request per MB plus two", async () => {
   const { log, requestsOf } = processOn(new FakeDynamoDB());
   const owned = await log.open("a", processOwner());
   for (let at = 0; at < 62; at++) await appendText(owned, "x".repeat(100_000));
@@ -98,7 +98,7 @@ it("a log of 6 MB is read with one request for each MB and two more", async () =
   await log.close();
 });
 
-it("a page of a list is one request for each status, and one for 50 agents", async () => {
+it("a page of a list takes one request per status, plus one per 50 agents", async () => {
   const { log, requestsOf } = processOn(new FakeDynamoDB());
   for (let at = 0; at < 60; at++) {
     const owned = await log.open(`a${at}`, processOwner());

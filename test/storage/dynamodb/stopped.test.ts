@@ -13,7 +13,7 @@ async function begun(database: FakeDynamoDB) {
 }
 
 describe("a process that stops", () => {
-  it("after any write of a drop leaves the agent as it was or without anything, and the next owner has it", async () => {
+  it("after any write of a drop leaves the agent complete or empty for the next owner", async () => {
     const ends = new Set<number>();
     for (let after = 0; ; after++) {
       const database = new FakeDynamoDB();
@@ -31,7 +31,7 @@ describe("a process that stops", () => {
     expect(ends).toEqual(new Set([0, 2]));
   });
 
-  it("after any write of a change of the status leaves the status of the last append", async () => {
+  it("after any write of a status change leaves the status of the last append", async () => {
     const ends = new Set<string>();
     for (let after = 0, ended = false; !ended; after++) {
       const database = new FakeDynamoDB();

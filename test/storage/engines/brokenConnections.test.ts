@@ -115,8 +115,8 @@ function payer(storage: PersistenceStorageProvider) {
 
 const bills = Array.from({ length: turns }, (_, bill) => bill);
 
-describe("an agent whose storage is", () => {
-  it.each(storages)("%s completes, and pays each bill once", async (_, open) => {
+describe("an agent on unreliable storage", () => {
+  it.each(storages)("%s completes and pays each bill once", async (_, open) => {
     const numbers = seededNumbers(testSeed);
     let isArmed = false;
     const storage = await open(
@@ -133,7 +133,7 @@ describe("an agent whose storage is", () => {
   });
 });
 
-it("an agent on a full SQLite database ends with storage_failed, and continues once there is room", async () => {
+it("an agent on a full SQLite database ends with storage_failed and continues after space is freed", async () => {
   const database = libsql(join(await testDirectory(), "agents.db"));
   const storage = new SqlitePersistenceStorageProvider({ database });
   const [first, second] = [payer(storage), payer(storage)];

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { CorruptBlobError } from "../../../src/errors/storage/CorruptBlobError.ts";
 import { agentPath, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
 
-it("keeps blobs by content and owner, and checks them", async () => {
+it("stores blobs by content and owner and verifies their hashes", async () => {
   const directory = await testDirectory();
   const log = testLog(directory);
   const { blobs } = log;
@@ -37,7 +37,7 @@ it.each([
   `blob://${"a".repeat(64)}-1/..`,
   `blob://${"a".repeat(64)}-1\n`,
   "__proto__",
-])("knows no blob by %j", async (reference) => {
+])("finds no blob for the reference %j", async (reference) => {
   const directory = await testDirectory();
   const log = testLog(directory);
   await log.open("a", nextOwner());

@@ -30,7 +30,7 @@ import {
 import { TestClock } from "./support/TestClock.ts";
 
 describe("a log in files", () => {
-  it("reads back what was appended, by another process too", async () => {
+  it("reads back all appends, including from another process", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -49,7 +49,7 @@ describe("a log in files", () => {
     ]);
   });
 
-  it("goes on where it ended, over many owners", async () => {
+  it("continues across many owners", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const texts: string[] = [];
@@ -67,7 +67,7 @@ describe("a log in files", () => {
     expect(await segmentPaths(directory, "a")).toHaveLength(1);
   });
 
-  it("lists large segments and carries small ones, and reads across them", async () => {
+  it("lists large segments, copies small ones and reads all of them", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const texts: string[] = [];
@@ -88,7 +88,7 @@ describe("a log in files", () => {
     expect(textsOf(await collect(log.read("a", { after: 20 })))).toEqual(texts.slice(20));
   });
 
-  it("keeps many short runs within bounds", async () => {
+  it("limits the number and size of files over many short runs", async () => {
     const runs = process.env["SOAK"] === undefined ? 250 : 1_000;
     const directory = await testDirectory();
     const unsynced = {
@@ -113,7 +113,7 @@ describe("a log in files", () => {
     expect(await collect(log.read("a"))).toHaveLength(runs);
   });
 
-  it("acknowledges the same id at the same position again and refuses any other", async () => {
+  it("acknowledges a repeated id at the same position and refuses any other", async () => {
     const log = testLog(await testDirectory());
     const owned = await log.open("a", nextOwner());
     await owned.append({ id: "x", records: [] }, 0);
@@ -124,7 +124,7 @@ describe("a log in files", () => {
     expect(await append(owned, "on")).toBe(3);
   });
 
-  it("takes appends that were not awaited in their order", async () => {
+  it("stores concurrent appends in call order", async () => {
     const log = testLog(await testDirectory());
     const owned = await log.open("a", nextOwner());
     await Promise.all([0, 1, 2, 3].map((n) => owned.append({ id: `id${n}`, records: [message(`${n}`)] }, n)));
@@ -132,7 +132,7 @@ describe("a log in files", () => {
     expect(textsOf(await collect(log.read("a")))).toEqual(["0", "1", "2", "3"]);
   });
 
-  it("keeps what it was given, whatever the caller does to it after", async () => {
+  it("is unaffected by later changes to the appended objects", async () => {
     const log = testLog(await testDirectory());
     const owned = await log.open("a", nextOwner());
     const records = [{ kind: "message", text: "given" }];
@@ -147,7 +147,7 @@ describe("a log in files", () => {
     expect(await append(owned, "still usable")).toBe(3);
   });
 
-  it("is private: folders 0700, files 0600, and no link is followed", async () => {
+  it("is private: directories 0700, files 0600, and links are not followed", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -165,7 +165,7 @@ describe("a log in files", () => {
     await expect(collect(log.read("a"))).rejects.toMatchObject({ code: "storage_failed", reason: "permission" });
   });
 
-  it("does not enter an agent's folder that is a link", async () => {
+  it("refuses an agent directory that is a link", async () => {
     const directory = await testDirectory();
     const outside = await testDirectory();
     await (await testLog(directory).open("other", nextOwner())).release();
@@ -175,7 +175,7 @@ describe("a log in files", () => {
   });
 });
 
-describe("a folder `tasks` that is a link", () => {
+describe("a `tasks` directory that is a link", () => {
   it("is not followed by opening, reading, listing or salvaging", async () => {
     const directory = await testDirectory();
     const outside = await testDirectory();
@@ -201,7 +201,7 @@ describe("a folder `tasks` that is a link", () => {
     expect(await readdir(outside, { recursive: true })).toEqual(before);
   });
 
-  it("is no matter of the directory itself, which may be a link", async () => {
+  it("is refused, although the storage directory may be a link", async () => {
     const directory = await testDirectory();
     const link = join(await testDirectory(), "linked");
     await symlink(directory, link);
@@ -213,7 +213,7 @@ describe("a folder `tasks` that is a link", () => {
 });
 
 describe("the owner of a log in files", () => {
-  it("is one, in this process and in others, until it releases", async () => {
+  it("is exclusive across processes until it releases", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const log = testLog(directory, { processIdentity: machine.start() });
@@ -236,7 +236,7 @@ describe("the owner of a log in files", () => {
     expect((await other.open("a", nextOwner())).generation).toBe(2);
   });
 
-  it("is chosen once among many who try at the same time", async () => {
+  it("is a single winner among many concurrent opens", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     for (let round = 0; round < 10; round++) {
@@ -252,7 +252,7 @@ describe("the owner of a log in files", () => {
     expect(textsOf(await collect(testLog(directory).read("a")))).toEqual(Array.from({ length: 10 }, (_, n) => `${n}`));
   });
 
-  it("is taken over at once when its process has ended, and cannot acknowledge after", async () => {
+  it("is replaced immediately after its process ends, and acknowledges no later append", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const first = machine.start();
@@ -272,7 +272,7 @@ describe("the owner of a log in files", () => {
     expect(textsOf(await collect(log.read("a")))).toEqual(["one", "two", "three"]);
   });
 
-  it("of another machine or namespace is never surely gone", async () => {
+  it("of another machine or namespace is never considered dead", async () => {
     const directory = await testDirectory();
     const elsewhere = new TestMachine("boot-2");
     const first = elsewhere.start();
@@ -281,7 +281,7 @@ describe("the owner of a log in files", () => {
     await expect(testLog(directory).open("a", nextOwner())).rejects.toBeInstanceOf(AgentBusyError);
   });
 
-  it("is taken over after a lease of silence, seen by the contender's own clock", async () => {
+  it("is replaced after one silent lease on the clock of the contender", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const clock = new TestClock();
@@ -298,7 +298,7 @@ describe("the owner of a log in files", () => {
     await expect(append(stale, "stale")).rejects.toBeInstanceOf(OwnershipLostError);
   });
 
-  it("keeps what it renews", async () => {
+  it("keeps the log while it renews the lease", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const [ownClock, clock] = [new TestClock(), new TestClock()];
@@ -317,7 +317,7 @@ describe("the owner of a log in files", () => {
     await append(owned, "still mine");
   });
 
-  it("learns with its renewal that it was asked to stop, or has lost the log", async () => {
+  it("learns at a renewal about a stop request or a lost log", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const clock = new TestClock();
@@ -339,7 +339,7 @@ describe("the owner of a log in files", () => {
     await expect.poll(() => next.lost.reason).toBeInstanceOf(OwnershipLostError);
   });
 
-  it("that was killed is taken over by another process", async () => {
+  it("is replaced by another process after a kill", async () => {
     const directory = await testDirectory();
     const child = spawn(
       process.execPath,
@@ -363,8 +363,8 @@ describe("the owner of a log in files", () => {
   });
 });
 
-describe("what a crash may leave of a log in files", () => {
-  it("is passed over: every torn end of the last append", async () => {
+describe("leftovers of a crash in a log in files", () => {
+  it("are skipped for every torn end of the last append", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const identity = machine.start();
@@ -388,7 +388,7 @@ describe("what a crash may leave of a log in files", () => {
     expect(textsOf(await collect(log.read("a")))).toEqual(["one", "another two"]);
   });
 
-  it("is a void segment at any length of its opening", async () => {
+  it("form an empty segment at any length of its opening lines", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -409,7 +409,7 @@ describe("what a crash may leave of a log in files", () => {
     }
   });
 
-  it("is told from damage: a line that is not the last is never passed over", async () => {
+  it("differ from damage, because a torn line is skipped only at the end", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -424,7 +424,7 @@ describe("what a crash may leave of a log in files", () => {
     expect(String(error)).not.toContain("one");
   });
 
-  it("is refused when a newer version wrote it", async () => {
+  it("are refused if a newer version wrote them", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     await (await log.open("a", nextOwner())).release();
@@ -436,7 +436,7 @@ describe("what a crash may leave of a log in files", () => {
 });
 
 describe("a storage of files", () => {
-  it("refuses after close, and gives back what it owned", async () => {
+  it("refuses calls after close and releases its agents", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -448,7 +448,7 @@ describe("a storage of files", () => {
     expect((await testLog(directory).open("a", nextOwner())).generation).toBe(2);
   });
 
-  it("works without links, for one process", async () => {
+  it("works without links for a single process", async () => {
     const directory = await testDirectory();
     const refuse = () => Promise.reject(Object.assign(new Error("no links here"), { code: "EPERM" }));
     const log = testLog(directory, { fileSystem: { ...nodeFileSystem, link: refuse } });
@@ -468,7 +468,7 @@ describe("a storage of files", () => {
     ["too long", "é".repeat(513)],
     ["half a character", "a\ud800"],
     ["no text", 7 as unknown as string],
-  ])("touches nothing for an id that is %s", async (_name, id) => {
+  ])("touches no file for an id that is %s", async (_name, id) => {
     const directory = await testDirectory();
     const log = testLog(directory);
     for (const call of [

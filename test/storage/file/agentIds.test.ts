@@ -71,7 +71,7 @@ const hostile = [
 ];
 
 describe("agent ids", () => {
-  it("are all kept apart, inside the directory, whatever they are", async () => {
+  it("all map to distinct names inside the directory", async () => {
     const directory = await testDirectory();
     const touched = new Set<string>();
     const log = testLog(directory, { fileSystem: recording(touched) });
@@ -86,7 +86,7 @@ describe("agent ids", () => {
     for (const name of await readdir(join(directory, "tasks"))) expect(name).toMatch(/^[a-z0-9-]{40,66}$/);
   });
 
-  it("have names that no file system confuses", () => {
+  it("map to names that every file system distinguishes", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
         const [nameA, nameB] = [agentFolderName(a, nodeSha256), agentFolderName(b, nodeSha256)];

@@ -6,7 +6,7 @@ import { FilePersistenceStorageProvider, FileRecordLog } from "agent-persistence
 import { scriptedModel } from "agent-persistence/testing";
 import { expect, it } from "vitest";
 
-it("a directory that is none is named with the code of the system", async () => {
+it("a path that cannot be a directory is refused with the system error code", async () => {
   const home = await mkdtemp(join(tmpdir(), "agent-persistence-"));
   await writeFile(join(home, "file"), "");
   const storage = new FilePersistenceStorageProvider({ directory: join(home, "file", "agents") });
@@ -19,7 +19,7 @@ it("a directory that is none is named with the code of the system", async () => 
   await rm(home, { recursive: true });
 });
 
-it("a directory that is a file is refused, and has no agents to list", async () => {
+it("a file instead of a directory is refused and lists no agents", async () => {
   const home = await mkdtemp(join(tmpdir(), "agent-persistence-"));
   await writeFile(join(home, "file"), "");
   const { log } = new FilePersistenceStorageProvider({ directory: join(home, "file") });
@@ -52,7 +52,7 @@ it.each<[string, string, (log: FileRecordLog) => Promise<unknown>]>([
   await rm(home, { recursive: true });
 });
 
-it("a salvage of an agent that the storage does not have is refused", async () => {
+it("a salvage of an unknown agent is refused", async () => {
   const home = await mkdtemp(join(tmpdir(), "agent-persistence-"));
   const to = new FileRecordLog({ directory: join(home, "to") });
   await expect(new FileRecordLog({ directory: join(home, "from") }).salvage("typo", to)).rejects.toMatchObject({

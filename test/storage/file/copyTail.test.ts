@@ -19,11 +19,11 @@ it.each([
   ["all when the oldest is small in comparison", [300, 200, 100], [1, 2, 3]],
   ["no more than a megabyte of a short log", [600, 300, 300], [2, 3]],
   ["more of a long one", [80_000, 600, 300, 300], [2, 3, 4]],
-])("carries %s", (_name, sizes, expected) => {
+])("copies %s", (_name, sizes, expected) => {
   expect(carried(sizes)).toEqual(expected);
 });
 
-it("lists some hundreds of segments of a long log, copies a small part of it at once and each byte a few times", () => {
+it("a long log has a few hundred segments, copies little at once and each byte a few times", () => {
   let base: readonly (readonly [number, number])[] = [];
   let copied = 0;
   let longest = 0;

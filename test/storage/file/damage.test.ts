@@ -37,7 +37,7 @@ async function expectFound(directory: string, texts: readonly string[]): Promise
   }
 }
 
-it("whole lines removed from the end of a log are not found where nothing else speaks of them", async () => {
+it("whole lines removed from the end of a log stay undetected without other evidence", async () => {
   const directory = await testDirectory();
   const log = testLog(directory);
   const owned = await log.open("a", nextOwner());
@@ -65,7 +65,7 @@ it("whole lines removed from the end of a log are not found where nothing else s
   expect(await collect(log.read("a"))).toEqual([]);
 });
 
-describe("a changed byte anywhere", () => {
+describe("a changed byte at any position", () => {
   it("in the log of one owner is found", async () => {
     const directory = await testDirectory();
     const owned = await testLog(directory).open("a", nextOwner());
@@ -73,7 +73,7 @@ describe("a changed byte anywhere", () => {
     await expectFound(directory, ["one", "two", "three"]);
   });
 
-  it("in a log that was carried over is found", async () => {
+  it("in a log copied by a later owner is found", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     for (const text of ["one", "two"]) {
@@ -85,7 +85,7 @@ describe("a changed byte anywhere", () => {
     await expectFound(directory, ["one", "two"]);
   });
 
-  it("in a newest segment over a listed one is found", async () => {
+  it("in the newest segment above a listed one is found", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const large = "x".repeat(40_000);
@@ -114,7 +114,7 @@ describe("a changed byte anywhere", () => {
     await expect(collect(log.read("a"))).rejects.toMatchObject({ code: "corrupt_log", file: listed });
   });
 
-  it("in state.json makes it unread, never misread", () => {
+  it("in state.json makes the file unreadable, never misread", () => {
     const state = {
       summary: { ...summaryOf("a", "waiting"), runId: "r", dueAt: "2027-01-01T00:00:00.000Z", requestIds: ["q"] },
       generation: 3,
@@ -132,7 +132,7 @@ describe("a changed byte anywhere", () => {
     }
   });
 
-  it("in a log that is to be pruned is found, and nothing is removed", async () => {
+  it("in a log before pruning is found and stops the removal", async () => {
     const { path, whole } = await toBePruned();
     for (let at = whole.indexOf('["'); at < whole.length; at += 11) {
       const { owned, path: file } = await toBePruned();

@@ -17,7 +17,7 @@ function beforeLink(action: () => Promise<void>): FileSystem {
   };
 }
 
-it("an agent that another process deletes while this one opens it is opened empty", async () => {
+it("an agent that another process deletes during an open is opened empty", async () => {
   const directory = await testDirectory();
   const other = testLog(directory);
   const remove = async () => {
@@ -31,7 +31,7 @@ it("an agent that another process deletes while this one opens it is opened empt
   await owned.release();
 });
 
-it("an owner that slept while its agent was deleted has lost it, also when it deletes it itself", async () => {
+it("an owner that sleeps while its agent is deleted loses it, even if it deletes the agent itself", async () => {
   const directory = await testDirectory();
   const machine = new TestMachine();
   const identity = machine.start();

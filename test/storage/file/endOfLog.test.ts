@@ -37,7 +37,7 @@ async function written({ released = true, status = "" } = {}) {
 }
 
 describe("a log that its owner closed", () => {
-  it("is damaged when its file is cut anywhere, its first line included, or is all there", async () => {
+  it("is damaged or complete when its file is cut at any length", async () => {
     const { log, path, bytes } = await written({ status: "two" });
     for (let length = 0; length < bytes.length; length += 7) {
       await writeFile(path, bytes.subarray(0, length));
@@ -51,7 +51,7 @@ describe("a log that its owner closed", () => {
     }
   });
 
-  it("is damaged when appends are missing before the line that closes it, also without state.json", async () => {
+  it("is damaged when appends before the closing line are missing, even without state.json", async () => {
     const { log, path, bytes } = await written();
     const lines = linesOf(bytes);
     for (let missing = 1; missing <= texts.length; missing++) {
@@ -61,7 +61,7 @@ describe("a log that its owner closed", () => {
     }
   });
 
-  it("is read as before when an earlier version closed it, which said nothing about its end", async () => {
+  it("is read without checks of its end if an earlier version closed it", async () => {
     const { directory, log, path, bytes } = await written();
     await rm(join(agentPath(directory, "a"), "state.json"), { force: true });
     await writeFile(path, whole(linesOf(bytes).slice(0, -1)) + encodeControl("closed", {}, nodeSha256));
@@ -71,7 +71,7 @@ describe("a log that its owner closed", () => {
 });
 
 describe("a log whose owner was killed", () => {
-  it("is damaged when it is shorter than state.json knows, and says that it was not closed when it may be whole", async () => {
+  it("is damaged when shorter than state.json states, and otherwise reports that it was not closed", async () => {
     const { log, path, bytes } = await written({ released: false, status: "two" });
     const lines = linesOf(bytes);
     for (const count of [1, 2, 3]) {
@@ -85,7 +85,7 @@ describe("a log whose owner was killed", () => {
     expect(await log.end("a")).toMatchObject({ closed: false, tornTail: { file: path, line: lines.length } });
   });
 
-  it("is damaged when a byte of its last line is changed, while the machine that wrote it runs", async () => {
+  it("is damaged when a byte of its last line changes while the machine stays up", async () => {
     const { log, path, bytes } = await written({ released: false });
     const start = bytes.lastIndexOf(10, bytes.length - 2) + 1;
     for (let at = start; at < bytes.length; at++) {
@@ -96,7 +96,7 @@ describe("a log whose owner was killed", () => {
     }
   });
 
-  it("may be torn in its last line once the machine has started again, and says so", async () => {
+  it("can have a torn last line after a restart of the machine, and reports it", async () => {
     const { directory, path, bytes } = await written({ released: false });
     const log = testLog(directory, { processIdentity: new TestMachine("boot-2").start() });
     const changed = Buffer.from(bytes);
@@ -107,7 +107,7 @@ describe("a log whose owner was killed", () => {
   });
 });
 
-it("a first line that is cut off is told by the open that passes over it", async () => {
+it("a torn first line is reported by the open that skips it", async () => {
   const { directory, path, bytes } = await written();
   await rm(join(agentPath(directory, "a"), "state.json"), { force: true });
   await writeFile(path, bytes.subarray(0, 20));

@@ -76,7 +76,7 @@ const stride = process.env["SOAK"] === undefined ? 3 : 1;
 
 describe("a file system that fails", () => {
   it.each(codes.flatMap((code) => [[code, false] as const, [code, true] as const]))(
-    "with %s at any call (from then on: %s) loses nothing acknowledged, says so by a typed error, and goes on after",
+    "with %s at any call (from then on: %s) loses no acknowledged append, throws a typed error and recovers",
     async (code, fromThenOn) => {
       for (let call = 1; ; call += stride) {
         const directory = await testDirectory();
@@ -93,7 +93,7 @@ describe("a file system that fails", () => {
   );
 
   it.each(["drop", "prune"] as const)(
-    "during %s at any call leaves the log whole, or what was meant to be left",
+    "during %s at any call leaves the log complete or in the intended state",
     async (operation) => {
       for (let call = 1; ; call++) {
         const directory = await testDirectory();

@@ -23,7 +23,7 @@ async function finishedAgent(): Promise<string> {
 }
 
 it.each([["blobs"], ["owners"], ["tmp"], inner].map((gone) => ({ gone })))(
-  "goes on without $gone",
+  "an agent continues without $gone",
   async ({ gone }) => {
     const directory = await finishedAgent();
     for (const name of gone) await rm(join(agentPath(directory, "a"), name), { recursive: true });
@@ -39,7 +39,7 @@ it.each([["blobs"], ["owners"], ["tmp"], inner].map((gone) => ({ gone })))(
   },
 );
 
-it("reads and lists a copy without its empty folders, and makes none", async () => {
+it("a copy without its empty directories can be read and listed without creating them", async () => {
   const directory = await testDirectory();
   const files = (path: string) => !inner.some((name) => path.endsWith(`/${name}`));
   await cp(await finishedAgent(), directory, { recursive: true, filter: files });
@@ -49,7 +49,7 @@ it("reads and lists a copy without its empty folders, and makes none", async () 
   expect((await readdir(agentPath(directory, "a"))).sort()).toEqual(["checkpoints", "state.json"]);
 });
 
-it("makes nothing where a link has the place of another of them", async () => {
+it("an open creates no directory if a link replaces one of them", async () => {
   const directory = await finishedAgent();
   const elsewhere = join(await testDirectory(), "elsewhere");
   await mkdir(elsewhere);

@@ -16,8 +16,8 @@ async function agent() {
   return { directory, log: testLog(directory) };
 }
 
-describe.skipIf(process.platform === "win32")("a pipe in the place of a file", () => {
-  it.each(places)("%s is an error at once, of that agent alone", async (place) => {
+describe.skipIf(process.platform === "win32")("a pipe instead of a file", () => {
+  it.each(places)("%s is an immediate error for that agent only", async (place) => {
     const { directory, log } = await agent();
     const path = join(agentPath(directory, "a"), place);
     await rm(path, { force: true });
@@ -32,7 +32,7 @@ describe.skipIf(process.platform === "win32")("a pipe in the place of a file", (
   });
 });
 
-it("a segment with the last number that there is, is damage and no owner", async () => {
+it("a segment with the highest possible number is damage and has no owner", async () => {
   const { directory, log } = await agent();
   await writeFile(join(agentPath(directory, "a"), "checkpoints/999999999999999.jsonl"), "");
   await expect(log.open("a", nextOwner())).rejects.toMatchObject({ code: "corrupt_log" });

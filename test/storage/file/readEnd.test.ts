@@ -59,7 +59,7 @@ async function read(log: FileRecordLog, options: ReadOptions) {
 }
 
 describe("reading the end of a long log in files", () => {
-  it("reads the end of the file, and gives what reading all of it gives", async () => {
+  it("reads only the end of the file, with the result of a full read", async () => {
     const { counted, log } = await longLog();
     const all = await collect(log.read("a"));
     expect(all).toHaveLength(2_000);
@@ -81,7 +81,7 @@ describe("reading the end of a long log in files", () => {
     expect(counted.bytes).toBeLessThan(200_000);
   });
 
-  it("takes no more for a log that has grown", async () => {
+  it("costs the same for a longer log", async () => {
     const { counted, log, owned } = await longLog();
     const bytesFor = async (after: number) => {
       counted.bytes = 0;
@@ -93,7 +93,7 @@ describe("reading the end of a long log in files", () => {
     expect(await bytesFor(3_997)).toBeLessThan(before + 1_000);
   });
 
-  it("says what is damaged, and where, as reading all of it does", async () => {
+  it("reports damage and its position like a full read", async () => {
     const { directory, log } = await longLog();
     const path = (await segmentPaths(directory, "a")).at(-1) ?? "";
     const whole = await readFile(path);

@@ -41,7 +41,7 @@ async function salvaged(directory: string) {
 }
 
 describe("salvage", () => {
-  it("copies what comes before the damage, whichever line is damaged, and leaves the damaged files alone", async () => {
+  it("copies the appends before any damaged line and keeps the damaged files", async () => {
     const directory = await twoSegments();
     for (const path of await segmentPaths(directory, "a")) {
       const whole = await readFile(path);
@@ -67,13 +67,13 @@ describe("salvage", () => {
     }
   });
 
-  it("takes what is there when segments are gone", async () => {
+  it("copies the remaining appends when segments are missing", async () => {
     const directory = await twoSegments();
     await rm((await segmentPaths(directory, "a")).at(-1) ?? "");
     expect((await salvaged(directory)).found).toEqual(texts.slice(0, 4));
   });
 
-  it("copies the blobs that are intact and names the others", async () => {
+  it("copies intact blobs and names the damaged ones", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -91,7 +91,7 @@ describe("salvage", () => {
     expect(await to.blobs.get("a", kept)).toEqual(Buffer.from("kept"));
   });
 
-  it("writes nothing over an agent, and nothing of one that was deleted or never there", async () => {
+  it("overwrites no agent and creates none from a deleted or unknown one", async () => {
     const directory = await twoSegments();
     const log = testLog(directory);
     await expect(log.salvage("a", log)).rejects.toMatchObject({ code: "agent_exists", agentId: "a" });

@@ -30,7 +30,7 @@ function withoutOrder(text: string): string {
 const statePath = (directory: string, agentId: string) => join(agentPath(directory, agentId), "state.json");
 
 describe("the list of agents in files", () => {
-  it("sorts by order, then id, and selects by status", async () => {
+  it("sorts by order, then by id, and filters by status", async () => {
     const log = testLog(await testDirectory());
     expect(await collect(log.list())).toEqual([]);
     for (const [agentId, status, order] of [
@@ -47,7 +47,7 @@ describe("the list of agents in files", () => {
     expect(await ids({ after: "0", limit: 1 })).toEqual(["a"]);
   });
 
-  it("has what other tools read, under its keys", async () => {
+  it("contains the keys that other tools read", async () => {
     const directory = await testDirectory();
     await append(await testLog(directory).open("a", nextOwner()), "x", {
       summary: { ...summaryOf("a", "waiting"), runId: "r" },
@@ -73,7 +73,7 @@ describe("the list of agents in files", () => {
     ["empty", (path: string) => writeFile(path, "")],
     ["edited by hand", (path: string) => edit(path, (text) => text.replace("in_progress", "completed"))],
     ["edited so that it has the checksum and not the shape", (path: string) => edit(path, withoutOrder)],
-  ])("asks the log when the picture is %s, and the next owner mends it", async (_name, harm) => {
+  ])("reads the log when state.json is %s, and the next owner repairs the file", async (_name, harm) => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -91,7 +91,7 @@ describe("the list of agents in files", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(expected);
   });
 
-  it("says changing before the append that changes it, and believes the log until it is settled", async () => {
+  it("marks state.json as changing before a status change, and reads the log until the change is complete", async () => {
     const directory = await testDirectory();
     const seen: unknown[] = [];
     let settling = true;
@@ -113,7 +113,7 @@ describe("the list of agents in files", () => {
     expect(await collect(log.list())).toMatchObject([{ status: "in_progress", position: 2 }]);
   });
 
-  it("does not believe the picture of an owner that was taken over", async () => {
+  it("ignores the state.json of a replaced owner", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const first = machine.start();
@@ -128,7 +128,7 @@ describe("the list of agents in files", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toMatchObject([{ position: 2 }]);
   });
 
-  it("passes over what is no agent, and does not take one for another under whose name it was put", async () => {
+  it("skips directories of other content and agents under a wrong name", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     await append(await log.open("a", nextOwner()), "x", { summary: summaryOf("a", "queued") });
@@ -146,8 +146,8 @@ describe("the list of agents in files", () => {
   });
 });
 
-describe("removing from files", () => {
-  it("drops an agent with all its bytes, and lets positions and generations go on", async () => {
+describe("removal from files", () => {
+  it("drops an agent with all its bytes, and continues its positions and generations", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const log = testLog(directory, { processIdentity: machine.start() });
@@ -170,7 +170,7 @@ describe("removing from files", () => {
     expect((await log.open("a", nextOwner())).position).toBe(3);
   });
 
-  it("removes only what a pruned record names, and every reader reads on", async () => {
+  it("removes only entries that a pruned record names, and every reader continues", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -193,7 +193,7 @@ describe("removing from files", () => {
     expect((await collect(log.read("a"))).map(({ position }) => position)).toEqual([1, 4, 5, 6, 7]);
   });
 
-  it("finds a line that is missing without being named", async () => {
+  it("detects a missing line that no pruned record names", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());
@@ -208,7 +208,7 @@ describe("removing from files", () => {
     await expect(collect(log.read("a")).then(textsOf)).rejects.toBeInstanceOf(CorruptLogError);
   });
 
-  it("lets one of two owners that both believe they own it go on", async () => {
+  it("permits only one of two processes that both consider themselves the owner", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const first = machine.start();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { agentPath, append, collect, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
 
-it("removes when it compacts what earlier owners put and no line names, and nothing else", async () => {
+it("compaction removes only the unreferenced blobs of earlier owners", async () => {
   const directory = await testDirectory();
   const log = testLog(directory);
   const put = (text: string, generation: number, encoding?: "gzip") =>

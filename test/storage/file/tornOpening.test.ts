@@ -15,7 +15,7 @@ import {
 const sector = 512;
 
 // What a take-over writes first is several sectors long and not yet synced when power is lost.
-it("passes over the first lines of a take-over of which a loss of power has left any sectors", async () => {
+it("skips the first lines of a takeover after a power loss of any sectors", async () => {
   const directory = await testDirectory();
   const machine = new TestMachine();
   const processIdentity = machine.start();
@@ -46,7 +46,7 @@ it("passes over the first lines of a take-over of which a loss of power has left
   expect(textsOf(await collect(log.read("a")))).toEqual([...texts, "on"]);
 });
 
-it("passes over a claim alone, also when the name of the one before it was lost", async () => {
+it("skips a segment with only a claim, even if the previous segment was lost", async () => {
   const directory = await testDirectory();
   const log = testLog(directory);
   const first = await log.open("a", nextOwner());
@@ -64,7 +64,7 @@ it("passes over a claim alone, also when the name of the one before it was lost"
   expect(textsOf(await collect(log.read("a")))).toEqual(["one"]);
 });
 
-it("takes nothing for a torn take-over once what it carried over is gone from where it came from", async () => {
+it("reports a torn takeover as damage if the source of its copied lines is missing", async () => {
   const directory = await testDirectory();
   const log = testLog(directory);
   for (const text of ["one", "two"]) {

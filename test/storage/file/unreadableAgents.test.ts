@@ -35,12 +35,12 @@ async function twoAgents(): Promise<{ readonly directory: string; readonly log: 
 
 const corrupt = { code: "corrupt_log", agentId: "a" };
 
-describe("segments that somebody removed", () => {
+describe("removed segments", () => {
   it.each([
     ["all, with state.json left", ["owners", "blobs"], "every"],
     ["all, with blobs left", ["owners", "state.json"], "every"],
     ["the newest, with state.json left", ["owners", "blobs"], "newest"],
-  ] as const)("are missed: %s", async (_name, others, which) => {
+  ] as const)("are detected: %s", async (_name, others, which) => {
     const { directory, log } = await twoAgents();
     for (const name of others) await rm(join(agentPath(directory, "a"), name), { recursive: true });
     const segments = await segmentPaths(directory, "a");
@@ -55,14 +55,14 @@ describe("segments that somebody removed", () => {
     ]);
   });
 
-  it("are missed when only the sign of life of their owner is left", async () => {
+  it("are detected when only the heartbeat file of the owner remains", async () => {
     const directory = await testDirectory();
     await append(await testLog(directory).open("a", nextOwner()), "one");
     await rm(join(agentPath(directory, "a"), "checkpoints"), { recursive: true });
     await expect(testLog(directory).open("a", nextOwner())).rejects.toMatchObject(corrupt);
   });
 
-  it("are not missed where a first open was cut short", async () => {
+  it("are not reported after an interrupted first open", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     for (const name of ["owners", "blobs", "tmp", "checkpoints"])
@@ -74,7 +74,7 @@ describe("segments that somebody removed", () => {
   });
 });
 
-describe("links in the place of what an agent has", () => {
+describe("links instead of files and directories of an agent", () => {
   it.each(["", "checkpoints", "tmp", "owners", "blobs", "state.json"])("are not followed: %s", async (name) => {
     const { directory, log } = await twoAgents();
     const outside = await testDirectory();
@@ -90,7 +90,7 @@ describe("links in the place of what an agent has", () => {
   });
 });
 
-describe("the list of agents of which one is damaged", () => {
+describe("a list with a damaged agent", () => {
   const changed = async (path: string, at: (bytes: Buffer) => number) => {
     const bytes = await readFile(path);
     const place = at(bytes);
@@ -101,7 +101,7 @@ describe("the list of agents of which one is damaged", () => {
   it.each([
     ["its claims, so that its id is not known", () => 20, false],
     ["the line that has its status", (bytes: Buffer) => bytes.lastIndexOf("in_progress"), true],
-  ] as const)("has the others, and that one as unreadable: %s", async (_name, at, known) => {
+  ] as const)("contains the other agents and reports the damaged one as unreadable: %s", async (_name, at, known) => {
     const { directory, log } = await twoAgents();
     const agentId = known ? "a" : basename(agentPath(directory, "a"));
     await rm(join(agentPath(directory, "a"), "state.json"));
@@ -115,7 +115,7 @@ describe("the list of agents of which one is damaged", () => {
     expect(await collect(log.list({ status: "in_progress" }))).toEqual(listed.slice(1));
   });
 
-  it("has each of them on a page of its own, whose ids begin alike", async () => {
+  it("returns damaged agents with similar ids on separate pages", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const agentIds = ["1", "2", "3"].map((end) => `${"é".repeat(100)}${end}`);
@@ -141,13 +141,13 @@ describe("the list of agents of which one is damaged", () => {
     expect(found.toSorted()).toEqual(agentIds);
   });
 
-  it("has its status as long as state.json says it", async () => {
+  it("shows the status of the damaged agent while state.json states it", async () => {
     const { directory, log } = await twoAgents();
     await changed((await segmentPaths(directory, "a")).at(-1) ?? "", (bytes) => bytes.lastIndexOf("in_progress"));
     expect(await collect(log.list())).toMatchObject([{ status: "in_progress" }, { status: "in_progress" }]);
   });
 
-  it("fails when the storage of all agents does", async () => {
+  it("fails when the storage of all agents fails", async () => {
     const { directory } = await twoAgents();
     await rm(join(agentPath(directory, "a"), "state.json"));
     const log = testLog(directory);
@@ -156,8 +156,8 @@ describe("the list of agents of which one is damaged", () => {
   });
 });
 
-describe("an append that a crash cut", () => {
-  it.each([1, 30, -1])("is told by the open that passes over it, and by no later one: %i bytes", async (cut) => {
+describe("an append that a crash cut off", () => {
+  it.each([1, 30, -1])("is reported only by the open that skips it: %i bytes", async (cut) => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     const identity = machine.start();
@@ -177,7 +177,7 @@ describe("an append that a crash cut", () => {
     expect((await log.open("a", nextOwner())).tornTail).toBeUndefined();
   });
 
-  it("is told of nothing when no append was cut", async () => {
+  it("is not reported if every append is complete", async () => {
     const { log } = await twoAgents();
     expect((await log.open("a", nextOwner())).tornTail).toBeUndefined();
   });

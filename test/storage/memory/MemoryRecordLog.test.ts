@@ -30,7 +30,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 describe("a log in memory", () => {
-  it("reads back what was appended, whatever the caller does to it after", async () => {
+  it("is unaffected by later changes to the appended objects", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
     const records = [record("one")];
@@ -45,7 +45,7 @@ describe("a log in memory", () => {
     ]);
   });
 
-  it("has one owner at a time, and a generation that grows", async () => {
+  it("has one owner at a time and increasing generations", async () => {
     const log = new MemoryRecordLog();
     const first = await log.open("a", owner("1"));
     await expect(log.open("a", owner("2"))).rejects.toMatchObject({
@@ -62,7 +62,7 @@ describe("a log in memory", () => {
     await expect(first.append({ id: "1-1", records: [] }, 0)).rejects.toBeInstanceOf(StorageClosedError);
   });
 
-  it("acknowledges the same id at the same position again and refuses any other", async () => {
+  it("acknowledges a repeated id at the same position and refuses any other", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
     await owned.append({ id: "x", records: [] }, 0);
@@ -86,7 +86,7 @@ describe("a log in memory", () => {
     expect(await positions({ after: 20 })).toEqual([]);
   });
 
-  it("removes only what a pruned record names, and reads on across the gap", async () => {
+  it("removes only entries that a pruned record names and reads across the gap", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
     for (let n = 0; n < 6; n++) await owned.append({ id: `1-${n}`, records: [] }, n);
@@ -101,7 +101,7 @@ describe("a log in memory", () => {
     expect((await collect(log.read("a"))).map((entry) => entry.position)).toEqual(kept);
   });
 
-  it("forgets a dropped agent but not its position and generation", async () => {
+  it("forgets a dropped agent but keeps its position and generation", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
     await owned.append({ id: "1-1", records: [], summary: summary("a", "queued", "1") }, 0);
@@ -116,7 +116,7 @@ describe("a log in memory", () => {
     expect(await collect(log.read("a"))).toMatchObject([{ position: 2, prev: "" }]);
   });
 
-  it("lists by order, then id, and by status", async () => {
+  it("lists by order, then by id, and by status", async () => {
     const log = new MemoryRecordLog();
     for (const [agentId, status, order] of [
       ["b", "queued", "1"],
@@ -134,7 +134,7 @@ describe("a log in memory", () => {
     expect((await collect(log.list()))[0]?.position).toBe(1);
   });
 
-  it("tells the owner to stop, and takes nothing from it", async () => {
+  it("notifies the owner of a stop request without revoking ownership", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
     await log.requestStop("a", "cancelled");
@@ -142,7 +142,7 @@ describe("a log in memory", () => {
     expect(await owned.append({ id: "1-1", records: [] }, 0)).toBe(1);
   });
 
-  it("refuses after close, and refuses what is no agent id", async () => {
+  it("refuses calls after close and invalid agent ids", async () => {
     const log = new MemoryRecordLog();
     await expect(log.open("", owner("1"))).rejects.toBeInstanceOf(InvalidAgentIdError);
     await expect(log.open("\ud800", owner("1"))).rejects.toBeInstanceOf(InvalidAgentIdError);
@@ -153,7 +153,7 @@ describe("a log in memory", () => {
     await expect(log.open("a", owner("1"))).rejects.toBeInstanceOf(StorageClosedError);
   });
 
-  it("refuses what no storage could keep, and stays usable", async () => {
+  it("refuses values that cannot be stored and stays usable", async () => {
     const log = new MemoryRecordLog();
     const owned = await log.open("a", owner("1"));
     const cyclic: { kind: string; self?: unknown } = { kind: "x" };
@@ -165,7 +165,7 @@ describe("a log in memory", () => {
     expect(await owned.append({ id: "1-1", records: [] }, 0)).toBe(1);
   });
 
-  it("checks what it reads", async () => {
+  it("verifies the entries that it reads", async () => {
     let lie = false;
     const real = portableSha256;
     const sha256: Sha256 = { ...real, base64url: (data) => (lie ? "x".repeat(43) : real.base64url(data)) };

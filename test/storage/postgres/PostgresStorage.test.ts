@@ -33,7 +33,7 @@ async function tablesIn(schema: string): Promise<number> {
 const texts = hostileTexts();
 
 describe("the Postgres storage", () => {
-  it("runs an agent, and another process resumes it", async () => {
+  it("runs an agent that another process resumes", async () => {
     const [schema, visited] = [newSchema(), [] as string[]];
     const agent = async (broken: boolean) => {
       const greet = strategy<string, string>("greet", (graph) => {
@@ -56,7 +56,7 @@ describe("the Postgres storage", () => {
     expect(visited).toEqual(["first"]);
   });
 
-  it("keeps ids, orders, statuses, reasons and owners with any character apart, in the order of their bytes", async () => {
+  it("keeps ids, orders, statuses, reasons and owners with any character distinct and sorts by bytes", async () => {
     const log = await logIn();
     for (const text of texts.toReversed()) {
       const owned = await log.open(text, { host: text, processId: 1, nonce: `${text}\uD800` });
@@ -79,7 +79,7 @@ describe("the Postgres storage", () => {
     ["its last append is gone", "DELETE FROM S.agent_persistence_appends WHERE position = 3"],
     ["it should be shorter", "UPDATE S.agent_persistence_agents SET position = 1"],
     ["it should be longer", "UPDATE S.agent_persistence_agents SET position = 77"],
-  ])("says that a log is damaged when %s, and drops it", async (_how, sql) => {
+  ])("reports a damaged log when %s, and drops it", async (_how, sql) => {
     const schema = newSchema();
     const log = await logIn({ schema });
     const first = await log.open("a", processOwner());
@@ -95,7 +95,7 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("takes values of a megabyte, as lines and as blobs", async () => {
+  it("stores values of a megabyte as lines and as blobs", async () => {
     const log = await logIn();
     const owned = await log.open("a", processOwner());
     const text = "é".repeat(524_288);
@@ -108,7 +108,7 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("sees a log that is pruned while it is read as it was before", async () => {
+  it("reads a consistent log while another process prunes it", async () => {
     const client = new WatchedClient(await pool());
     const schema = newSchema();
     const [log, reader] = [await logIn({ schema }), await logIn({ schema, client })];
@@ -130,7 +130,7 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("drops an agent as a whole, although the answer is lost", async () => {
+  it("drops an agent completely although the response is lost", async () => {
     const client = new WatchedClient(await pool());
     const schema = newSchema();
     const log = await logIn({ schema, client });
@@ -149,7 +149,7 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("finds out that an append whose answer was lost is stored", async () => {
+  it("recognizes a stored append whose response was lost", async () => {
     const client = new WatchedClient(await pool());
     const log = await logIn({ client });
     const owned = await log.open("a", processOwner());
@@ -162,7 +162,7 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("needs no session: each statement may go over another connection, as behind a pooler in transaction mode", async () => {
+  it("works behind a transaction pooler, with each statement on another connection", async () => {
     const url = await databaseUrl();
     const client: PostgresClient = {
       async query(text, values) {
@@ -178,7 +178,7 @@ describe("the Postgres storage", () => {
     await log.close();
   });
 
-  it("plans statements once, if it is asked to", async () => {
+  it("prepares statements once if this is enabled", async () => {
     const one = poolOf(await databaseUrl(), 1);
     const log = await logIn({ client: one, preparedStatements: true });
     const owned = await log.open("a", processOwner());
@@ -195,7 +195,7 @@ describe("the Postgres storage", () => {
     await one.end();
   });
 
-  it("refuses options that it does not know or cannot use", () => {
+  it("refuses unknown and unusable options", () => {
     const client = { query: () => Promise.resolve({ rows: [] }) };
     const storage = (options: object) => () => new PostgresPersistenceStorageProvider({ client, ...options });
     expect(storage({ client: "postgres://" })).toThrow(/client/);
@@ -205,7 +205,7 @@ describe("the Postgres storage", () => {
     expect(() => postgresMigrations({ schema: "" })).toThrow(/schema/);
   });
 
-  it("says how to make tables that are gone", async () => {
+  it("explains how to create missing tables", async () => {
     const [schema, database] = [newSchema(), await pool()];
     const log = await logIn({ schema });
     await log.owner("a");
@@ -227,13 +227,13 @@ describe("the Postgres storage", () => {
     [{ code: "28P01" }, "permission"],
     [{ code: "58030" }, "io"],
     [{ code: "42P01" }, "io"],
-  ])("knows what %o means", (error, reason) => {
+  ])("interprets the error %o", (error, reason) => {
     expect(postgresFailure(error)).toBe(reason);
   });
 });
 
 describe("the tables of a Postgres storage", () => {
-  it("are made once by eight processes at once", async () => {
+  it("are created once by eight concurrent processes", async () => {
     const schema = newSchema();
     const url = await databaseUrl();
     const clients = Array.from({ length: 8 }, () => poolOf(url, 1));
@@ -244,7 +244,7 @@ describe("the tables of a Postgres storage", () => {
     await Promise.all(clients.map((client) => client.end()));
   });
 
-  it("of two schemas know nothing of each other, whatever the schemas are called", async () => {
+  it("are independent in two schemas with any names", async () => {
     const unique = newSchema();
     const hostile = `${unique}"; DROP TABLE x; -- '\\$$ 😀`;
     const [one, other] = [await logIn({ schema: hostile }), await logIn({ schema: unique })];
@@ -254,7 +254,7 @@ describe("the tables of a Postgres storage", () => {
     await other.close();
   });
 
-  it("are refused with storage_not_ready where they are missing, and with unsupported_format where they are newer", async () => {
+  it("are refused with storage_not_ready if missing and with unsupported_format if newer", async () => {
     const schema = newSchema();
     const storage = await storageIn({ schema, migrate: false });
     const message = expect.stringContaining("Run migrate() of the storage, or the statements of postgresMigrations()");
@@ -268,7 +268,7 @@ describe("the tables of a Postgres storage", () => {
     await expect((await logIn({ schema })).owner("a")).rejects.toMatchObject(newer);
   });
 
-  it("of an older version are refused without a migration, and brought to the newest by one", async () => {
+  it("of an older version are refused until a migration updates them", async () => {
     const [schema, admin] = [newSchema(), await pool()];
     const [first] = postgresMigrations({ schema });
     for (const statement of first?.statements ?? []) await admin.query(statement);
@@ -279,7 +279,7 @@ describe("the tables of a Postgres storage", () => {
     expect(owned.position).toBe(1);
   });
 
-  it("can be made by another role, with the statements of postgresMigrations(), for one that may create nothing", async () => {
+  it("can be created by another role from the statements of postgresMigrations()", async () => {
     const [schema, admin] = [newSchema(), await pool()];
     const role = `role_${schema}`;
     onTestFinished(async () => void (await admin.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`)));

@@ -49,7 +49,7 @@ it.each(slowClients)("PGlite is a client", async (start) => {
   await client.close();
 });
 
-it("postgres.js is a client by one function, and wakes workers of other processes", async () => {
+it("postgres.js works through one function and wakes workers of other processes", async () => {
   const sql = postgres(await databaseUrl(), { onnotice: () => {} });
   const client: PostgresClient = {
     query: async (text, values) => ({ rows: await sql.unsafe(text, values as never[]) }),
@@ -67,7 +67,7 @@ it("postgres.js is a client by one function, and wakes workers of other processe
   await sql.end();
 });
 
-it("who listens is woken when a task is queued or given back, by any process, and by nothing else", async () => {
+it("a listener wakes only when any process queues or releases a task", async () => {
   const [schema, database] = [newSchema(), await pool()];
   const listener = new pg.Client({ connectionString: await databaseUrl() });
   await listener.connect();

@@ -31,7 +31,7 @@ async function appendUntil(owned: OwnedLog, end: number, acknowledged: number[])
   }
 }
 
-it("a stale writer stores nothing behind the one that took over while it appended", async () => {
+it("a stale writer stores no append after a concurrent takeover", async () => {
   const [client, schema] = [await pool(), newSchema()];
   // To each, the other is a process that has ended.
   const isRunning: ProcessIdentity["isRunning"] = () => false;
@@ -61,7 +61,7 @@ it("a stale writer stores nothing behind the one that took over while it appende
   for (const log of logs) await log.close();
 });
 
-it("an append whose answer is lost with its connection is stored once, and the run goes on", async () => {
+it("an append whose response is lost with its connection is stored once, and the run continues", async () => {
   const { proxy, url } = await SwallowingProxy.before(await databaseUrl());
   const client = poolOf(url, 1);
   const { log } = new PostgresPersistenceStorageProvider({ client, schema: newSchema() });
@@ -78,7 +78,7 @@ it("an append whose answer is lost with its connection is stored once, and the r
   await proxy.close();
 });
 
-it("an append whose answer never comes is stored once, when the client gives up", async () => {
+it("an append whose response never arrives is stored once, when the client times out", async () => {
   const { proxy, url } = await SwallowingProxy.before(await databaseUrl());
   const pool = poolOf(url, 1);
   const client = {
@@ -99,7 +99,7 @@ it("an append whose answer never comes is stored once, when the client gives up"
   await proxy.close();
 });
 
-it("a server that is killed amid appends keeps all that it acknowledged, and the owner goes on when it is back", async () => {
+it("a server that is killed during appends keeps the acknowledged ones, and the owner continues after the restart", async () => {
   const server = await PostgresServer.start();
   try {
     const client = poolOf(server.url);
@@ -122,7 +122,7 @@ it("a server that is killed amid appends keeps all that it acknowledged, and the
   }
 });
 
-it(`keeps ${appends} appends, from two agents at once`, async () => {
+it(`stores ${appends} appends from two concurrent agents`, async () => {
   const { log } = new PostgresPersistenceStorageProvider({ client: await pool(), schema: newSchema() });
   const write = async (agentId: string) => {
     const owned = await log.open(agentId, processOwner());
@@ -134,7 +134,7 @@ it(`keeps ${appends} appends, from two agents at once`, async () => {
   await log.close();
 });
 
-it("a drop whose connection is cut has dropped nothing, and the next owner can", async () => {
+it("a drop with a broken connection removes no data, and the next owner can drop the agent", async () => {
   const [client, schema] = [await pool(), newSchema()];
   const { log } = new PostgresPersistenceStorageProvider({ client, schema });
   const owned = await log.open("a", processOwner());

@@ -52,7 +52,7 @@ it("a run with one tool turn takes eight round trips", async () => {
   expect(await count(() => agent.run("x", { agentId: "a" }))).toBe(8);
 });
 
-it("an append is one round trip, opening two, a page of a log has 2,000 appends", async () => {
+it("an append takes one round trip, opening two, and a page of a log has 2,000 appends", async () => {
   const { storage, count } = await counting();
   const { log } = storage;
   const owned = await log.open("a", processOwner());
@@ -65,7 +65,7 @@ it("an append is one round trip, opening two, a page of a log has 2,000 appends"
   await log.close();
 });
 
-it("a look for tasks among 2,000 that run or wait is three round trips, also where some are free", async () => {
+it("a search for tasks among 2,000 that run or wait takes three round trips, even if some are free", async () => {
   const { storage, count, database, schema } = await counting();
   await fillQueue(database, schema, { running: 1_500, waiting: 500 });
   const manager = new TaskManager({ storage });
@@ -81,7 +81,7 @@ it("a look for tasks among 2,000 that run or wait is three round trips, also whe
   await storage.log.close();
 });
 
-it("a page of a list of free tasks may be longer where most have an owner, and tells whether more follow", async () => {
+it("a page of free tasks can be longer if most have an owner, and states whether more follow", async () => {
   const { storage, database, schema } = await counting();
   await fillQueue(database, schema, { running: 7, waiting: 5 });
   const use = { client: database, schema, migrate: false, preparedStatements: false };

@@ -60,7 +60,7 @@ function store(prefix = "prod/"): S3BlobStore {
 }
 
 describe("blobs in S3", () => {
-  it("are given back to their agent only, from any process, until they are deleted", async () => {
+  it("are returned only to their agent, from any process, until they are deleted", async () => {
     const bytes = new Uint8Array(1_000_000).map((_, at) => at % 251);
     const reference = await store().put("a/b", 3, bytes);
     expect(reference).toMatch(/^blob:\/\/[0-9a-f]{64}-3$/);
@@ -87,14 +87,14 @@ describe("blobs in S3", () => {
     expect(await store().get("😀", reference)).toEqual(new Uint8Array([1, 2]));
   });
 
-  it("are empty, or belong to agents with the longest ids", async () => {
+  it("can be empty and belong to agents with the longest ids", async () => {
     const id = "é".repeat(512);
     const reference = await store("p".repeat(512)).put(id, 1, new Uint8Array());
     expect(await store("p".repeat(512)).get(id, reference)).toEqual(new Uint8Array());
     expect(Math.max(...[...objects.keys()].map((key) => key.length))).toBeLessThanOrEqual(1_024);
   });
 
-  it("are reported when they were changed", async () => {
+  it("are reported as damaged if their bytes change", async () => {
     const reference = await store().put("a", 1, new Uint8Array([1, 2, 3]));
     for (const key of objects.keys()) objects.set(key, Buffer.from([1, 2, 4]));
     const message = expect.stringMatching(
@@ -103,7 +103,7 @@ describe("blobs in S3", () => {
     await expect(store().get("a", reference)).rejects.toMatchObject({ code: "corrupt_blob", message });
   });
 
-  it("are not found by what is no reference, and no request is made for it", async () => {
+  it("are not found by an invalid reference, and S3 gets no request", async () => {
     failsWith = 500;
     expect(await store().get("a", "blob://../../secret")).toBeUndefined();
     expect(await store().copy("a", "secret", "b")).toBe(false);
@@ -114,7 +114,7 @@ describe("blobs in S3", () => {
     [403, "permission"],
     [500, "unavailable"],
     [503, "unavailable"],
-  ])("answer a failure with status %i with a StorageError: %s", async (status, reason) => {
+  ])("turn a failure with status %i into a StorageError: %s", async (status, reason) => {
     const reference = await store().put("a", 1, new Uint8Array([1]));
     failsWith = status;
     const failure = { code: "storage_failed", reason };
@@ -124,7 +124,7 @@ describe("blobs in S3", () => {
     await expect(store().copy("a", reference, "b")).rejects.toMatchObject(failure);
   });
 
-  it("are an option of a log in a table", async () => {
+  it("can be an option of a log in a table", async () => {
     const log = new TableRecordLog(new MemoryTable(), { blobs: store() });
     const reference = await log.blobs.put("a", 1, new Uint8Array([7]));
     expect(objects.size).toBe(1);

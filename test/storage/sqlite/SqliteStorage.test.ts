@@ -60,7 +60,7 @@ function settingsOf(database: SqliteDatabase): Readonly<Record<string, unknown>>
 const texts = hostileTexts();
 
 describe("the SQLite storage", () => {
-  it("runs an agent, and another connection resumes it", async () => {
+  it("runs an agent that another connection resumes", async () => {
     const file = await path();
     const visited: string[] = [];
     const agent = (broken: boolean) => {
@@ -83,7 +83,7 @@ describe("the SQLite storage", () => {
     expect(visited).toEqual(["first"]);
   });
 
-  it("sets a new file up for durable appends, and keeps what a file and its user have", async () => {
+  it("configures a new file for durable appends and keeps the settings of an existing one", async () => {
     const [database, file] = [libsql(await path()), await path()];
     await storageOn(database).owner("a");
     expect(settingsOf(database)).toEqual({ page_size: 8192, journal_mode: "wal", synchronous: 2, busy_timeout: 5000 });
@@ -94,13 +94,13 @@ describe("the SQLite storage", () => {
     expect(used.prepare("SELECT x FROM mine").get()).toMatchObject({ x: 7 });
   });
 
-  it("says that a database in memory ends with its process", async () => {
+  it("reports that an in-memory database ends with its process", async () => {
     const { capabilities } = storageOn(libsql(":memory:"));
     expect(capabilities).toMatchObject({ durable: false, processes: "one", machines: "one", narrows: true });
     expect(storageOn(libsql(await path())).capabilities).toMatchObject({ durable: true, processes: "many" });
   });
 
-  it("refuses a connection on which a transaction of somebody else is open", async () => {
+  it("refuses a connection with an open transaction", async () => {
     const database = libsql(await path());
     const log = storageOn(database);
     const owned = await log.open("a", processOwner());
@@ -123,7 +123,7 @@ describe("the SQLite storage", () => {
     });
   });
 
-  it("refuses a path in place of a database, and options that it does not know", () => {
+  it("refuses a path instead of a database, and unknown options", () => {
     expect(() => new SqlitePersistenceStorageProvider({ database: "agents.db" as unknown as SqliteDatabase })).toThrow(
       /database/,
     );
@@ -133,7 +133,7 @@ describe("the SQLite storage", () => {
     );
   });
 
-  it("tries an append again while another connection has the database locked", async () => {
+  it("retries an append while another connection locks the database", async () => {
     const file = await path();
     const [database, other] = [libsql(file), libsql(file)];
     let refused = 0;
@@ -150,7 +150,7 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
-  it("keeps large values in files where it is given a store for them", async () => {
+  it("stores large values in files if it gets a blob store", async () => {
     const [file, directory] = [await path(), await testDirectory()];
     const storage = () =>
       new SqlitePersistenceStorageProvider({ database: libsql(file), blobs: new FileBlobStore({ directory }) });
@@ -172,7 +172,7 @@ describe("the SQLite storage", () => {
     expect(blobs).toMatchObject({ count: 0 });
   });
 
-  it("lets a take-over count against a stale writer, every time", async () => {
+  it("applies a takeover to a stale writer every time", async () => {
     const file = await path();
     const start = () =>
       new SqlitePersistenceStorageProvider({
@@ -210,7 +210,7 @@ describe("the SQLite storage", () => {
     expect(acknowledged.filter((text) => text.startsWith("late"))).toEqual([]);
   });
 
-  it("finds out that an append whose answer was lost is stored", async () => {
+  it("recognizes a stored append whose response was lost", async () => {
     const database = new AnswerLosingDatabase(libsql(await path()));
     const log = storageOn(database);
     const owned = await log.open("a", processOwner());
@@ -223,7 +223,7 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
-  it("gives nobody an agent whose claim could not be committed, and renews no lease without a commit", async () => {
+  it("grants no agent and renews no lease without a successful commit", async () => {
     const file = await path();
     const database = libsql(file);
     const log = storageOn(database);
@@ -246,7 +246,7 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
-  it("says that the device is full when it has no room for a claim", async () => {
+  it("reports a full device when a claim does not fit", async () => {
     const database = libsql(await path());
     const log = storageOn(database);
     await log.owner("a");
@@ -256,7 +256,7 @@ describe("the SQLite storage", () => {
     await expect(log.open("a", owner)).rejects.toMatchObject({ code: "storage_failed", reason: "full" });
   });
 
-  it("lists an agent whose id was changed as unreadable, and nobody else", async () => {
+  it("lists only the agent with a changed id as unreadable", async () => {
     const database = libsql(await path());
     const log = storageOn(database);
     for (const agentId of ["a", "b"]) {
@@ -276,7 +276,7 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
-  it("ends an ownership at once when the disk is full", async () => {
+  it("ends an ownership immediately when the disk is full", async () => {
     const database = new AnswerLosingDatabase(libsql(await path()));
     const log = storageOn(database);
     const owned = await log.open("a", processOwner());
@@ -296,11 +296,11 @@ describe("the SQLite storage", () => {
     [{ code: "SQLITE_READONLY_DBMOVED" }, "permission"],
     [{ code: "SQLITE_IOERR_FSYNC" }, "io"],
     [new TypeError("The database connection is not open"), "io"],
-  ])("knows what %o means", (error, reason) => {
+  ])("interprets the error %o", (error, reason) => {
     expect(sqliteFailure(error)).toBe(reason);
   });
 
-  it("keeps ids, orders, reasons and owners with any character apart, in the order of their bytes", async () => {
+  it("keeps ids, orders, reasons and owners with any character distinct and sorts by bytes", async () => {
     const log = storageOn(libsql(await path()));
     for (const text of texts.toReversed()) {
       const owned = await log.open(text, { host: text, processId: 1, nonce: `${text}\uD800` });
@@ -318,7 +318,7 @@ describe("the SQLite storage", () => {
     await log.close();
   });
 
-  it("has nothing of a copy that a crash cut short, and takes it the next time", async () => {
+  it("keeps no data of an interrupted copy and accepts the copy the next time", async () => {
     const file = await path();
     const log = storageOn(libsql(file));
     const owned = await log.open("a", processOwner());
@@ -354,7 +354,7 @@ describe("the SQLite storage", () => {
     expect(database.prepare("SELECT count(*) AS n FROM agent_persistence_appends").get()).toMatchObject({ n: 250 });
   });
 
-  it("reads back thousands of appends in pages, with one of a megabyte, and lists 250 agents", async () => {
+  it("reads back thousands of appends in pages, one of them a megabyte, and lists 250 agents", async () => {
     const log = storageOn(libsql(await path()));
     const owned = await log.open("a", processOwner());
     const large = "é😀\0".repeat(150_000);

@@ -11,7 +11,7 @@ function logOn(path: string): RecordLog {
   return new SqlitePersistenceStorageProvider({ database: libsql(path) }).log;
 }
 
-it("a reader in the midst of a log that another connection prunes sees it as it was before or is after", async () => {
+it("a reader sees the log before or after a pruning by another connection", async () => {
   const path = join(await testDirectory(), "agents.db");
   const [log, reader] = [logOn(path), logOn(path)];
   const owned = await log.open("a", processOwner());
@@ -30,7 +30,7 @@ it("a reader in the midst of a log that another connection prunes sees it as it 
   await Promise.all([log.close(), reader.close()]);
 });
 
-it("two databases of one process know nothing of each other", async () => {
+it("two databases of one process are independent", async () => {
   const directory = await testDirectory();
   const logs = ["one.db", "other.db"].map((file) => logOn(join(directory, file)));
   for (const log of logs) {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-it("a process that is killed before any statement of a drop has dropped nothing, and the next owner can", async () => {
+it("a process killed before any statement of a drop removes no data, and the next owner can drop the agent", async () => {
   let kills = 0;
   for (let at = stride - 1; ; at += stride) {
     const path = join(home, `${at}.db`);

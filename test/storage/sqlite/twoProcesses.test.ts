@@ -28,7 +28,7 @@ interface Appender {
   readonly said: () => number;
 }
 
-it("two processes that own one agent in turn, some of them killed, lose and repeat nothing, and wait for no lease", async () => {
+it("two processes that alternate as owner, despite kills, lose and repeat no append and wait for no lease", async () => {
   const path = join(home, "agents.db");
   const acknowledged: { readonly position: number; readonly id: string }[] = [];
   let lastAt = Date.now();

@@ -51,8 +51,8 @@ async function settle<Result>(clock: SimulatedClock, call: Promise<Result>): Pro
   return (await outcome)[0];
 }
 
-describe("an append whose outcome is unknown", () => {
-  it("is asked for again until the database answers", async () => {
+describe("an append with an unknown outcome", () => {
+  it("is retried until the database responds", async () => {
     const { table, clock, log } = made({ retryMs: 10_000 });
     const owned = await filled(log, 1);
     let failures = 5;
@@ -63,7 +63,7 @@ describe("an append whose outcome is unknown", () => {
     expect(await positions(log)).toEqual([1, 2]);
   });
 
-  it("is stored once when only its answers were lost, also where another owner has come since", async () => {
+  it("is stored once if only responses are lost, even after another owner's takeover", async () => {
     const { table, clock, log } = made();
     const owned = await filled(log, 1);
     table.losesAnswer = true;
@@ -77,7 +77,7 @@ describe("an append whose outcome is unknown", () => {
     });
   });
 
-  it("fails after `retryMs`, with the driver's error as its cause, and so does every later one", async () => {
+  it("fails after `retryMs` with the driver's error as its cause, like every later append", async () => {
     const { table, clock, log } = made({ retryMs: 4_000 });
     const owned = await filled(log, 1);
     const from = clock.monotonic();
@@ -96,7 +96,7 @@ describe("an append whose outcome is unknown", () => {
     expect((await log.open("a", other)).position).toBe(1);
   });
 
-  it("is told as lost to an owner that was replaced meanwhile", async () => {
+  it("is reported as lost to an owner that was replaced meanwhile", async () => {
     const { table, clock, log } = made();
     const owned = await filled(log, 1);
     table.onCall = (method) => {
@@ -113,7 +113,7 @@ describe("an append whose outcome is unknown", () => {
   });
 });
 
-describe("a blob that the database does not answer for", () => {
+describe("a blob request without a response", () => {
   const bytes = new Uint8Array([1]);
 
   it.each([
@@ -121,7 +121,7 @@ describe("a blob that the database does not answer for", () => {
     ["get", (blobs: BlobStore, reference: string) => blobs.get("a", reference)],
     ["copy", (blobs: BlobStore, reference: string) => blobs.copy?.("a", reference, "b")],
     ["delete", (blobs: BlobStore, reference: string) => blobs.delete("a", reference)],
-  ])("is asked for again for `retryMs`: %s", async (method, act) => {
+  ])("is retried for `retryMs`: %s", async (method, act) => {
     const { table, clock, log } = made({ retryMs: 10_000 });
     const reference = await log.blobs.put("a", 1, bytes);
     let failures = 5;
@@ -137,7 +137,7 @@ describe("a blob that the database does not answer for", () => {
     });
   });
 
-  it("is found after a put that was answered late, and gone after such a removal", async () => {
+  it("takes effect although the response to a put or delete is lost", async () => {
     const { table, clock, log } = made();
     table.losesAnswer = true;
     const put = await settle(clock, log.blobs.put("a", 1, bytes));
@@ -149,8 +149,8 @@ describe("a blob that the database does not answer for", () => {
   });
 });
 
-describe("a read in pages", () => {
-  it.each([1, 2, 3, 4, 5, 6])("sees the log as before or as after, when it is pruned at its call %i", async (at) => {
+describe("a paged read", () => {
+  it.each([1, 2, 3, 4, 5, 6])("returns the log before or after a pruning at its call %i", async (at) => {
     const { table, log } = made();
     const owned = await filled(log, 30);
     const before = await collect(log.read("a"));
@@ -168,7 +168,7 @@ describe("a read in pages", () => {
     expect(await positions(log)).toEqual(kept);
   });
 
-  it("begins before the newest snapshot when a removal that a crash cut short has left it", async () => {
+  it("starts before the newest snapshot after a crash interrupts a removal", async () => {
     const { table, log } = made();
     const owned = await log.open("a", me);
     for (let n = 1; n <= 6; n++) await appendText(owned, String(n), { snapshot: n === 4 });
@@ -178,7 +178,7 @@ describe("a read in pages", () => {
     expect(seen).toEqual([1, 2, 3, 6, 7]);
   });
 
-  it("begins anew when the agent is dropped meanwhile", async () => {
+  it("restarts when the agent is dropped meanwhile", async () => {
     const { table, log } = made();
     const owned = await filled(log, 20);
     let calls = 0;
@@ -201,7 +201,7 @@ describe("an owner whose process has ended", () => {
   });
   const owner = (boot = "b", start = "17") => ({ ...me, incarnation: `boot ${boot}, namespace n, start ${start}` });
 
-  it("is replaced at once on the same machine", async () => {
+  it("is replaced immediately on the same machine", async () => {
     const { log } = made({ processIdentity: identity(false) });
     const first = await log.open("a", owner());
     expect(await log.owner("a")).toMatchObject({ state: "gone", incarnation: owner().incarnation });
@@ -213,14 +213,14 @@ describe("an owner whose process has ended", () => {
     ["still runs", identity(true), owner()],
     ["is of another boot", identity(false), owner("another")],
     ["is one whose start nobody knows, where there are many machines", identity(false, ""), owner("b", "")],
-  ])("is waited for while it %s", async (_, processIdentity, first) => {
+  ])("keeps the agent while it %s", async (_, processIdentity, first) => {
     const { clock, log } = made({ processIdentity });
     await log.open("a", first);
     await expect(log.open("a", other)).rejects.toMatchObject({ code: "agent_busy", retryAfterMs: 15_000 });
     clock.advance(0);
   });
 
-  it("need not have said what its system says of it", async () => {
+  it("gets its process identity from the log by default", async () => {
     const log = new TableRecordLog(new MemoryTable());
     await log.open("a", processOwner());
     expect(await log.owner("a")).toMatchObject({
@@ -233,7 +233,7 @@ describe("an owner whose process has ended", () => {
   });
 });
 
-it("an owner is silent by a clock that processes of one boot share, whoever looks for the first time", async () => {
+it("the silence of an owner is measured on the shared clock of a boot, even by a first observer", async () => {
   let sinceBootMs = 1_000_000;
   const shared = { ...anyProcess, sinceBootMs: () => sinceBootMs };
   const { table, log } = made({ processIdentity: shared });
@@ -245,9 +245,9 @@ it("an owner is silent by a clock that processes of one boot share, whoever look
   expect((await next().open("a", other)).generation).toBe(2);
 });
 
-describe("an owner that cannot be read", () => {
+describe("an unreadable owner entry", () => {
   it.each(["garbage", "null", "{}", '{"leaseMs":"x"}', '{"host":"h","processId":1,"nonce":"n","session":"s"}'])(
-    "as %s is replaced when it shows no sign of life, and concerns its agent alone",
+    "with the text %s is replaced after a silent lease and affects only its agent",
     async (text) => {
       const { table, clock, log } = made();
       for (const agentId of ["a", "b"]) {
@@ -271,7 +271,7 @@ describe("an owner that cannot be read", () => {
     },
   );
 
-  it("is waited for while it shows signs of life", async () => {
+  it("keeps the agent while its heartbeat is renewed", async () => {
     const { table, clock, log } = made();
     await log.open("a", me);
     table.agent("a").owner = "garbage";
@@ -284,7 +284,7 @@ describe("an owner that cannot be read", () => {
   });
 });
 
-it("no lease is longer than a day, whatever an owner says", async () => {
+it("a lease lasts at most a day, whatever the owner states", async () => {
   const { table, clock, log } = made();
   await new TableRecordLog(table, { clock, leaseMs: Infinity, processIdentity: anyProcess }).open("b", me);
   expect(JSON.parse(table.agent("b").owner ?? "")).toMatchObject({ leaseMs: 86_400_000 });
@@ -295,7 +295,7 @@ it("no lease is longer than a day, whatever an owner says", async () => {
   expect((await log.open("a", other)).generation).toBe(2);
 });
 
-it("a copy that is refused leaves nothing, and the agent that is there as it is", async () => {
+it("a refused copy changes neither the log nor an existing agent", async () => {
   const { table, log } = made();
   await (await filled(log, 150)).release();
   const lines = await collect(log.lines("a"));
@@ -314,7 +314,7 @@ it("a copy that is refused leaves nothing, and the agent that is there as it is"
   expect((await log.receive?.("b", me, { lines, generation: 1 }, last))?.position).toBe(151);
 });
 
-describe("a log whose last append is damaged", () => {
+describe("a log with a damaged last append", () => {
   const damaged = async () => {
     const { table, log } = made();
     await (await filled(log, 3)).release();
@@ -322,7 +322,7 @@ describe("a log whose last append is damaged", () => {
     return { table, log };
   };
 
-  it("takes no append and no copy", async () => {
+  it("refuses appends and copies", async () => {
     const { log } = await damaged();
     const owned = await log.open("a", me);
     expect(owned.damage).toMatchObject({ code: "corrupt_log", agentId: "a" });
@@ -335,7 +335,7 @@ describe("a log whose last append is damaged", () => {
     await expect(positions(log)).rejects.toMatchObject({ code: "corrupt_log" });
   });
 
-  it("is refused by a journal, and can be deleted", async () => {
+  it("is refused by a journal and can be deleted", async () => {
     const { log } = await damaged();
     const storage = new LogPersistenceStorageProvider(log);
     const feature = persistence(
@@ -351,7 +351,7 @@ describe("a log whose last append is damaged", () => {
   });
 });
 
-it("an agent whose summary was changed is listed as unreadable, and nobody else", async () => {
+it("only an agent with a changed summary is listed as unreadable", async () => {
   const { table, log } = made();
   for (const agentId of ["a", "b"]) {
     const owned = await log.open(agentId, me);
@@ -372,7 +372,7 @@ it("an agent whose summary was changed is listed as unreadable, and nobody else"
   expect(second?.agentId).toBe("b");
 });
 
-it("a driver that answers at once leaves the event loop its turns", async () => {
+it("a driver that responds immediately does not block the event loop", async () => {
   const { log } = made();
   const owned = await log.open("a", me);
   let turns = 0;
@@ -387,7 +387,7 @@ it("a driver that answers at once leaves the event loop its turns", async () => 
   expect(turns).toBeGreaterThanOrEqual(200);
 });
 
-it("what is no table, and a wrong option, is refused", () => {
+it("an invalid table or option is refused", () => {
   expect(() => new TableRecordLog({} as MemoryTable)).toThrow(/table of a log/);
   expect(() => new TableRecordLog(new MemoryTable(), { leaseMs: 0 })).toThrow(/leaseMs/);
 });

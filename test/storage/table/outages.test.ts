@@ -49,7 +49,7 @@ async function pass(clock: SimulatedClock, ms: number): Promise<void> {
 }
 
 describe("an outage shorter than `retryMs`", () => {
-  it("is survived by an owner, whenever it begins and whenever the next append is due", async () => {
+  it("does not end an ownership, whenever the outage starts and the next append is due", async () => {
     const ms = (max: number) => fc.integer({ min: 0, max: max / 100 }).map((tenths) => tenths * 100);
     await fc.assert(
       fc.asyncProperty(ms(20_000), ms(28_000), ms(28_000), async (before, lasts, due) => {
@@ -67,7 +67,7 @@ describe("an outage shorter than `retryMs`", () => {
     );
   });
 
-  it("renews the lease before an append resolves that took longer than half of it", async () => {
+  it("renews the lease before an append resolves that took more than half of it", async () => {
     const { table, clock, log } = made();
     const owned = await log.open("a", me as LogOwner);
     // The append alone fails, and renewals are held back: the owner looks silent.
@@ -84,7 +84,7 @@ describe("an outage shorter than `retryMs`", () => {
     await owned.release();
   });
 
-  it.each(["claim", "head", "rows"])("is waited for by an open whose first %s fails", async (failing) => {
+  it.each(["claim", "head", "rows"])("delays an open whose first %s fails", async (failing) => {
     const { table, clock, log } = made();
     const first = await log.open("a", other as LogOwner);
     await appendText(first, "1");
@@ -101,7 +101,7 @@ describe("an outage shorter than `retryMs`", () => {
     expect(await settled(clock, appendText(owned, "2"))).toBe(2);
   });
 
-  it("leaves no agent to an owner that nobody knows when the answer to a claim is lost", async () => {
+  it("keeps no orphaned owner when the response to a claim is lost", async () => {
     const { table, clock, log } = made();
     table.losesAnswer = true;
     table.onCall = () => {};
@@ -112,7 +112,7 @@ describe("an outage shorter than `retryMs`", () => {
     expect((await log.open("a", other as LogOwner)).position).toBe(1);
   });
 
-  it("is waited for by reads, lists and requests", async () => {
+  it("delays reads, lists and requests", async () => {
     const { clock, log, breakFor } = made();
     const owned = await log.open("a", me as LogOwner);
     await appendText(owned, "1", { summary: exampleSummary("a", "queued") });
@@ -141,7 +141,7 @@ describe("an outage shorter than `retryMs`", () => {
 });
 
 describe("an outage longer than `retryMs`", () => {
-  it("ends a call after `retryMs`, and says how to reach the database", async () => {
+  it("ends a call after `retryMs` with advice on how to reach the database", async () => {
     const { clock, log, breakFor } = made();
     breakFor(Infinity);
     const from = clock.monotonic();
@@ -152,7 +152,7 @@ describe("an outage longer than `retryMs`", () => {
     expect(clock.monotonic() - from).toBeLessThan(retryMs + leaseMs);
   });
 
-  it("does not hold up the close of the log", async () => {
+  it("does not delay closing the log", async () => {
     const { clock, log, breakFor } = made();
     const owned = await log.open("a", me as LogOwner);
     breakFor(Infinity);

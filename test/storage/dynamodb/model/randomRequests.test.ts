@@ -29,8 +29,8 @@ interface Process {
   readonly clock: SimulatedClock;
 }
 
-describe("requests that are late, doubled, reordered or not answered", () => {
-  it(`lose no acknowledged append, and let no replaced owner append, in ${runs} schedules`, async () => {
+describe("requests that are delayed, duplicated, reordered or unanswered", () => {
+  it(`lose no acknowledged append and allow no append by a replaced owner, in ${runs} schedules`, async () => {
     const choices = fc.infiniteStream(fc.nat({ max: 999_999 }));
     const property = fc.asyncProperty(choices, (stream) => tried((limit) => (stream.next().value ?? 0) % limit));
     await fc.assert(property, { numRuns: runs });

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { explore, variants } from "./slotClaims.model.ts";
 
 describe("the model of claims in slots", () => {
-  it("keeps every acknowledged append, and acknowledges none behind the end that a newer owner saw", () => {
+  it("keeps every acknowledged append and acknowledges no append past the end that a newer owner saw", () => {
     const { states, violation } = explore("as designed");
     expect(violation).toBeUndefined();
     expect(states).toBeGreaterThan(60_000);
   });
 
-  it.each(variants.slice(1))("catches it when %s", (variant) => {
+  it.each(variants.slice(1))("finds a violation when %s", (variant) => {
     expect(explore(variant).violation).toMatch(/acknowledged/);
   });
 });

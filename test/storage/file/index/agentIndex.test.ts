@@ -92,8 +92,8 @@ function* callsUpTo(last: number, step: number): Generator<number> {
 const changeIt = (desk: Desk, log: FileRecordLog) => desk.change(log);
 const listIt = (desk: Desk, log: FileRecordLog) => desk.listed(log);
 
-describe.each([false, true])("the index of agents, there before: %s", (hasIndex) => {
-  it("finds an agent whose owner was killed at any call of a change of its status", async () => {
+describe.each([false, true])("the index of agents, existing before: %s", (hasIndex) => {
+  it("finds an agent whose owner is killed at any call of a status change", async () => {
     const calls = await callsOf(hasIndex, changeIt);
     expect(calls).toBeGreaterThan(60);
     for (const at of callsUpTo(calls, 2)) {
@@ -109,7 +109,7 @@ describe.each([false, true])("the index of agents, there before: %s", (hasIndex)
     }
   });
 
-  it("finds an agent that another process lists, and so marks, at any call of a change of its status", async () => {
+  it("finds an agent that another process lists at any call of a status change", async () => {
     const calls = await callsOf(hasIndex, changeIt);
     for (let at = 1; at <= calls; at++) {
       const desk = await Desk.with(hasIndex);
@@ -122,7 +122,7 @@ describe.each([false, true])("the index of agents, there before: %s", (hasIndex)
     }
   });
 
-  it("finds an agent whose owner was killed later than another process listed it, at any two calls", async () => {
+  it("finds an agent whose owner is killed after a concurrent list, at any two calls", async () => {
     const calls = await callsOf(hasIndex, changeIt);
     for (const at of callsUpTo(calls, 4)) {
       for (const end of [1, 4, 9].map((later) => at + later)) {
@@ -138,7 +138,7 @@ describe.each([false, true])("the index of agents, there before: %s", (hasIndex)
     }
   });
 
-  it("finds an agent whose status changes at any call of a list, and of the list that builds the index", async () => {
+  it("finds an agent whose status changes at any call of a list or of building the index", async () => {
     const calls = await callsOf(hasIndex, listIt);
     for (const at of callsUpTo(calls, 3)) {
       const desk = await Desk.with(hasIndex);
@@ -148,7 +148,7 @@ describe.each([false, true])("the index of agents, there before: %s", (hasIndex)
     }
   });
 
-  it("is built again when the process that built it was killed at any call", async () => {
+  it("is rebuilt after its builder is killed at any call", async () => {
     const calls = await callsOf(hasIndex, listIt);
     for (const at of callsUpTo(calls, 5)) {
       const desk = await Desk.with(hasIndex);

@@ -66,7 +66,7 @@ describe("the index of agents", () => {
     expect(await queued(stored.directory)).toEqual(["b", "c"]);
   });
 
-  it("an older copy of it, put back later, is not used", async () => {
+  it("is ignored if it is an older copy that is put back", async () => {
     const { directory, index } = await indexed();
     await cp(index, join(directory, "copy"), { recursive: true });
     await change(testLog(directory), "b", "queued");
@@ -75,7 +75,7 @@ describe("the index of agents", () => {
     expect(await queued(directory)).toEqual(["a", "b", "c"]);
   });
 
-  it("shows nothing that the files of the agents do not show, whatever somebody put there", async () => {
+  it("lists only agents of the agent files, whatever marks are added", async () => {
     const { directory, index } = await indexed();
     const [mark = ""] = await readdir(join(index, "completed", "k"));
     await writeFile(join(index, "queued", "k", mark), "");
@@ -93,7 +93,7 @@ describe("the index of agents", () => {
     expect((await marksIn(join(index, "queued"))).length).toBe(2);
   });
 
-  it("of another boot of the machine is not used, and is removed", async () => {
+  it("of another boot is ignored and removed", async () => {
     const { directory, root, index } = await indexed();
     // No name of it was synced, so a loss of power may have left any of them.
     await rm(join(index, "queued"), { recursive: true });
@@ -102,7 +102,7 @@ describe("the index of agents", () => {
     expect(await readdir(root)).not.toContain(index.slice(root.length + 1));
   });
 
-  it("where it cannot be written, lists read all agents", async () => {
+  it("is optional: if it cannot be written, lists read all agents", async () => {
     const directory = await testDirectory();
     for (const [agentId, status] of agents) await change(testLog(directory), agentId, status);
     const fileSystem = delegating(nodeFileSystem, {
@@ -114,7 +114,7 @@ describe("the index of agents", () => {
     expect(await queued(directory, testLog(directory, { fileSystem }))).toEqual(["a", "c"]);
   });
 
-  it("costs a save no sync", async () => {
+  it("adds no sync to a save", async () => {
     const syncsOf = async (hasIndex: boolean) => {
       const directory = await testDirectory();
       await change(testLog(directory), "a", "queued");
@@ -136,7 +136,7 @@ describe("the index of agents", () => {
   });
 });
 
-describe("the index and other users", () => {
+describe("the index with several users", () => {
   const [user, root] = [1000, 0];
   const runBy = (someone: number) => ({ ...new TestMachine().start(), user: someone });
 
@@ -165,7 +165,7 @@ describe("the index and other users", () => {
     });
   }
 
-  it("a list of another user makes none", async () => {
+  it("is not created by a list of another user", async () => {
     const directory = await testDirectory();
     for (const [agentId, status] of agents) await change(testLog(directory), agentId, status);
     const log = testLog(directory, { fileSystem: owned(), processIdentity: runBy(root) });
@@ -175,7 +175,7 @@ describe("the index and other users", () => {
     expect(await readdir(directory)).toContain("index");
   });
 
-  it("one that another user made stops neither runs nor lists, and shows that user nothing that is out of date", async () => {
+  it("created by another user blocks no run or list and shows no outdated status", async () => {
     const { directory } = await indexed();
     const options = { fileSystem: forbidden(), processIdentity: runBy(user) };
     await change(testLog(directory, options), "b", "queued");
@@ -184,7 +184,7 @@ describe("the index and other users", () => {
     expect(await queued(directory, testLog(directory, other))).toEqual(["a", "b", "c"]);
   });
 
-  it("an agent that another user runs is found, and nothing of that user is left in it", async () => {
+  it("keeps no files of another user and still finds agents that this user runs", async () => {
     const { directory, index } = await indexed();
     const marks = await marksIn(index);
     await change(testLog(directory, { fileSystem: owned(), processIdentity: runBy(root) }), "b", "queued");
@@ -193,7 +193,7 @@ describe("the index and other users", () => {
     expect(await queued(directory, own)).toEqual(["a", "b", "c"]);
   });
 
-  it("a folder of marks that may not be written ends the use of the index, and not the run", async () => {
+  it("is abandoned without failing the run if its directory is not writable", async () => {
     const { directory, index } = await indexed();
     const fileSystem = delegating(nodeFileSystem, {
       create: async (path, options) => {

@@ -42,7 +42,7 @@ function marksOn(fileSystem: SimulatedFileSystem) {
 }
 
 it.each(orders)(
-  "%s: the first marks cost the same however many there are, and all are read in order",
+  "%s: reading the first marks costs the same for any number, and all are sorted",
   async (_name, most, of) => {
     const fileSystem = new SimulatedFileSystem();
     const { folder, namesFor } = marksOn(fileSystem);

@@ -8,27 +8,27 @@ import { isSurelyGone, processFacts } from "../../../../src/node/ProcessIdentity
 const identity = nodeProcessIdentity();
 const self = processFacts(identity);
 
-it("knows that this process runs, and that another with its number and another start does not", () => {
+it("recognizes this process, but not its number with another start time", () => {
   expect(self.processId).toBe(process.pid);
   expect(identity.isRunning(self.processId, self.processStart)).toBe(true);
   expect(isSurelyGone(self, identity)).toBe(false);
   expect(isSurelyGone({ ...self, processStart: "another" }, identity)).toBe(true);
 });
 
-it("knows that a process has ended", async () => {
+it("detects that a process has ended", async () => {
   const child = spawn(process.execPath, ["-e", ""]);
   await once(child, "exit");
   expect(isSurelyGone({ ...self, processId: child.pid ?? 0, processStart: "1" }, identity)).toBe(true);
 });
 
 it.each([{ bootId: "another" }, { pidNamespace: "another" }, { timeNamespace: "another" }])(
-  "knows nothing of a process with %o",
+  "is uncertain about a process with %o",
   (other) => {
     expect(isSurelyGone({ ...self, processStart: "another", ...other }, identity)).toBe(false);
   },
 );
 
-it("never takes a process of which it does not know when it started for one that has ended", () => {
+it("never considers a process with an unknown start time ended", () => {
   const isLinux = process.platform === "linux";
   expect(isSurelyGone({ ...self, processId: 4_000_000, processStart: "" }, identity)).toBe(!isLinux);
 });
@@ -42,8 +42,8 @@ const inNewNamespace = [
 ];
 const canUnshare = spawnSync("unshare", ["-pf", "true"]).status === 0;
 
-describe.skipIf(!canUnshare)("where /proc shows the processes of another namespace", () => {
-  it("nothing is certain about any process", () => {
+describe.skipIf(!canUnshare)("a /proc of another namespace", () => {
+  it("makes the state of every process uncertain", () => {
     const { stdout } = spawnSync("unshare", inNewNamespace, { encoding: "utf8" });
     const { facts, ended, shared } = JSON.parse(stdout) as {
       readonly facts: typeof self;

@@ -35,8 +35,8 @@ async function silent({ leaseMs = 15_000 } = {}) {
   return { directory, machine, owned, tryOnce };
 }
 
-describe("an owner that shows no sign of life", () => {
-  it("is taken over by processes that each live for a moment", async () => {
+describe("an owner without heartbeats", () => {
+  it("is replaced by processes that each run only briefly", async () => {
     const { machine, tryOnce } = await silent();
     const left = [];
     for (let tries = 0; tries < 3; tries++) {
@@ -47,7 +47,7 @@ describe("an owner that shows no sign of life", () => {
     expect(await tryOnce()).toBe("owned");
   });
 
-  it("is found silent by processes that only ask who the owner is", async () => {
+  it("is found silent by processes that only read the owner", async () => {
     const { directory, machine } = await silent();
     const ask = async () => (await testLog(directory, { processIdentity: machine.start() }).owner("a"))?.state;
     expect(await ask()).toBe("alive");
@@ -55,7 +55,7 @@ describe("an owner that shows no sign of life", () => {
     expect(await ask()).toBe("silent");
   });
 
-  it("is judged anew after a sign of life", async () => {
+  it("is observed from the start after a heartbeat", async () => {
     const { directory, machine, tryOnce } = await silent();
     await tryOnce();
     machine.pass(14_000);
@@ -66,7 +66,7 @@ describe("an owner that shows no sign of life", () => {
   });
 
   it.each([{ bootId: "another boot" }, { timeNamespace: "another" }])(
-    "is judged anew by a process that has another clock: %o",
+    "is observed from the start by a process with another clock: %o",
     async (other) => {
       const { machine, tryOnce } = await silent();
       await tryOnce();
@@ -75,7 +75,7 @@ describe("an owner that shows no sign of life", () => {
     },
   );
 
-  it("is judged anew when the sighting is damaged or of a later time", async () => {
+  it("is observed from the start when the sighting is damaged or in the future", async () => {
     const { directory, machine, tryOnce } = await silent();
     await tryOnce();
     machine.set(5);
@@ -85,7 +85,7 @@ describe("an owner that shows no sign of life", () => {
     expect(await tryOnce()).toBe(15_000);
   });
 
-  it("leaves no sighting behind once it was taken over", async () => {
+  it("leaves no sighting after its replacement", async () => {
     const { directory, machine, tryOnce } = await silent();
     await tryOnce();
     machine.pass(15_000);
@@ -95,7 +95,7 @@ describe("an owner that shows no sign of life", () => {
 });
 
 describe("the lease", () => {
-  it("of an owner is what it is judged by, however short that of the contender is", async () => {
+  it("of an owner decides its expiry even if the lease of the contender is shorter", async () => {
     const { machine, owned, tryOnce } = await silent({ leaseMs: 15_000 });
     expect(await tryOnce(machine.start(), 1_000)).toBe(15_000);
     machine.pass(14_000);
@@ -103,7 +103,7 @@ describe("the lease", () => {
     expect(await append(owned, "two")).toBe(2);
   });
 
-  it("of an owner is what it is judged by, however long that of the contender is", async () => {
+  it("of an owner decides its expiry even if the lease of the contender is longer", async () => {
     const { machine, tryOnce } = await silent({ leaseMs: 1_000 });
     expect(await tryOnce(machine.start(), 15_000)).toBe(1_000);
     machine.pass(1_000);

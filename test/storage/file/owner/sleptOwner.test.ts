@@ -39,7 +39,7 @@ async function sleptOwner(sleptMs: number) {
 
 describe("an owner that appends", () => {
   it.each([0, leaseMs / 3, leaseMs / 2])(
-    "%i ms after its last renewal makes no call but the three",
+    "%i ms after its last renewal makes only the three calls of an append",
     async (sleptMs) => {
       const { owned, alive, calls } = await sleptOwner(sleptMs);
       const before = await alive();
@@ -59,7 +59,7 @@ describe("an owner that appends", () => {
     expect(calls()).toEqual([...renewing, ...storing, ...storing]);
   });
 
-  it("writes nothing and owns no more when that renewal fails", async () => {
+  it("writes no data and loses ownership if that renewal fails", async () => {
     const { log, owned, calls, failAtOnce, fileSystem } = await sleptOwner(leaseMs);
     failAtOnce();
     const failure: unknown = await append(owned, "after").catch((error: unknown) => error);

@@ -44,9 +44,9 @@ const broken: readonly (readonly [string, string, Partial<Protocol>])[] = [
   ],
 ];
 
-describe("the file protocol, in every order of steps and after every power cut", () => {
+describe("the file protocol in every order of steps and after every power loss", () => {
   it.each(soak ? [...sound, ...large] : sound)(
-    "loses nothing acknowledged: %s",
+    "loses no acknowledged append: %s",
     (_name, letters, existing, variant) => {
       const { bad, example, states } = explore(letters, existing, { ...design, ...variant });
       expect({ bad, example }).toEqual({ bad: 0, example: undefined });
@@ -55,7 +55,7 @@ describe("the file protocol, in every order of steps and after every power cut",
     soak ? 3_600_000 : 60_000,
   );
 
-  it.each(broken)("is found broken with %s", (_name, letters, variant) => {
+  it.each(broken)("violates its guarantees with %s", (_name, letters, variant) => {
     expect(explore(letters, one, { ...design, ...variant }, true).bad).toBeGreaterThan(0);
   });
 });
