@@ -95,7 +95,7 @@ const cases: readonly (readonly [
   ],
 ];
 
-describe("the tools of a workspace change", () => {
+describe("file changes of the workspace tools", () => {
   it.each(cases)("file tools: %s, and a rollback reverts it byte for byte", async (_name, call, output, changed) => {
     const coder = new Coder([call], { root: filled() });
     const before = treeOf(coder.root);
@@ -131,16 +131,19 @@ describe("the tools of a workspace change", () => {
     ["what is too large", ["write_file", { path: "big", content: "x".repeat(101) }], /at most 100/],
   ];
 
-  it.each(refused)("a file tool refuses %s, changes nothing and tells the model why", async (_name, call, reason) => {
-    const root = filled();
-    symlinkSync(temporaryFolder(), join(root, "way"));
-    const before = treeOf(root);
-    const [output] = await new Coder([call], { root, maximumFileBytes: 100 }).run();
-    expect(JSON.stringify(output)).toMatch(reason);
-    expect(treeOf(root)).toEqual(before);
-  });
+  it.each(refused)(
+    "a file tool refuses %s, changes no file and explains the reason to the model",
+    async (_name, call, reason) => {
+      const root = filled();
+      symlinkSync(temporaryFolder(), join(root, "way"));
+      const before = treeOf(root);
+      const [output] = await new Coder([call], { root, maximumFileBytes: 100 }).run();
+      expect(JSON.stringify(output)).toMatch(reason);
+      expect(treeOf(root)).toEqual(before);
+    },
+  );
 
-  it("read_file changes nothing when it reads text, bytes and links", async () => {
+  it("read_file reads text, bytes and links without changing files", async () => {
     const root = filled();
     const outputs = await new Coder(
       ["src/main.ts", "image", "link"].map((path): Call => ["read_file", { path }]),
@@ -153,7 +156,7 @@ describe("the tools of a workspace change", () => {
     ]);
   });
 
-  it("file tools change a file in order in several calls of one answer", async () => {
+  it("file tools change a file in order across several calls of one response", async () => {
     const root = filled();
     const edits = ["one", "two", "three"].map((word, at): Call => [
       "edit_file",
@@ -196,7 +199,7 @@ describe("a checkpoint", () => {
     expect(second).toMatchObject({ modified: [{ path: "new" }], created: [], deleted: [] });
   });
 
-  it("a checkpoint made in a node lists file changes at once", async () => {
+  it("a checkpoint saved in a node lists file changes immediately", async () => {
     const { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } = await import("agent-persistence");
     const { scriptedModel } = await import("agent-persistence/testing");
     const { Workspace } = await import("agent-persistence/workspace");
@@ -220,7 +223,7 @@ describe("a checkpoint", () => {
   });
 });
 
-describe("a root that is not there", () => {
+describe("a missing root", () => {
   it("a missing workspace root is named in the error", async () => {
     const root = temporaryFolder();
     rmSync(root, { recursive: true });
@@ -229,7 +232,7 @@ describe("a root that is not there", () => {
   });
 });
 
-it("file tools tell triggers which of them change files", () => {
+it("file tools declare to triggers whether they change files", () => {
   const { tools } = new Workspace({ root: "." });
   expect(tools.filter(({ modifiesFiles }) => modifiesFiles).map(({ name }) => name)).toEqual([
     "write_file",
@@ -239,8 +242,8 @@ it("file tools tell triggers which of them change files", () => {
   ]);
 });
 
-describe("the tools of a workspace are declared", () => {
-  it("file tools that change something, and the commit tool, are dangerous: a checkpoint precedes each answer's first", async () => {
+describe("declarations of the workspace tools", () => {
+  it("file tools that change files, and the commit tool, are dangerous: a checkpoint precedes the first of a response", async () => {
     const { workspace } = new Coder([]).build();
     const commit = commitTool({ root: workspace.root, author: { name: "A", email: "a@example.com" } });
     const flags = [...workspace.tools, commit].map(({ name, dangerous }) => [name, dangerous ?? false]);

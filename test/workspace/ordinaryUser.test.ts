@@ -20,7 +20,7 @@ function open(at: string): void {
   for (const entry of readdirSync(at, { withFileTypes: true })) if (entry.isDirectory()) open(join(at, entry.name));
 }
 
-describe.skipIf(process.platform === "win32")("a workspace of a user whom permissions stop", () => {
+describe.skipIf(process.platform === "win32")("a workspace of a user with limited permissions", () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "agent-user-"));
     if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
@@ -34,7 +34,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("a folder or file that cannot be read is left out with the reason, and stops neither scan nor capture", () => {
+  it("an unreadable directory or file is left out with the reason and fails neither scan nor capture", () => {
     const reason = "could not be read";
     const leftOut = ["secret", "listed/inner", "listed/y", "locked"].map((path) => ({ path, reason }));
     const { leftOut: found, ...rest } = seen["unreadable"] as { readonly leftOut: readonly unknown[] };
@@ -50,7 +50,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     });
   });
 
-  it("a command that makes folders unreadable is done, its other changes are noted, and a rollback says what is not known", () => {
+  it("a command that makes directories unreadable completes, and a rollback reports unknown changes", () => {
     const notKnown = "not restored: could not be read after the command, so changes in it are not known";
     expect(seen["madeUnreadable"]).toEqual({
       outputs: ["done"],
@@ -71,7 +71,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     });
   });
 
-  it("a folder that may not be written at the rollback is a conflict with skip and abort, named in preview and report", () => {
+  it("an unwritable directory at the rollback is a conflict with skip and abort, in preview and report", () => {
     const preview = ["write gone", "write other", "conflict ro/f"];
     const conflict = {
       kind: "file_unreachable",
@@ -90,7 +90,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     });
   });
 
-  it("a file and a folder that became unreadable are conflicts, and the rest goes back", () => {
+  it("a file and a directory that became unreadable are conflicts, and the rest is restored", () => {
     expect(seen["unreadableAtRollback"]).toEqual({
       preview: ["conflict d/x", "conflict f", "write other"],
       asked: ["file_unreachable d/x", "file_unreachable f"],
@@ -99,7 +99,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     });
   });
 
-  it("a file that becomes unreadable while it is replaced is a conflict, and nothing is left beside it", () => {
+  it("a file that becomes unreadable during its replacement is a conflict and leaves no temporary file", () => {
     const conflict = {
       kind: "file_unreachable",
       path: "f",
@@ -111,7 +111,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     expect(seen["unreadableMeanwhile"]).toEqual({ ends: [end], names: ["f", "other"], other: "2" });
   });
 
-  it("a folder that cannot be removed stops no rollback: the report says so", () => {
+  it("a directory that cannot be removed is reported and does not stop a rollback", () => {
     expect(seen["foldersInUnwritable"]).toEqual({
       preview: ["write other", "delete p/made/x"],
       asked: [],
@@ -125,7 +125,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user whom permis
     });
   });
 
-  it("folders in which the agent itself left no permission to write go back without a question", () => {
+  it("directories that the agent made read-only are restored without a conflict", () => {
     expect(seen["ownFolders"]).toEqual({
       preview: ["write cache/a", "delete cache/b", "delete made/deep/x"],
       asked: [],

@@ -120,8 +120,8 @@ function expectSame({ found, expected }: Awaited<ReturnType<Editing["goBackTo"]>
   expect(found).toEqual(expected);
 }
 
-describe.each(logStorages)("files of an agent that is pruned, $name", ({ open }) => {
-  it("a pruned workspace rolls files back to each kept checkpoint, and drops the contents of the others", async () => {
+describe.each(logStorages)("files of a pruned agent, $name", ({ open }) => {
+  it("a pruned workspace rolls files back to each kept checkpoint and drops other contents", async () => {
     let targets = 1;
     for (let at = 0; at < targets; at++) {
       const editing = new Editing((await open())());
@@ -138,7 +138,7 @@ describe.each(logStorages)("files of an agent that is pruned, $name", ({ open })
     expect(targets).toBe(3);
   });
 
-  it("contents that pruning dropped are stored again when a file has them again", async () => {
+  it("pruned contents are stored again when a file contains them again", async () => {
     const editing = new Editing((await open())());
     await editing.run(30);
     await editing.durable.prune({ policy });

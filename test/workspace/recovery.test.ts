@@ -122,19 +122,16 @@ describe.each(logStorages)("recovery of files, $name", ({ open }) => {
     ["run.sh", "mine", "use_checkpoint", "755 new"],
     ["run.sh", undefined, "restore", "755 new"],
     ["run.sh", undefined, "skip", undefined],
-  ])(
-    "the recovery of a workspace carries out the choice: %s, which is %j, %s",
-    async (path, content, option, result) => {
-      const project = await new Project(await open()).stop();
-      if (content === undefined) rmSync(project.at(path));
-      else project.write(path, content);
-      const report = await project.recover(option);
-      expect([project.read(path), report.result.status]).toEqual([result, "completed"]);
-      expect(report.steps[2]).toMatchObject({ step: "restore_state", chosen: [{ mismatch: { path }, option }] });
-    },
-  );
+  ])("the recovery of a workspace applies the choice: %s, which is %j, %s", async (path, content, option, result) => {
+    const project = await new Project(await open()).stop();
+    if (content === undefined) rmSync(project.at(path));
+    else project.write(path, content);
+    const report = await project.recover(option);
+    expect([project.read(path), report.result.status]).toEqual([result, "completed"]);
+    expect(report.steps[2]).toMatchObject({ step: "restore_state", chosen: [{ mismatch: { path }, option }] });
+  });
 
-  it("the recovery of files without a handler lists every option and changes nothing; so does abort", async () => {
+  it("the recovery of files without a handler, or with abort, lists every option and changes no files", async () => {
     const project = await new Project(await open()).stop();
     project.write("doc.md", stale);
     rmSync(project.at("run.sh"));
@@ -161,7 +158,7 @@ describe.each(logStorages)("recovery of files, $name", ({ open }) => {
 describe("recovery of files", () => {
   const memory = logStorages[0]!;
 
-  it("the recovery of files restores the agent's own changes after the checkpoint without a question", async () => {
+  it("the recovery of files restores the agent's changes after the checkpoint without a conflict", async () => {
     const project = new Project(await memory.open());
     project.inSecond = (context) => edit(context, "doc.md", "line 9\n", "later\n");
     await project.stop();
@@ -178,7 +175,7 @@ describe("recovery of files", () => {
     expect([project.read("doc.md"), report.result.status]).toEqual([`644 ${later}`, "completed"]);
   });
 
-  it("the recovery of files merges a file that the agent created and then changed, and no other that it created", async () => {
+  it("the recovery of files merges only files that the agent created and then changed", async () => {
     const project = new Project(await memory.open());
     project.inSecond = async (context) => {
       await write(context, "new.md", document());
@@ -201,7 +198,7 @@ describe("recovery of files", () => {
     expect(project.read("once.md")).toBe(`644 ${document()}`);
   });
 
-  it("the recovery of files has the contents that a capture has read", async () => {
+  it("the recovery of files restores contents that a capture read", async () => {
     const project = new Project(await memory.open());
     project.inSecond = (context, workspace) =>
       workspace.capture(context, () => writeFileSync(project.at("other.txt"), ""));
@@ -211,7 +208,7 @@ describe("recovery of files", () => {
     expect(project.read("captured.txt")).toBe("644 captured");
   });
 
-  it("the recovery of files refuses a merge that is not clean before anything changes, unless the resolver resolves it", async () => {
+  it("the recovery of files refuses an unclean merge before any change, unless the resolver resolves it", async () => {
     const project = await new Project(await memory.open()).stop();
     project.write("doc.md", document({ 2: "mine" }));
     rmSync(project.at("run.sh"));
@@ -227,7 +224,7 @@ describe("recovery of files", () => {
     expect([project.read("doc.md"), project.read("run.sh")]).toEqual(["644 both of doc.md", "755 new"]);
   });
 
-  it("the recovery of files overwrites no file that changed after it was checked", async () => {
+  it("the recovery of files does not overwrite a file that changed after its check", async () => {
     const project = await new Project(await memory.open()).stop();
     project.write("doc.md", stale);
     const onConfirm = () => {
@@ -238,7 +235,7 @@ describe("recovery of files", () => {
     expect(readFileSync(project.at("doc.md"), "utf8")).toBe("just now");
   });
 
-  it("the recovery of files offers nothing for files outside the root, and needs a workspace that is a participant", async () => {
+  it("the recovery of files offers no option outside the root, and requires the workspace as a participant", async () => {
     const project = await new Project(await memory.open()).stop();
     project.write("doc.md", stale);
     const { agent, saved } = project.build();
@@ -311,8 +308,8 @@ function call(context: AgentContext, toolName: string, input: unknown): Promise<
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-describe.each(logStorages)("files that the agent changed, $name", ({ open }) => {
-  it("a file that the agent changed and others changed, deleted or created since is a mismatch, though no run requires it", async () => {
+describe.each(logStorages)("files changed by the agent, $name", ({ open }) => {
+  it("a file that others changed, deleted or created after the agent is a mismatch", async () => {
     const writer = await new Writer(await open()).stop();
     const { saved } = writer.build();
     const untouched = await saved.validateCheckpoint();
@@ -334,7 +331,7 @@ describe.each(logStorages)("files that the agent changed, $name", ({ open }) => 
     expect((await saved.validateCheckpoint()).valid).toBe(false);
   });
 
-  it("a recovery asks about the files that the agent changed, and restores them", async () => {
+  it("a recovery reports the changed files and restores them", async () => {
     const writer = await new Writer(await open()).stop();
     rmSync(writer.at("a.txt"));
     writeFileSync(writer.at("gone.txt"), "again");
@@ -363,7 +360,7 @@ describe("a recovery without the root", () => {
     ["is not recorded by the run", false],
   ] as const;
 
-  it.each(places)("asks about a missing root that %s, and continues when it is ignored", async (_name, environment) => {
+  it.each(places)("reports a missing root that %s, and continues if it is ignored", async (_name, environment) => {
     const project = environment ? await new Project(await memory.open()).stop() : undefined;
     const writer = project ?? (await new Writer(await memory.open()).stop());
     const built = writer instanceof Project ? writer.build() : writer.build({ environment });
@@ -390,7 +387,7 @@ describe("a recovery without the root", () => {
     expect(existsSync(writer.root)).toBe(false);
   });
 
-  it("asks about a file in the place of the root, and about no root that exists", async () => {
+  it("reports a file instead of the root, but not an existing root", async () => {
     const writer = await new Writer(await memory.open()).stop();
     const { agent, workspace } = writer.build({ environment: false });
     rmSync(writer.root, { recursive: true });
@@ -412,10 +409,10 @@ describe("a recovery without the root", () => {
   });
 });
 
-describe("files that the agent changed", () => {
+describe("files changed by the agent", () => {
   const memory = logStorages[0]!;
 
-  it("a file is compared with what the agent left last, after the checkpoint too", async () => {
+  it("are compared with their last state, even from after the checkpoint", async () => {
     const writer = new Writer(await memory.open());
     writer.inSecond = (context) => call(context, "write_file", { path: "a.txt", content: "later" });
     await writer.stop();
@@ -431,7 +428,7 @@ describe("files that the agent changed", () => {
     expect([report.result.status, report.confirmed]).toEqual(["completed", undefined]);
   });
 
-  it("a change that a crash interrupted may not have happened", () => {
+  it("match before and after a change that a crash interrupted", () => {
     const file = (text: string) => ({ kind: "file", hash: sha256(text), bytes: text.length, mode: 0o644 }) as const;
     const found = (text: string) => ({ kind: "file", state: file(text), content: new Uint8Array() }) as const;
     const change = { path: "a.txt", before: file("1"), after: file("2") };
@@ -450,7 +447,7 @@ describe("files that the agent changed", () => {
     expect(isAsLeft(whole!, { kind: "other", reason: "is a folder" })).toBe(false);
   });
 
-  it("files that nobody compares are named by the check, which still passes", async () => {
+  it("without a participant are listed as not checked, and the check passes", async () => {
     const writer = await new Writer(await memory.open()).stop();
     writeFileSync(writer.at("a.txt"), "somebody's");
     const alone = await writer.build({ participants: false }).saved.validateCheckpoint();
@@ -467,7 +464,7 @@ describe("files that the agent changed", () => {
     });
   });
 
-  it("only the last run counts: what others changed before it began is not asked about", async () => {
+  it("count only from the last run, so older changes of others are not reported", async () => {
     const writer = new Writer(await memory.open());
     writer.fault.repair();
     const { agent, saved } = writer.build();

@@ -48,7 +48,7 @@ describe.each(logStorages)("a redo of files, $name", ({ open }) => {
     expect(treeOf(root)).toEqual(after);
   });
 
-  it("goes to each checkpoint and back, as often as somebody asks", async () => {
+  it("reaches each checkpoint and returns, any number of times", async () => {
     const { coder, root, before, after, head } = await coded({ storage: (await open())() });
     const { saved } = coder.build();
     const ids = await Promise.all(calls.map((_, turn) => coder.checkpointAt(turn)));
@@ -63,7 +63,7 @@ describe.each(logStorages)("a redo of files, $name", ({ open }) => {
     }
   });
 
-  it("previews what it does", async () => {
+  it("previews its changes", async () => {
     const { coder, root, head } = await coded({ storage: (await open())() });
     const { saved, workspace } = coder.build();
     await coder.rollBack(1);
@@ -89,7 +89,7 @@ describe.each(logStorages)("a redo of files, $name", ({ open }) => {
 });
 
 describe("a redo of files that a person edits", () => {
-  it("asks about a file that was edited since the rollback, and changes nothing without an answer", async () => {
+  it("reports a file that was edited since the rollback and changes no files without an answer", async () => {
     const { coder, root, head } = await coded();
     await coder.rollBack(0);
     writeFileSync(join(root, "c"), "mine");
@@ -104,7 +104,7 @@ describe("a redo of files that a person edits", () => {
   it.each([
     ["use_checkpoint", "two"],
     ["use_current", "mine"],
-  ] as const)("does as the answer %s says", async (answer, content) => {
+  ] as const)("follows the answer %s", async (answer, content) => {
     const { coder, root, head, after } = await coded();
     await coder.rollBack(0);
     writeFileSync(join(root, "c"), "mine");
@@ -128,7 +128,7 @@ describe("a redo of files that a person edits", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("1\n2\n3\n4\n5\nsix\n7");
   });
 
-  it("asks about a file that was deleted since the rollback", async () => {
+  it("reports a file that was deleted since the rollback", async () => {
     const { coder, root, head } = await coded();
     await coder.rollBack(0);
     rmSync(join(root, "old"));
@@ -137,7 +137,7 @@ describe("a redo of files that a person edits", () => {
   });
 });
 
-it("restores what captured commands did, with folders and permissions", async () => {
+it("a redo restores changes of captured commands, with directories and permissions", async () => {
   const root = temporaryFolder();
   writeFileSync(join(root, "a"), "start\n");
   const workspace = new Workspace({ root });
@@ -171,7 +171,7 @@ it("restores what captured commands did, with folders and permissions", async ()
   expect(stayedReverted).toEqual([]);
 });
 
-it("says which contents pruning removed", async () => {
+it("a redo reports contents that pruning removed", async () => {
   const { coder, root, before, head } = await coded();
   await coder.rollBack(0);
   const { agent, saved } = coder.build();

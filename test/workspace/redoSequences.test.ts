@@ -203,7 +203,7 @@ const storages = [
 ];
 
 describe.each(storages)("rollbacks and redos in any order, $name", ({ name, open }) => {
-  it("restore messages and files, and revert each call once, also after crashes", async () => {
+  it("restore messages and files and revert each call once, even after crashes", async () => {
     const few = name === "memory" ? 4 : 2;
     await fc.assert(
       fc.asyncProperty(fc.array(acts, { minLength: 3, maxLength: 12 }), async (sequence) => {

@@ -7,8 +7,8 @@ import { Workspace } from "agent-persistence/workspace";
 import { logStorages } from "../persistence/support/storages.ts";
 import { Coder, temporaryFolder, treeOf, type Call } from "./fixture.ts";
 
-describe.each(logStorages)("files and the rest of the agent, $name", ({ open }) => {
-  it("messages, effects and files roll back together from inside a run", async () => {
+describe.each(logStorages)("files, messages and effects, $name", ({ open }) => {
+  it("roll back together inside a run", async () => {
     const root = temporaryFolder();
     writeFileSync(join(root, "a"), "start");
     const workspace = new Workspace({ root });
@@ -40,7 +40,7 @@ describe.each(logStorages)("files and the rest of the agent, $name", ({ open }) 
     expect(treeOf(root)).toEqual({ a: "644 start, try 3" });
   });
 
-  it("messages, effects and files roll back after checkpoints in between were pruned", async () => {
+  it("roll back past pruned checkpoints", async () => {
     const root = temporaryFolder();
     writeFileSync(join(root, "a"), "start");
     const calls = Array.from({ length: 12 }, (_, at): Call => [

@@ -34,7 +34,7 @@ const text = (...changed: readonly (readonly [number, string])[]): string => {
   return lines.join("");
 };
 
-describe.each(logStorages)("what others save while a tool records its change, $name", ({ open }) => {
+describe.each(logStorages)("a save by others while a tool changes the file, $name", ({ open }) => {
   /** A person saves `doc` while the agent's call of a tool is being recorded. */
   async function saving(call: Call, save: (doc: string) => void): Promise<Coder> {
     const root = temporaryFolder();
@@ -47,7 +47,7 @@ describe.each(logStorages)("what others save while a tool records its change, $n
   }
   const mine = text([9, "mine"]);
 
-  it("is edited itself, and a rollback by merge leaves it", async () => {
+  it("is the content that the tool edits, and a rollback with merge keeps it", async () => {
     const edit: Call = ["edit_file", { path: "doc", oldText: "line 2\n", newText: "the agent's\n" }];
     const coder = await saving(edit, (doc) => writeFileSync(doc, mine));
     expect(treeOf(coder.root)).toEqual({ doc: `644 ${text([2, "the agent's"], [9, "mine"])}` });
@@ -59,33 +59,33 @@ describe.each(logStorages)("what others save while a tool records its change, $n
   it.each<Call>([
     ["write_file", { path: "doc", content: "new" }],
     ["delete_file", { path: "doc" }],
-  ])("is replaced only with a record of it: %s", async (...call) => {
+  ])("is recorded before it is replaced: %s", async (...call) => {
     const coder = await saving(call, (doc) => writeFileSync(doc, mine));
     await expect(coder.rollBack(0)).rejects.toMatchObject({ code: "file_conflict", conflicts: [{ path: "doc" }] });
     const kept = await coder.build().workspace.contentOf(nodeSha256.hex(mine));
     expect(new TextDecoder().decode(kept)).toBe(mine);
   });
 
-  it("is moved itself", async () => {
+  it("is moved with the file", async () => {
     const coder = await saving(["move_file", { from: "doc", to: "moved" }], (doc) => writeFileSync(doc, mine));
     expect(treeOf(coder.root)).toEqual({ moved: `644 ${mine}` });
   });
 
-  it("stays where the tool makes a file", async () => {
+  it("stays at the target path of the tool", async () => {
     const coder = await saving(["move_file", { from: "doc", to: "moved" }], (doc) => {
       writeFileSync(join(doc, "../moved"), "mine");
     });
     expect(treeOf(coder.root)).toEqual({ doc: `644 ${text()}`, moved: "644 mine" });
   });
 
-  it("stays deleted, and the tool says so", async () => {
+  it("stays deleted, and the tool reports it", async () => {
     const edit: Call = ["edit_file", { path: "doc", oldText: "line 2\n", newText: "the agent's\n" }];
     const coder = await saving(edit, (doc) => rmSync(doc));
     expect(treeOf(coder.root)).toEqual({});
   });
 });
 
-it("an edit whose call was repeated after a person's edit is made once, whenever the process ends", async () => {
+it("an edit that is repeated after a person's edit is made once, whenever the process ends", async () => {
   for (let saves = 0; ; saves++) {
     const root = temporaryFolder();
     writeFileSync(join(root, "doc"), text());

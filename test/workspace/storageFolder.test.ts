@@ -8,9 +8,9 @@ import { describe, expect, it } from "vitest";
 import { Coder, temporaryFolder, treeOf } from "./fixture.ts";
 import { put, Shell, steps } from "./Shell.ts";
 
-describe("a storage whose folder is in the workspace", () => {
+describe("a storage directory inside the workspace", () => {
   it.each(["state", "deep/state", "link/state"])(
-    "the storage in the folder %s is not captured, and a rollback leaves it",
+    "the storage in the directory %s is not captured, and a rollback leaves it",
     async (folder) => {
       const root = temporaryFolder();
       mkdirSync(join(root, "real"));
@@ -38,7 +38,7 @@ describe("a storage whose folder is in the workspace", () => {
     },
   );
 
-  it("the file tools do not reach into the folder of the storage", async () => {
+  it("the file tools cannot access the storage directory", async () => {
     const root = temporaryFolder();
     const storage = new FilePersistenceStorageProvider({ directory: join(root, "state") });
     writeFileSync(join(root, "state.txt"), "");
@@ -57,7 +57,7 @@ describe("a storage whose folder is in the workspace", () => {
     expect(JSON.stringify(beside)).not.toContain("not allowed");
   });
 
-  it("a storage that has the root itself as its folder is refused", () => {
+  it("a storage whose directory is the root is refused", () => {
     const root = temporaryFolder();
     const agent = new AIAgent({ id: "a", llmModel: "m", promptExecutor: scriptedModel(["done"]) });
     const storage = new FilePersistenceStorageProvider({ directory: root });

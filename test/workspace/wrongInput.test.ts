@@ -168,7 +168,7 @@ it.each<readonly [string, string, () => unknown]>([
     "severity",
     () => driftResponse(wrong({ rewritten: false, upstream: "u", commitsBehind: 1, conflictingFiles: [] })),
   ],
-])("agent-persistence/workspace refuses %s with invalid_input, and says where", async (_name, path, call) => {
+])("agent-persistence/workspace refuses %s with invalid_input and names the location", async (_name, path, call) => {
   await expect(Promise.resolve().then(call)).rejects.toMatchObject({ code: "invalid_input", problems: [{ path }] });
 });
 
@@ -224,7 +224,7 @@ it.each<readonly [string, string, string, () => unknown]>([
     () => recommendRestart(wrong({ progress: 5, severity: "high", preferences: "restart" })),
   ],
 ])(
-  "agent-persistence/workspace refuses a misspelled option of %s, and names the right one",
+  "agent-persistence/workspace refuses a misspelled option of %s and suggests the right name",
   async (_name, key, right, call) => {
     const message = expect.stringContaining(`unknown option "${key}"; did you mean "${right}"`) as unknown;
     await expect(Promise.resolve().then(call)).rejects.toMatchObject({ code: "invalid_input", message });

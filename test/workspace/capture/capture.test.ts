@@ -15,7 +15,7 @@ import { logStorages } from "../../persistence/support/storages.ts";
 import { put, Shell, steps } from "../Shell.ts";
 import { temporaryFolder, treeOf } from "../fixture.ts";
 
-describe.each(logStorages)("what a command changed, $name", ({ open }) => {
+describe.each(logStorages)("captured commands, $name", ({ open }) => {
   it("a captured command is reverted step by step and byte for byte", async () => {
     const root = temporaryFolder();
     put(root, { "a.txt": "a", "b.bin": Buffer.from([0, 255]), "dir/c": "c", "dir/run": "#!", empty: "" });
@@ -63,7 +63,7 @@ describe.each(logStorages)("what a command changed, $name", ({ open }) => {
 });
 
 describe("a capture", () => {
-  it("a capture records the changes of a command that failed, and passes the error on", async () => {
+  it("a capture records the changes of a failed command and rethrows its error", async () => {
     const root = temporaryFolder();
     put(root, { a: "1" });
     const shell = new Shell(root, [
@@ -78,7 +78,7 @@ describe("a capture", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
   });
 
-  it("a capture does not count the changes of others between two captures", async () => {
+  it("a capture ignores changes of others between two captures", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1" });
     const shell = new Shell(root, [() => put(root, { a: "2" }), () => put(root, { c: "1" })]);
@@ -95,7 +95,7 @@ describe("a capture", () => {
     expect(treeOf(root)).toEqual({ a: "644 1", b: "644 a person's" });
   });
 
-  it("a capture finds a change that keeps size and times", async () => {
+  it("a capture detects a change that keeps size and times", async () => {
     const root = temporaryFolder();
     put(root, { a: "1" });
     const then = new Date(2020, 1);
@@ -115,7 +115,7 @@ describe("a capture", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
   });
 
-  it("a capture ignores what .gitignore files and its own rules name, and its own storage", async () => {
+  it("a capture skips ignored paths, by .gitignore or option, and the storage directory", async () => {
     const root = temporaryFolder();
     const ignored = {
       "node_modules/x/index.js": "1",
@@ -151,7 +151,7 @@ describe("a capture", () => {
     expect(contents(kept)).toEqual(Object.values(kept));
   });
 
-  it("a scan lists the files that are not kept, and a rollback reports those that changed", async () => {
+  it("a scan lists the uncaptured files, and a rollback reports changes to them", async () => {
     const root = temporaryFolder();
     put(root, { big: "x".repeat(101), large: "x".repeat(102), small: "1" });
     const shell = new Shell(root, [() => put(root, { big: "y".repeat(101), small: "2" })], { maximumFileBytes: 100 });
@@ -172,14 +172,14 @@ describe("a capture", () => {
     ]);
   });
 
-  it("a capture keeps at most maximumFiles files", async () => {
+  it("a capture stores at most maximumFiles files", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1", c: "1" });
     const { leftOut } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
     expect(leftOut).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
   });
 
-  it("a capture stores each content once, and after the first one only what changed", async () => {
+  it("a capture stores each content once, and later captures only changes", async () => {
     const root = temporaryFolder();
     put(root, Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`f${at}`, `content ${at}`])));
     const shell = new Shell(root, [

@@ -15,7 +15,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { temporaryFolder, treeOf } from "../fixture.ts";
 
-it("captured commands of branches on one folder take turns: each records its own changes alone, and all are rolled back", async () => {
+it("captured commands of parallel branches run in turn, record only their changes and roll back", async () => {
   const root = temporaryFolder();
   writeFileSync(join(root, "shared"), "");
   const start = treeOf(root);

@@ -41,7 +41,7 @@ const settings = fc.record({
   tracked: fc.subarray(paths),
 });
 
-it("scans the tracked files and those that git does not ignore, in each folder of a repository", async () => {
+it("a scan includes tracked and unignored files in every directory of a repository", async () => {
   await fc.assert(
     fc.asyncProperty(ignored, settings, async (ignoreFiles, { prefix, exclude, excludesFile, tracked }) => {
       const repository = TestRepository.create();
@@ -100,14 +100,14 @@ function scanOf(root: string) {
   return new FileCapture({ root, rules: IgnoreRules.of([]), maximumFileBytes: 1e6, maximumFiles: 1e6 }).scan();
 }
 
-it("captures a folder that its repository ignores as if it were in none", async () => {
+it("a workspace that its repository ignores is captured as if outside a repository", async () => {
   const repository = TestRepository.create();
   repository.commit({ ".gitignore": "sandbox/\n*.log\n" });
   repository.write("sandbox/x.log", "1");
   expect([...(await scanOf(join(repository.root, "sandbox"))).files.keys()]).toEqual(["x.log"]);
 });
 
-it("skips tracked files only by the option of the workspace", async () => {
+it("tracked files are skipped only by the option of the workspace", async () => {
   const repository = TestRepository.create();
   repository.commit({ "kept.log": "1", "left/out": "1" });
   repository.write(".gitignore", "*.log\n");
@@ -116,7 +116,7 @@ it("skips tracked files only by the option of the workspace", async () => {
   expect([...(await capture.scan()).files.keys()].toSorted()).toEqual([".gitignore", "kept.log"]);
 });
 
-it("rolls back a tracked file that a rule matches", async () => {
+it("a tracked file that matches a rule is rolled back", async () => {
   const repository = TestRepository.create();
   repository.commit({ "playground.ts": "1" });
   repository.write(".gitignore", "playground.ts\n");
@@ -130,7 +130,7 @@ it.each([
   ["in a folder of the workspace", "packages/app/.gitignore"],
   ["above the workspace", ".gitignore"],
   ["in the settings of the repository", ".git/info/exclude"],
-])("a pattern that is too long hides nothing, %s", async (_name, path) => {
+])("an ignore pattern that is too long hides no file, %s", async (_name, path) => {
   const repository = TestRepository.create();
   repository.write("packages/app/f", "1");
   const root = join(repository.root, "packages/app");
@@ -147,7 +147,7 @@ it.each([
   expect(treeOf(root)).toEqual({ ...before, skipped: "644 1" });
 });
 
-it("waits for no pipe and reads no device in the place of a file of patterns", async () => {
+it("a pipe or device instead of an ignore file is neither opened nor read", async () => {
   const repository = TestRepository.create();
   repository.write("packages/f", "1");
   execFileSync("mkfifo", [join(repository.root, ".gitignore")]);

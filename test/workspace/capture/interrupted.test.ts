@@ -55,7 +55,7 @@ async function interrupted(
 describe.each(logStorages)("an interrupted command, $name", ({ open }) => {
   const storage = async () => ({ storage: (await open())() });
 
-  it("is previewed and rolled back by choice, also when the report is asked for again", async () => {
+  it("is previewed and rolled back by choice, with the same report on repetition", async () => {
     const root = folderWithFiles();
     const before = treeOf(root);
     const { asked, onConflict } = answering("use_checkpoint");
@@ -81,7 +81,7 @@ describe.each(logStorages)("an interrupted command, $name", ({ open }) => {
     expect(await shell.rollBack(0)).toEqual(report);
   });
 
-  it("is rolled back after a resume that repeated and completed it", async () => {
+  it("is rolled back after a resume that repeats and completes it", async () => {
     const root = folderWithFiles();
     const before = treeOf(root);
     const { asked, onConflict } = answering("use_checkpoint");
@@ -100,7 +100,7 @@ describe.each(logStorages)("an interrupted command, $name", ({ open }) => {
 });
 
 describe("an interrupted command", () => {
-  it("refuses a rollback without a handler and names its files", async () => {
+  it("blocks a rollback without a handler and names its files", async () => {
     const root = folderWithFiles();
     const shell = await interrupted(root, [() => put(root, { a: "2" })]);
     await expect(shell.rollBack(0)).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe("an interrupted command", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("2");
   });
 
-  it("leaves its changes by choice, and refuses a merge that may take back the work of others", async () => {
+  it("keeps its changes by choice, and refuses a merge that could revert the work of others", async () => {
     const root = folderWithFiles();
     const changed = { ...treeOf(root), a: `${treeOf(root)["a"]?.slice(0, 3)} 2` };
     const shell = await interrupted(root, [() => put(root, { a: "2" })], {
@@ -129,7 +129,7 @@ describe("an interrupted command", () => {
     expect(treeOf(root)).toEqual(changed);
   });
 
-  it("is not confused with what others changed after the next command started", async () => {
+  it("is distinguished from changes of others after the next command starts", async () => {
     const root = folderWithFiles();
     const { asked, onConflict } = answering("use_checkpoint");
     let isFirst = true;
@@ -165,7 +165,7 @@ describe("an interrupted command", () => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("asks about a file that its repetition and then a person changed", async () => {
+  it("requires a choice for a file that its repetition and then a person changed", async () => {
     const root = folderWithFiles();
     const { asked, onConflict } = answering("use_checkpoint");
     let runs = 0;
@@ -176,7 +176,7 @@ describe("an interrupted command", () => {
     expect([asked.map(({ path }) => path), readFileSync(join(root, "a"), "utf8")]).toEqual([["a"], "1"]);
   });
 
-  it("stores only what differs from the scan before", async () => {
+  it("stores only the differences from the previous scan", async () => {
     const root = temporaryFolder();
     const files = Array.from({ length: 2_000 }, (_, at) => [`folder ${at % 20}/file ${at}`, `${at}`] as const);
     put(root, Object.fromEntries(files));
@@ -229,7 +229,7 @@ function scanOf(files: Readonly<Record<string, number>>): Scan {
   return { ...emptyScan, files: new Map(scanned), folders, hidden };
 }
 
-it("reads each stored scan as it was", async () => {
+it("a stored scan is read back unchanged", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(tree, { minLength: 1, maxLength: 12 }), async (trees) => {
       const stored = new StoredScan();
@@ -258,7 +258,7 @@ it.each([
   ["a path that leaves the root", `["file","../x",null]`],
   ["another form", `["file",7]`],
   ["an unknown kind", `["device","x"]`],
-])("does not read a stored scan with %s", async (_name, line) => {
+])("a stored scan with %s is not read", async (_name, line) => {
   const contents = new Map([
     ["base", `["chunk"]`],
     ["chunk", `[${line}]`],

@@ -18,7 +18,7 @@ async function ranAndRolledBack(
 
 const wasThere = "not restored: was there before under another name, and its content was not kept";
 
-describe("what a capture does not keep, moved by a command", () => {
+describe("uncaptured files that a command moves", () => {
   const latin = (root: string) => Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]);
 
   it.each<[string, (root: string) => void, (root: string) => void, string, string]>([
@@ -70,7 +70,7 @@ describe("what a capture does not keep, moved by a command", () => {
       "config",
       "config",
     ],
-  ])("%s stays where it is, and the report says so", async (_name, start, command, path, subject) => {
+  ])("%s stays where it is and is reported", async (_name, start, command, path, subject) => {
     const root = temporaryFolder();
     start(root);
     const report = await ranAndRolledBack(root, [() => command(root)], { maximumFileBytes: 1_000 });
@@ -84,7 +84,7 @@ describe("what a capture does not keep, moved by a command", () => {
     ["over a file that is kept", "kept", (root) => renameSync(join(root, "dist/v1/app"), join(root, "kept"))],
     ["out of the repository", "note", (root) => renameSync(join(root, ".git/note"), join(root, "note"))],
     ["from outside", "file", (root, outside) => renameSync(join(outside, "file"), join(root, "file"))],
-  ])("what is older than the command stays where the command moved it: %s", async (_name, path, command) => {
+  ])("an older uncaptured path stays where the command moved it: %s", async (_name, path, command) => {
     const [root, outside] = [temporaryFolder(), temporaryFolder()];
     put(root, { ".gitignore": "dist\n", "dist/v1/app": "key", ".git/note": "key", kept: "1" });
     put(outside, { file: "key" });
@@ -97,7 +97,7 @@ describe("what a capture does not keep, moved by a command", () => {
     expect(report).toContainEqual({ subject: path.split("/")[0], change: wasThere });
   });
 
-  it("a folder that a command moved is nobody's to restore", async () => {
+  it("a moved directory without captured files is not restored", async () => {
     const root = temporaryFolder();
     put(root, { ".gitignore": "dist\n", "dist/app": "key" });
     const shell = new Shell(root, [() => renameSync(join(root, "dist"), join(root, "release"))]);
@@ -106,7 +106,7 @@ describe("what a capture does not keep, moved by a command", () => {
     expect(steps(await shell.rollBack(0))).toEqual([{ subject: "release", change: wasThere }]);
   });
 
-  it("a file of the agent under what was moved over it is left, and the rest goes back", async () => {
+  it("a file that an uncaptured one replaced is left, and the others are restored", async () => {
     const root = temporaryFolder();
     put(root, { ".gitignore": ".env\n", ".env": "key", f: "1", other: "1" });
     const work = [() => put(root, { f: "2", other: "2" }), () => renameSync(join(root, ".env"), join(root, "f"))];
@@ -115,7 +115,7 @@ describe("what a capture does not keep, moved by a command", () => {
     expect(report).toContainEqual({ subject: "f", change: wasThere });
   });
 
-  it("a file with another name elsewhere is the agent's", async () => {
+  it("a hard link to a file elsewhere counts as a file of the agent", async () => {
     const [root, store] = [temporaryFolder(), temporaryFolder()];
     put(store, { file: "1" });
     const { mtimeMs } = lstatSync(join(store, "file"));
@@ -124,14 +124,14 @@ describe("what a capture does not keep, moved by a command", () => {
     expect([treeOf(root), treeOf(store)]).toEqual([{}, { file: "644 1" }]);
   });
 
-  it("a file beyond the limit of files stays", async () => {
+  it("a file beyond maximumFiles stays", async () => {
     const root = temporaryFolder();
     put(root, { a1: "1", a2: "2", z: "key" });
     await ranAndRolledBack(root, [() => renameSync(join(root, "z"), join(root, "a0"))], { maximumFiles: 2 });
     expect(treeOf(root)).toEqual({ a0: "644 key", a1: "644 1", a2: "644 2" });
   });
 
-  it("a file that takes the inode of an ignored one is the agent's", async () => {
+  it("a file that reuses the inode of an ignored one counts as a file of the agent", async () => {
     const root = temporaryFolder();
     put(root, { ".gitignore": ".env\n", ".env": "key" });
     const command = () => {
@@ -143,7 +143,7 @@ describe("what a capture does not keep, moved by a command", () => {
   });
 });
 
-it("the time of a file system is that of its files, and leaves none", () => {
+it("the time of a file system is read from a temporary file and matches its files", () => {
   const root = temporaryFolder();
   put(root, { before: "1" });
   const time = fileSystemTime(root);
@@ -155,7 +155,7 @@ it("the time of a file system is that of its files, and leaves none", () => {
   expect(fileSystemTime(join(root, "missing"))).toBe(0);
 });
 
-describe("a rule that comes with a command", () => {
+describe("an ignore rule that a command adds", () => {
   it.each<[string, (root: string) => readonly (() => void)[]]>([
     [
       "in a command of its own",
@@ -182,7 +182,7 @@ describe("a rule that comes with a command", () => {
         () => put(root, { "a.log": "4", "build/x": "4" }),
       ],
     ],
-  ])("hides no change of a file that was scanned before: %s", async (_name, work) => {
+  ])("hides no change of a previously scanned file: %s", async (_name, work) => {
     const root = temporaryFolder();
     put(root, { "a.log": "1", "build/x": "1" });
     const before = treeOf(root);
@@ -190,7 +190,7 @@ describe("a rule that comes with a command", () => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("that goes leaves no change of before unrestored", async () => {
+  it("and removes later leaves no earlier change unrestored", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", other: "1" });
     const work = [
@@ -205,7 +205,7 @@ describe("a rule that comes with a command", () => {
     expect(treeOf(root)).toMatchObject({ "build/x": "644 1", "build/y": "644 hidden", other: "644 1" });
   });
 
-  it("of somebody else hides no deletion either", async () => {
+  it("or that somebody else adds hides no deletion", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });
     const shell = new Shell(root, [() => put(root, { "build/x": "agent" }), () => rmSync(join(root, "build/y"))], {
@@ -216,7 +216,7 @@ describe("a rule that comes with a command", () => {
     expect(treeOf(root)).toMatchObject({ "build/x": "644 1", "build/y": "644 2" });
   });
 
-  it("hides no deletion of a file that was scanned before", async () => {
+  it("hides no deletion of a previously scanned file", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });
     const before = treeOf(root);
@@ -232,10 +232,10 @@ describe("a rule that comes with a command", () => {
   });
 });
 
-describe("folders", () => {
+describe("directories", () => {
   const modeOf = (root: string, path: string) => (lstatSync(join(root, path)).mode & 0o7777).toString(8);
 
-  it("permissions that somebody else set between two changes of the agent stay, and the report says so", async () => {
+  it("permissions that others set between two changes of the agent stay and are reported", async () => {
     const root = temporaryFolder();
     put(root, { "d/a": "1" });
     const shell = new Shell(root, [() => chmodSync(join(root, "d"), 0o700), () => chmodSync(join(root, "d"), 0o750)], {
@@ -247,7 +247,7 @@ describe("folders", () => {
     expect(steps(report)).toEqual([{ subject: "d", change: "not restored: has permissions that others changed" }]);
   });
 
-  it("a private folder that the agent removed and made again is private again", async () => {
+  it("a private directory that the agent recreates is private after a rollback", async () => {
     const root = temporaryFolder();
     for (const name of ["a", "b"]) {
       mkdirSync(join(root, name));
@@ -267,7 +267,7 @@ describe("folders", () => {
     expect([modeOf(root, "a"), modeOf(root, "b")]).toEqual(["700", "700"]);
   });
 
-  it("setgid and sticky bits of folders go back", async () => {
+  it("setgid and sticky bits of directories are restored", async () => {
     const root = temporaryFolder();
     for (const [path, mode] of [
       ["removed", 0o2775],
@@ -284,7 +284,7 @@ describe("folders", () => {
     expect([modeOf(root, "removed"), modeOf(root, "changed")]).toEqual(["2775", "1777"]);
   });
 
-  it("a folder that the agent made a file, and a folder again, goes back without a question", async () => {
+  it("a directory that the agent replaced by a file and recreated is restored without a conflict", async () => {
     const root = temporaryFolder();
     put(root, { "a/b": "1" });
     const before = treeOf(root);

@@ -4,7 +4,7 @@ import { ConflictResolver, resolveInRun, type ConflictQuestion } from "agent-per
 import { expect, it } from "vitest";
 import { TestRepository } from "../git/repositories.ts";
 
-it("resolveInRun knows the intent of both sides, and records who resolved the conflict", async () => {
+it("resolveInRun gets the intents of both sides and records who resolved the conflict", async () => {
   const origin = TestRepository.create();
   origin.commit({ "a.txt": "base\n", "b.txt": "b\n" });
   const ours = origin.clone();

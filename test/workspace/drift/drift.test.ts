@@ -26,7 +26,7 @@ const check = ({ root }: TestRepository, question: Partial<DriftQuestion> = {}):
 type Files = Readonly<Record<string, string>>;
 
 describe("checkDrift, on repositories with a remote", () => {
-  it("checkDrift finds nothing in an unchanged repository", async () => {
+  it("checkDrift finds no drift in an unchanged repository", async () => {
     const { ours } = pair();
     const head = ours.git("rev-parse", "HEAD");
     expect(await check(ours)).toEqual({
@@ -71,7 +71,7 @@ describe("checkDrift, on repositories with a remote", () => {
     }
   });
 
-  it("checkDrift counts a file that one side deleted as changed as a whole", async () => {
+  it("checkDrift counts a file that one side deleted as fully changed", async () => {
     const { origin, ours } = pair();
     ours.remove("a.txt");
     origin.commit({ "a.txt": lines({ 15: "theirs" }) });
@@ -79,7 +79,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(await check(ours)).toMatchObject({ severity: "high", localFiles: ["a.txt"] });
   });
 
-  it("checkDrift tells the changes of others from those of the workspace, and skips ignored files", async () => {
+  it("checkDrift separates changes of others from local changes and skips ignored files", async () => {
     const { ours } = pair();
     ours.write("a.txt", "by the agent\n");
     ours.write("b.txt", "by Ann\n");
@@ -110,7 +110,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect((await check(ours, { knownUpstreamHead: "0".repeat(40) })).rewritten).toBe(true);
   });
 
-  it("checkDrift uses the upstream of the branch, or a named one, and says how old it is", async () => {
+  it("checkDrift uses the upstream of the branch or a named one and reports its age", async () => {
     const { origin, ours } = pair();
     origin.git("checkout", "--quiet", "-b", "next");
     origin.commit({ "b.txt": "next" });
@@ -126,7 +126,7 @@ describe("checkDrift, on repositories with a remote", () => {
     });
   });
 
-  it("checkDrift takes an ordinary commit in a shallow clone for what it is", async () => {
+  it("checkDrift accepts an ordinary commit in a shallow clone", async () => {
     const origin = TestRepository.create();
     for (let count = 0; count < 3; count++) origin.commit({ "a.txt": lines({ 1: `${count}` }) });
     for (const fetch of [
@@ -161,7 +161,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect((await check(ours, { knownUpstreamHead: known })).rewritten).toBe(true);
   });
 
-  it("checkDrift changes nothing in the repository", async () => {
+  it("checkDrift leaves the repository unchanged", async () => {
     const { origin, ours } = pair();
     origin.commit({ "a.txt": lines({ 3: "theirs" }) });
     ours.git("fetch", "--quiet");
@@ -172,7 +172,7 @@ describe("checkDrift, on repositories with a remote", () => {
     expect(state()).toBe(before);
   });
 
-  it("checkDrift works in a linked work tree, and before the first commit", async () => {
+  it("checkDrift works in a linked work tree and before the first commit", async () => {
     const { ours } = pair();
     const linked = new TestRepository(`${ours.root}-linked`);
     ours.git("worktree", "add", "--quiet", "-b", "side", linked.root);
@@ -244,7 +244,7 @@ describe("decisions about drift", () => {
     conflictingFiles: [],
   };
 
-  it("driftResponse: low continues, medium advises a rebase soon, high pauses, rewritten history stops", () => {
+  it("driftResponse: low continues, medium recommends a rebase soon, high pauses, rewritten history stops", () => {
     expect(driftResponse({ ...report, severity: "none" })).toEqual({ action: "continue" });
     expect(driftResponse(report)).toEqual({ action: "continue", rebase: "at_end" });
     expect(driftResponse({ ...report, severity: "medium" })).toEqual({ action: "continue", rebase: "soon" });
@@ -252,7 +252,7 @@ describe("decisions about drift", () => {
     expect(driftResponse({ ...report, severity: "low", rewritten: true })).toMatchObject({ action: "stop" });
   });
 
-  it("the version tracker has the names and values of the design, and each drift event once", () => {
+  it("the version tracker uses the specified names and values and records each drift event once", () => {
     const about = { taskId: "t", at: "2026-01-01T00:00:00.000Z" };
     const quiet = { ...report, commitsBehind: 0, upstreamHead: "u1", severity: "none" } as const;
     const first = trackVersions(undefined, quiet, about);

@@ -49,7 +49,7 @@ class Watched {
 }
 
 describe("Drift", () => {
-  it("Drift checks before a run continues and every ten minutes, and repeats an open rebase at the end", async () => {
+  it("Drift checks before a run continues and every ten minutes, and repeats an open proposal at the end", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     watched.atNode = (name) => {
@@ -82,7 +82,7 @@ describe("Drift", () => {
     });
   });
 
-  it("Drift records a rebase that the run made, and does not propose it again", async () => {
+  it("Drift records a rebase made during the run and does not propose it again", async () => {
     const { origin, ours } = pair();
     const upstream = origin.commit({ "b.txt": "theirs" });
     ours.git("fetch", "--quiet");
@@ -108,7 +108,7 @@ describe("Drift", () => {
     });
   });
 
-  it("a task waits on high drift, and continues with the answer in another process", async () => {
+  it("a task waits on high drift and continues with the answer in another process", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     ours.write("a.txt", lines({ 3: "ours" }));
@@ -143,7 +143,7 @@ describe("Drift", () => {
     [undefined, 50, "merge_and_continue", "merge the changes and continue"],
     ["merge_and_continue", 10, "merge_and_continue", "merge the changes and continue"],
   ] as const)(
-    "the notice and the question recommend whether to restart: with preference %s at %i percent, %s",
+    "the notice and the question recommend a restart or merge: with preference %s at %i percent, %s",
     async (preference, percent, restartDecision, told) => {
       const { origin, ours } = pair();
       const notices: DriftNotice[] = [];
@@ -173,7 +173,7 @@ describe("Drift", () => {
     },
   );
 
-  it("driftNow looks outside a run, and tells and records nothing", async () => {
+  it("driftNow checks outside a run without events or records", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     const { agent, saved } = watched.build(ours, { fetch: async () => void ours.git("fetch", "--quiet") });
@@ -184,7 +184,7 @@ describe("Drift", () => {
     await expect(drift.driftNow({ signal: AbortSignal.abort(new RangeError("no")) })).rejects.toThrow("no");
   });
 
-  it("a task waits once for its own work that conflicts since the last check for drift", async () => {
+  it("a task waits once for a conflict with its work since the last drift check", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     origin.commit({ "a.txt": lines({ 3: "theirs" }) });
@@ -206,7 +206,7 @@ describe("Drift", () => {
     });
   });
 
-  it("Drift stops a task on rewritten history, with advice", async () => {
+  it("Drift stops a task on rewritten history and recommends the next steps", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     const pushed = origin.commit({ "b.txt": "1" });
@@ -252,7 +252,7 @@ describe("Drift", () => {
     expect(next?.drift_events.map(({ type }) => type)).toEqual(["upstream_change"]);
   });
 
-  it("Drift finds a force push between two runs of an agent, with the head that the run before knew", async () => {
+  it("Drift detects a force push between two runs by the head of the earlier run", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     const pushed = origin.commit({ "b.txt": "1" });
@@ -278,7 +278,7 @@ describe("Drift", () => {
     expect(await watched.build(ours).agent.run("once more")).toMatchObject({ status: "completed" });
   });
 
-  it("Drift asks once about histories that have nothing in common", async () => {
+  it("Drift reports unrelated histories once", async () => {
     const { origin, ours } = pair();
     const watched = new Watched();
     origin.git("checkout", "--quiet", "--orphan", "other");
@@ -322,7 +322,7 @@ describe("Drift", () => {
     expect(() => new Watched().build(ours, unasked)).toThrow("rebase.permission");
   });
 
-  it("Drift does not count a file that the agent writes and commits in one answer", async () => {
+  it("Drift ignores a file that the agent writes and commits in one turn", async () => {
     const { ours } = pair();
     const notices: DriftNotice[] = [];
     const workspace = new Workspace({ root: ours.root });
@@ -349,7 +349,7 @@ describe("Drift", () => {
     expect(ours.git("status", "--porcelain")).toBe("");
   });
 
-  it("Drift never counts a change of the workspace as a change of others, however old it is", async () => {
+  it("Drift never attributes a workspace change to others, whatever its age", async () => {
     const { ours } = pair();
     const notices: DriftNotice[] = [];
     const workspace = new Workspace({ root: ours.root });

@@ -53,9 +53,9 @@ const kinds: readonly (readonly [string, () => TestRepository, string, Partial<D
   ["SHA-256", () => behind([], "main", "sha256"), "", { severity: "high", conflictingFiles: ["a.txt"] }],
 ];
 
-describe("drift in all kinds of repositories", () => {
+describe("drift in various kinds of repositories", () => {
   it.each(soak ? kinds : kinds.slice(0, 2))(
-    "checkDrift says what it knows: %s",
+    "checkDrift reports the available facts: %s",
     async (name, prepare, folder, expected) => {
       const ours = prepare();
       ours.write("a.txt", lines({ 3: "ours" }));
@@ -65,7 +65,7 @@ describe("drift in all kinds of repositories", () => {
   );
 
   it.each(soak ? ["--depth=1", "--no-single-branch"] : ["--depth=1"])(
-    "in a clone without trees (%s) the files of the upstream are not known, and a rebase is refused",
+    "in a clone without trees (%s) the upstream files are unknown, and a rebase is refused",
     async (depth) => {
       const ours = behind(["--filter=tree:0", depth]);
       const head = ours.commit({ "own.txt": "ours" });
@@ -80,14 +80,14 @@ describe("drift in all kinds of repositories", () => {
     },
   );
 
-  it("a rebase onto contents that a partial clone has not fetched is refused, and nothing has changed", async () => {
+  it("a rebase onto contents that a partial clone did not fetch is refused without changes", async () => {
     const ours = behind(["--filter=blob:none"]);
     const head = ours.commit({ "own.txt": "ours" });
     expect(await rebase(ours.root)).toMatchObject({ rebased: false, reason: "not_fetched" });
     expect([ours.git("rev-parse", "HEAD"), existsSync(join(ours.root, ".git/index.lock"))]).toEqual([head, false]);
   });
 
-  it("where not even the files of HEAD were fetched, the error says what to do", async () => {
+  it("the error explains what to do if the files of HEAD were not fetched", async () => {
     const ours = behind(["--filter=tree:0"]);
     ours.git("update-ref", "HEAD", "refs/remotes/origin/main");
     await expect(check(ours.root)).rejects.toMatchObject({

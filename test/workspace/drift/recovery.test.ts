@@ -67,7 +67,7 @@ describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => 
     expect(await events()).toEqual([["upstream_change", "ignored"]]);
   });
 
-  it("a recovery that ignores a conflict lets the run go on", async () => {
+  it("a recovery that ignores a conflict lets the run continue", async () => {
     const { come, ours, events } = await stopped(await open(), { "a.txt": "theirs\n" });
     ours.write("a.txt", "ours\n");
     expect((await come("ignore", {})).result.status).toBe("completed");
@@ -83,7 +83,7 @@ describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => 
   });
 
   it.each(["ignore", "rebase"] as const)(
-    "a crash right after a recovery chose %s loses neither the choice nor its record",
+    "a crash after the choice of %s in a recovery loses neither the choice nor its record",
     async (option) => {
       const { come, ours, events } = await stopped(await open());
       let fetches = 0;
@@ -98,7 +98,7 @@ describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => 
     },
   );
 
-  it("a recovery from new upstream commits changes nothing by abort, when tests fail, and without a handler", async () => {
+  it("a recovery from new upstream commits changes no files on abort, failed tests or without a handler", async () => {
     const opened = await open();
     const { come, state, ours } = await stopped(opened);
     const before = [state(), await recordsOf(opened() as never)];
@@ -118,7 +118,7 @@ describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => 
     await expect(come(undefined)).rejects.toMatchObject(listed(["ignore", "abort"]));
   });
 
-  it("a recovery asks about a missing repository before it looks for upstream commits", async () => {
+  it("a recovery reports a missing repository before it checks for upstream commits", async () => {
     const { come, ours } = await stopped(await open());
     rmSync(ours.root, { recursive: true });
     await expect(come(undefined)).rejects.toMatchObject({
@@ -127,7 +127,7 @@ describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => 
     });
   });
 
-  it("a recovery does not report upstream commits that the run already knew", async () => {
+  it("a recovery does not report upstream commits known to the run", async () => {
     const { come, ours } = await stopped(await open());
     ours.git("reset", "--quiet", "--hard", "origin/main");
     expect((await come(undefined, { fetch: () => Promise.resolve() })).result.status).toBe("completed");

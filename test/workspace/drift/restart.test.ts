@@ -103,7 +103,7 @@ const asBefore = { a: lines(), status: "", back: true };
 const tried = process.env["SOAK"] === undefined ? logStorages.slice(-1) : logStorages;
 
 describe.each(tried)("a task that is restarted, $name", (kind) => {
-  it("a restarted task returns to the queue with files and commits reverted, and keeps its drift events", async () => {
+  it("a restarted task returns to the queue with reverted files and commits, and keeps its drift events", async () => {
     const opened = await kind.open();
     const world = new Restarted();
     await world.fail(opened());
@@ -163,7 +163,7 @@ describe.each(tried)("a task that is restarted, $name", (kind) => {
     expect(await tasks.get("t")).toEqual(before);
   });
 
-  it("a task that failed before it did anything is queued unchanged by a restart", async () => {
+  it("a task that failed before its first step is queued unchanged by a restart", async () => {
     const opened = await kind.open();
     const { restart, tasks } = new Restarted().build(opened());
     await tasks.create({ taskId: "t", taskName: "n", inputRequest: 1 });
@@ -173,7 +173,7 @@ describe.each(tried)("a task that is restarted, $name", (kind) => {
     expect(await tasks.get("t")).toMatchObject({ status: "queued" });
   });
 
-  it("a task stays failed and unchanged when the check for drift fails in its restart", async () => {
+  it("a task stays failed and unchanged if the drift check fails during its restart", async () => {
     const opened = await kind.open();
     const world = new Restarted();
     await world.fail(opened());
@@ -186,10 +186,10 @@ describe.each(tried)("a task that is restarted, $name", (kind) => {
   });
 });
 
-describe("a restart that a crash cuts short", () => {
+describe("a restart that a crash interrupts", () => {
   // Begin, the steps of the files and of the commit, end.
   it.each(process.env["SOAK"] === undefined ? [1, 5] : [0, 1, 2, 3, 4, 5, 6, 7, 8])(
-    "comes to the same end when it is asked for again, after %i saves",
+    "reaches the same result when it is repeated, after %i saves",
     async (saves) => {
       const storage = new InMemoryPersistenceStorageProvider();
       const world = new Restarted();

@@ -15,7 +15,7 @@ import { hostileRepository } from "./hostileRepository.ts";
 import { lines, TestRepository } from "./repositories.ts";
 
 describe("an untrusted repository", () => {
-  it("a hostile repository runs nothing in a check for drift", async () => {
+  it("a hostile repository runs no program in a check for drift", async () => {
     const { repository, fired } = hostileRepository();
     const report = await checkDrift({ files: new WorkspaceFiles(repository.root, 1e6) });
     expect(report).toMatchObject({
@@ -27,7 +27,7 @@ describe("an untrusted repository", () => {
     expect(fired()).toEqual([]);
   });
 
-  it("a hostile repository runs nothing in a commit and a rebase", async () => {
+  it("a hostile repository runs no program in a commit and a rebase", async () => {
     const { repository, fired } = hostileRepository();
     repository.write("a.txt", lines());
     const author = { name: "Agent", email: "agent@example.com" };
@@ -39,7 +39,7 @@ describe("an untrusted repository", () => {
     expect(readFileSync(join(repository.root, "a.txt"), "utf8")).toBe(lines({ 3: "theirs" }));
   });
 
-  it("a hostile repository runs nothing in a scan for captures", async () => {
+  it("a hostile repository runs no program in a scan for captures", async () => {
     const { repository, fired } = hostileRepository();
     repository.write("packages/app/b", "1");
     for (const root of [repository.root, join(repository.root, "packages/app")])
@@ -47,7 +47,7 @@ describe("an untrusted repository", () => {
     expect(fired()).toEqual([]);
   });
 
-  it("a hostile repository runs nothing when history is read", async () => {
+  it("a hostile repository runs no program when its history is read", async () => {
     const { repository, fired } = hostileRepository();
     expect(await commitMessagesAbout(repository.root, "a.txt")).toEqual(["Theirs"]);
     expect(await commitMessagesAbout(repository.root, "b.txt")).toEqual([]);
@@ -76,7 +76,7 @@ describe("an untrusted repository", () => {
     expect(existsSync(target)).toBe(false);
   });
 
-  it("a git that the repository brings is not run, wherever PATH says that it is", async () => {
+  it("a git executable inside the repository is not run, for any PATH", async () => {
     const repository = TestRepository.create();
     repository.commit({ "a.txt": "a" });
     const mark = join(temporaryFolder(), "ran");
@@ -138,7 +138,7 @@ describe("an untrusted repository", () => {
         return repository.root;
       },
     ],
-  ])("a git that the repository brings is not run %s", async (_name, place) => {
+  ])("a git executable inside the repository is not run %s", async (_name, place) => {
     const repository = TestRepository.create();
     repository.commit({ "a.txt": "a" });
     const folder = place(repository);
@@ -157,7 +157,7 @@ describe("an untrusted repository", () => {
   });
 
   it.each([".git/HEAD", ".git/index", ".git/config", ".git/commondir", ".git/packed-refs", ".git"])(
-    "a pipe in the place of %s is refused, and not waited for",
+    "a pipe instead of %s is refused without waiting",
     async (name) => {
       const repository = TestRepository.create();
       repository.commit({ "a.txt": "a" });
@@ -170,7 +170,7 @@ describe("an untrusted repository", () => {
     },
   );
 
-  it("git runs without the environment of the caller", () => {
+  it("git runs without the caller's environment", () => {
     const environment = gitEnvironment(
       {
         GIT_DIR: "/x",
@@ -187,7 +187,7 @@ describe("an untrusted repository", () => {
     expect(environment["GIT_DIR"]).toBeUndefined();
   });
 
-  it("a folder that is not a repository is refused by name", async () => {
+  it("the error for a directory that is not a repository names it", async () => {
     const opening = GitRepository.with(temporaryFolder(), () => Promise.resolve(0));
     await expect(opening).rejects.toMatchObject({ code: "git_failed", command: "rev-parse" });
   });

@@ -23,7 +23,7 @@ import { lines, TestRepository } from "./repositories.ts";
 const author = { name: "Agent", email: "agent@example.com" };
 
 describe("commitFiles", () => {
-  it("commitFiles commits the named files, and leaves other staged and changed files", async () => {
+  it("commitFiles commits the named files and leaves other staged and changed files", async () => {
     const repository = TestRepository.create();
     const parent = repository.commit({ "a.txt": "1", "b.txt": "1", "c.txt": "1" });
     repository.write("a.txt", "2\r\n");
@@ -63,7 +63,7 @@ describe("commitFiles", () => {
     expect(repository.git("fsck", "--no-dangling")).toBe("");
   });
 
-  it("commitFiles makes no second commit of files in HEAD, and makes the first one of a branch", async () => {
+  it("commitFiles creates no second commit of files in HEAD, and can create the first one of a branch", async () => {
     const repository = TestRepository.create();
     repository.write("a.txt", "1");
     const request = { message: "First", paths: ["a.txt"], author };
@@ -77,7 +77,7 @@ describe("commitFiles", () => {
     expect(repository.git("rev-list", "--count", "HEAD")).toBe("1");
   });
 
-  it("revertCommit reverts a commit once, as long as it is the newest", async () => {
+  it("revertCommit reverts a commit once, while it is the newest", async () => {
     const repository = TestRepository.create();
     const before = repository.commit({ "a.txt": "1" });
     repository.write("a.txt", "2");
@@ -93,7 +93,7 @@ describe("commitFiles", () => {
   });
 
   it.each(["/never/made", "/tmp/a\0b"])(
-    "a root that is no folder, %j, is refused as one without a repository",
+    "a root that is not a directory, %j, is refused as missing a repository",
     async (root) => {
       const refusal = { code: "git_failed", message: expect.stringContaining("there is no repository at") as string };
       const made = { commit: "a".repeat(40), parent: "b".repeat(40), made: true };
@@ -104,7 +104,7 @@ describe("commitFiles", () => {
     },
   );
 
-  it("commitFiles commits nothing while somebody merges", async () => {
+  it("commitFiles refuses to commit during a merge", async () => {
     const repository = TestRepository.create();
     repository.commit({ "a.txt": "1\n" });
     repository.git("checkout", "--quiet", "-b", "side");
@@ -125,7 +125,7 @@ describe("commitFiles", () => {
     expect([repository.git("status", "--porcelain"), repository.git("rev-parse", "HEAD")]).toEqual([state, before]);
   });
 
-  it("commitFiles commits nothing while another git command holds the index", async () => {
+  it("commitFiles refuses to commit while another git command locks the index", async () => {
     const repository = TestRepository.create();
     const before = repository.commit({ "a.txt": "1" });
     repository.write("a.txt", "2");
@@ -165,7 +165,7 @@ describe("commitFiles", () => {
     expect(repository.git("rev-parse", "HEAD", "main")).toBe(`${commit}\n${main}`);
   });
 
-  it("commitFiles runs no program that the repository names, and keeps every byte", async () => {
+  it("commitFiles runs no program that the repository configures, and keeps every byte", async () => {
     const { repository, fired } = hostileRepository();
     repository.write("a.txt", "$Id$\r\n\n");
     const made = await commitFiles(repository.root, { message: "--amend", paths: ["a.txt"], author });
@@ -179,7 +179,7 @@ describe("commitFiles", () => {
     );
   });
 
-  it("commitFiles refuses files of a submodule, and leaves the submodule in the commit", async () => {
+  it("commitFiles refuses files of a submodule and keeps the submodule in the commit", async () => {
     const library = TestRepository.create();
     library.commit({ "x.txt": "1" });
     const repository = TestRepository.create();
@@ -221,7 +221,7 @@ describe("commitFiles", () => {
 });
 
 describe("the commit tool", () => {
-  it("the commit tool checks for drift first, waits on high drift, and is reverted by a rollback", async () => {
+  it("the commit tool checks for drift first, waits on high drift and is reverted by a rollback", async () => {
     const origin = TestRepository.create();
     origin.commit({ "a.txt": lines() });
     const ours = origin.clone();

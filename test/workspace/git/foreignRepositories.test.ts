@@ -76,7 +76,7 @@ function moved(own: TestRepository, name: string): string {
 }
 
 describe.each(hostile)("%s", (_name, prepare) => {
-  it("is refused, and nothing is written there", async () => {
+  it("is refused and not written to", async () => {
     const own = project();
     const outside = prepare(own, project());
     const before = treeOf(outside);
@@ -87,8 +87,8 @@ describe.each(hostile)("%s", (_name, prepare) => {
   });
 });
 
-describe("a repository of its work tree", () => {
-  it("is written from a folder below the top, a linked work tree and a submodule", async () => {
+describe("a repository with its work tree", () => {
+  it("is written from a subdirectory, a linked work tree and a submodule", async () => {
     const repository = project();
     const linked = new TestRepository(join(temporaryFolder(), "linked"));
     repository.git("worktree", "add", "--quiet", "-b", "linked", linked.root);
@@ -115,7 +115,7 @@ describe("a repository of its work tree", () => {
     expect(await commit(byLink.root)).toMatchObject({ made: true });
   });
 
-  it("is written where links stay inside, and where it is elsewhere on purpose", async () => {
+  it("is written if links stay inside or its location is configured on purpose", async () => {
     const inside = project();
     renameSync(join(inside.root, ".git/objects"), join(inside.root, ".git/stored"));
     symlinkSync("stored", join(inside.root, ".git/objects"));
@@ -133,7 +133,7 @@ describe("a repository of its work tree", () => {
     ]);
   });
 
-  it("is refused after it was moved, until git repaired it", async () => {
+  it("is refused after a move until git repairs it", async () => {
     const repository = project();
     const home = temporaryFolder();
     repository.git("worktree", "add", "--quiet", "-b", "linked", join(home, "before"));

@@ -332,7 +332,7 @@ function ignore(repository: TestRepository, where: string, what: string): void {
 }
 
 describe("local changes", () => {
-  it.each(table)("the local changes are those of git status: %s", async (_name, prepare) => {
+  it.each(table)("the local changes equal git status: %s", async (_name, prepare) => {
     const { repository, folder = "" } = prepare();
     const { localFiles } = await checkDrift({ files: new WorkspaceFiles(join(repository.root, folder), 1e6) });
     const prefix = folder === "" ? "" : `${folder}/`;

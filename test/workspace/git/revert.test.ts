@@ -55,7 +55,7 @@ describe("revertCommit", () => {
     await refuses(repository, made, `${operation} is in progress here; finish or abort it first`);
   });
 
-  it("revertCommit keeps what others staged, also in place of the reverted files", async () => {
+  it("revertCommit keeps staged files of others, even in place of the reverted files", async () => {
     const repository = TestRepository.create();
     repository.commit({ "a.txt": "1\n", "b.txt": "1\n", file: "1\n", "folder/x": "1\n" });
     repository.git("rm", "--quiet", "file", "folder/x");
@@ -78,7 +78,7 @@ describe("revertCommit", () => {
     expect(repository.git("fsck", "--no-dangling")).toBe("");
   });
 
-  it("revertCommit moves the branch on which the commit was made, and no other one", async () => {
+  it("revertCommit moves the branch of the commit and no other branch", async () => {
     const { repository, made } = await withCommit();
     expect(made.branch).toBe("refs/heads/main");
     repository.git("checkout", "--quiet", "-b", "mine");
@@ -89,7 +89,7 @@ describe("revertCommit", () => {
     expect(stateOf(repository).slice(1)).toEqual(before);
   });
 
-  it("revertCommit refuses a branch that moved on, is gone, or is checked out in another work tree", async () => {
+  it("revertCommit refuses a branch that moved, is gone, or is checked out in another work tree", async () => {
     const { repository, made } = await withCommit();
     repository.git("checkout", "--quiet", "side");
     const other = new TestRepository(join(temporaryFolder(), "linked"));
@@ -114,7 +114,7 @@ describe("revertCommit", () => {
     expect(repository.git("rev-parse", "HEAD", "keep")).toBe(`${made.parent}\n${made.commit}`);
   });
 
-  it("revertCommit of a commit without a recorded branch moves the branch that is checked out", async () => {
+  it("revertCommit of a commit without a recorded branch moves the current branch", async () => {
     const { repository, made } = await withCommit();
     const { branch: _, ...old } = made;
     await revertCommit(repository.root, old);
@@ -122,7 +122,7 @@ describe("revertCommit", () => {
     expect(repository.git("status", "--porcelain")).toBe("M a.txt");
   });
 
-  it("revertCommit changes nothing when the index cannot be read", async () => {
+  it("revertCommit changes no branch or file if the index cannot be read", async () => {
     const { repository, made } = await withCommit();
     repository.write(".git/index", "not an index");
     await expect(revertCommit(repository.root, made)).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe("revertCommit", () => {
     expect(repository.git("rev-parse", "HEAD")).toBe(made.commit);
   });
 
-  it("the error of a revert says that the branch was moved, if only the index could not be set", async () => {
+  it("the error of a revert states that the branch moved if only the index update failed", async () => {
     const { repository, made } = await withCommit();
     const lock = join(repository.root, ".git/index.lock");
     const revert = () =>

@@ -18,12 +18,12 @@ function edited(content: string): string {
   return readFileSync(file, "utf8");
 }
 
-it("a person edits a line of a whole text", () => {
+it("a person edits one line of a complete text", () => {
   expect(edited(linedText("start"))).toBe(withLine(linedText("start"), 6, "person-1"));
 });
 
 it.each(["", linedText("agent-1").slice(0, 40)])(
-  "a person writes anew what a command has written by half: %j",
+  "a person rewrites a file that a command wrote only partly: %j",
   (half) => {
     expect(edited(half)).toBe(linedText("person-1"));
   },

@@ -46,7 +46,7 @@ const as = { a: start, "own/1": start };
 const withMine = { ...as, a: mine };
 const merged = withLine(start, 9, "person-2");
 
-describe("the judge of the files finds", () => {
+describe("the file trace check rejects", () => {
   const violations: readonly (readonly [name: string, lines: Lines, problem: RegExp])[] = [
     ["a person's file that changed", found({ ...as, "own/1": mine }), /own\/1 is .* a person left/],
     ["a person's file that is gone", found({ a: start }), /own\/1 is missing/],
@@ -128,7 +128,7 @@ describe("the judge of the files finds", () => {
   });
 });
 
-describe("the judge of the files accepts", () => {
+describe("the file trace check accepts", () => {
   const fine: readonly (readonly [name: string, lines: Lines])[] = [
     ["what nobody changed", found(as)],
     ["what the agent changed", [...tool, ...found({ ...as, a: agents })]],
@@ -196,7 +196,7 @@ describe("the judge of the files accepts", () => {
     expect(judgeTrace([...begun, ...lines]).violations).toEqual([]);
   });
 
-  it("a save between the last look and the replacement, and counts it", () => {
+  it("a save between the last check and the replacement, and counts it", () => {
     const lines: Lines = [
       ...tool,
       ...rollsBack,

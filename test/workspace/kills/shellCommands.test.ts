@@ -94,7 +94,7 @@ function save(root: string, path: string, saved: Map<string, string[]>, tag: num
   saved.set(path, [...(saved.get(path) ?? []), `644 by a person ${tag}\n`]);
 }
 
-it("rolls back real commands on a repository, however often they are killed, and asks about the work of a person", async () => {
+it("real commands on a repository roll back after any kills, and a person's work needs a choice", async () => {
   const random = seededNumbers(seed);
   const pick = (most: number) => Math.floor(random() * most);
   let left = kills;

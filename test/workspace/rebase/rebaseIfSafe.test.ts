@@ -28,7 +28,7 @@ const stateOf = ({ root }: TestRepository) =>
   Object.fromEntries(Object.entries(treeOf(root)).filter(([path]) => path !== ".git/index"));
 
 describe("rebaseIfSafe", () => {
-  it("rebaseIfSafe rebases when every condition holds, in the work tree too", async () => {
+  it("rebaseIfSafe rebases the branch and work tree when every condition holds", async () => {
     const { ours } = pair({ "b.txt": "theirs\r\n", "deep/d.txt": "d\n" });
     const oldHead = ours.git("rev-parse", "HEAD");
     const seen: string[] = [];
@@ -111,7 +111,7 @@ describe("rebaseIfSafe", () => {
     expect(asked).toEqual([]);
   });
 
-  it("rebaseIfSafe carries submodules: the index gets their new commit", async () => {
+  it("rebaseIfSafe updates submodules in the index", async () => {
     const library = TestRepository.create();
     library.commit({ "x.txt": "1" });
     const origin = TestRepository.create();
@@ -129,7 +129,7 @@ describe("rebaseIfSafe", () => {
     expect(ours.git("status", "--porcelain")).toBe("");
   });
 
-  it("rebaseIfSafe moves the whole branch from a part of the work tree, and keeps a split index intact", async () => {
+  it("rebaseIfSafe moves the whole branch from a partial work tree and keeps a split index intact", async () => {
     const { ours } = pair({ "b.txt": "theirs", "packages/one/c.txt": "theirs" });
     ours.commit({ "packages/one/a.txt": "ours" });
     ours.git("update-index", "--split-index");
@@ -139,7 +139,7 @@ describe("rebaseIfSafe", () => {
     expect(ours.git("status", "--porcelain")).toBe("");
   });
 
-  it("rebaseIfSafe holds the index while the tests run", async () => {
+  it("rebaseIfSafe locks the index while the tests run", async () => {
     const { ours } = pair();
     const test = () => {
       ours.write("b.txt", "staged by hand");
@@ -152,7 +152,7 @@ describe("rebaseIfSafe", () => {
     expect(existsSync(join(ours.root, ".git/index.lock"))).toBe(false);
   });
 
-  it("rebaseIfSafe changes nothing while another git command holds the index", async () => {
+  it("rebaseIfSafe changes nothing while another git command locks the index", async () => {
     const { ours } = pair();
     ours.write(".git/index.lock", "");
     const before = stateOf(ours);
@@ -162,7 +162,7 @@ describe("rebaseIfSafe", () => {
     expect([stateOf(ours), tested]).toEqual([before, []]);
   });
 
-  it("rebaseIfSafe ends tests that hang: at their time limit, and with the signal", async () => {
+  it("rebaseIfSafe stops hanging tests at their time limit or on the signal", async () => {
     const { ours } = pair();
     const before = stateOf(ours);
     const clock = new SimulatedClock();
@@ -181,7 +181,7 @@ describe("rebaseIfSafe", () => {
     expect(stateOf(ours)).toEqual(before);
   });
 
-  it("the error of a rebase says what has changed and what has not", async () => {
+  it("the error of a rebase lists the completed and missing changes", async () => {
     const { ours } = pair({ "b.txt": "theirs", "new-folder/d.txt": "d" });
     const head = ours.git("rev-parse", "HEAD");
     // What is written last finds a link in its way.
@@ -209,7 +209,7 @@ describe("rebaseIfSafe", () => {
     expect(ours.git("rev-parse", "HEAD")).not.toBe(head);
   });
 
-  it("rebaseIfSafe moves nothing where an ignored file of somebody is in the way", async () => {
+  it("rebaseIfSafe moves no branch if an ignored file is in the way", async () => {
     const { ours, origin } = pair({ "d/x": "theirs" });
     ours.write(".git/info/exclude", "d\n");
     ours.write("d", "mine");
@@ -237,7 +237,7 @@ describe("rebaseIfSafe", () => {
     });
   });
 
-  it("rebaseIfSafe carries a folder that becomes a file, and a file that becomes a folder", async () => {
+  it("rebaseIfSafe handles a directory that becomes a file, and the reverse", async () => {
     const { ours, origin } = pair({ "d/deep/x": "1", "d/y": "2", f: "3" });
     await rebase(ours);
     for (const path of ["d", "f"]) rmSync(join(origin.root, path), { recursive: true });
@@ -265,7 +265,7 @@ describe("rebaseIfSafe", () => {
   it.each<[string, string, (ours: TestRepository) => unknown]>([
     ["made a file executable", '"b.txt"', ({ root }) => chmodSync(join(root, "b.txt"), 0o755)],
     ["put a file in place of a new folder", '"deep/d.txt" cannot be replaced', (ours) => ours.write("deep", "by hand")],
-  ])("rebaseIfSafe moves nothing when somebody %s while the tests ran", async (_name, reason, change) => {
+  ])("rebaseIfSafe moves no branch if somebody %s while the tests ran", async (_name, reason, change) => {
     const { ours } = pair({ "b.txt": "theirs", "deep/d.txt": "d" });
     const head = ours.git("rev-parse", "HEAD");
     let changed: unknown;
@@ -282,7 +282,7 @@ describe("rebaseIfSafe", () => {
     expect([treeOf(ours.root)["b.txt"], treeOf(ours.root)["deep"]]).toEqual(changed);
   });
 
-  it("rebaseIfSafe keeps permissions that git does not know, and sets those that it knows", async () => {
+  it("rebaseIfSafe keeps permissions that git does not track and sets those it tracks", async () => {
     const { ours, origin } = pair();
     chmodSync(join(origin.root, "c.txt"), 0o755);
     origin.commit({ "b.txt": "theirs" });
@@ -300,7 +300,7 @@ describe("rebaseIfSafe", () => {
     expect(treeOf(ours.root)["b.txt"]).toBe("755 theirs again");
   });
 
-  it("rebaseIfSafe refuses when the branch or a file changed while the tests ran", async () => {
+  it("rebaseIfSafe refuses if the branch or a file changed while the tests ran", async () => {
     const { ours } = pair();
     const writes = rebase(ours, {
       test: () => {

@@ -72,7 +72,7 @@ const deep: typeof broken = [
   ["trusting what was read without looking whether it is still the highest", readers, { trusts: "what it reads" }],
 ];
 
-describe("the protocol of reservations, in every order of steps and with processes that end", () => {
+describe("the protocol of reservations, in every order of steps and with ending processes", () => {
   it.each(soak ? [...sound, ...large] : sound)(
     "the protocol of reservations never has two writers: %s",
     (_name, requests, deaths) => {
@@ -84,7 +84,7 @@ describe("the protocol of reservations, in every order of steps and with process
   );
 
   it.each(soak ? [...broken, ...deep] : broken)(
-    "the exploration of reservations finds a protocol broken with %s",
+    "the exploration of reservations finds a violation with %s",
     (_name, requests, variant) => {
       expect(explore(requests, 1, { ...design, ...variant }, true).bad).toBe(1);
     },

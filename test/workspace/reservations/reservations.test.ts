@@ -83,7 +83,7 @@ describe("reservations", () => {
     expect(await ours.holders("a.txt")).toEqual([]);
   });
 
-  it("a lock file names the holder of a reservation, its start and its expiry", async () => {
+  it("a lock file states the holder, start and expiry of a reservation", async () => {
     await ours.acquire([write("src/a.txt")], { owner: "Ann" });
     expect(JSON.parse(readFileSync(lockFile("src/a.txt", 1), "utf8"))).toMatchObject({
       path: "src/a.txt",
@@ -94,7 +94,7 @@ describe("reservations", () => {
     });
   });
 
-  it("a reservation expires after five minutes, whatever the wall clock says", async () => {
+  it("a reservation expires after five minutes, regardless of the wall clock", async () => {
     const held = await ours.acquire([write("a.txt")], { owner: "Ann" });
     clock.jump(24 * 60 * minute);
     clock.advance(5 * minute - 1);
@@ -109,7 +109,7 @@ describe("reservations", () => {
     expect((await ours.holders("a.txt")).map(({ owner }) => owner)).toEqual(["Ben"]);
   });
 
-  it("a renewed reservation lasts as long again", async () => {
+  it("a renewed reservation lasts for another full duration", async () => {
     const renewed = await ours.acquire([write("a.txt")], { owner: "Ann" });
     clock.advance(4 * minute);
     await renewed.renew();
@@ -118,7 +118,7 @@ describe("reservations", () => {
     expect(renewed.held).toBe(true);
   });
 
-  it("a reservation with keepAlive lasts as long as its process", async () => {
+  it("a reservation with keepAlive lasts until its process ends", async () => {
     const kept = await ours.acquire([write("b.txt")], { owner: "Ann", keepAlive: true });
     await passTime(12 * minute);
     await expect(theirs.acquire([write("b.txt")], { owner: "Ben" })).rejects.toThrow(FileReservedError);
@@ -139,7 +139,7 @@ describe("reservations", () => {
     await blocking.release();
   });
 
-  it("two calls that reserve the same files do not wait for each other", async () => {
+  it("two calls that reserve the same files do not deadlock", async () => {
     const both = [
       ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: minute }),
       theirs.acquire([write("b"), write("a")], { owner: "Ben", timeoutMs: minute }),
@@ -148,7 +148,7 @@ describe("reservations", () => {
     expect(await ours.holders("a")).toEqual([]);
   });
 
-  it("a reservation waits until the file is free, until its timeout, or until it is aborted", async () => {
+  it("a reservation waits until the file is free, its timeout expires, or it is aborted", async () => {
     const held = await ours.acquire([write("a")], { owner: "Ann" });
     await expect(inTime(theirs.acquire([write("a")], { owner: "Ben", timeoutMs: 50 }))).rejects.toThrow(
       FileReservedError,
@@ -169,7 +169,7 @@ describe("reservations", () => {
     expect((await waiting).held).toBe(true);
   });
 
-  it("reservations are served in order of arrival: readers do not pass a waiting writer", async () => {
+  it("reservations are served in order of arrival, so readers do not overtake a waiting writer", async () => {
     const held = await ours.acquire([read("a")], { owner: "Ann" });
     const order: string[] = [];
     const wait = async (owner: string, file: ReturnType<typeof read | typeof write>) => {
@@ -186,7 +186,7 @@ describe("reservations", () => {
     expect(order).toEqual(["writer", "reader"]);
   });
 
-  it("a reservation from another boot counts as long as it is seen to change", async () => {
+  it("a reservation from another boot counts while it keeps changing", async () => {
     const elsewhere = { ...nodeProcessIdentity(), bootId: "another", host: "other" };
     const farClock = new SimulatedClock();
     const far = new Reservations({ directory, clock: farClock, identity: elsewhere });
@@ -224,7 +224,7 @@ describe("reservations", () => {
     await ours.acquire([write("a")], { owner: "Ann" });
   });
 
-  it("a reservation lists no more names after many other paths were reserved", async () => {
+  it("a reservation lists no additional names after many other paths were reserved", async () => {
     const listed: number[] = [];
     const counting: FileSystem = {
       ...nodeFileSystem,
@@ -242,14 +242,14 @@ describe("reservations", () => {
     expect(Math.max(...listed)).toBeLessThan(5);
   });
 
-  it("a release frees the files that it can, and names the one that failed", async () => {
+  it("a release frees all possible files and names the failed one", async () => {
     const held = await ours.acquire([write("a"), write("b")], { owner: "Ann" });
     damage("a");
     await expect(held.release()).rejects.toMatchObject({ code: "storage_failed", reason: "permission" });
     expect(await theirs.holders("b")).toEqual([]);
   });
 
-  it("a failed reservation says why, even when it cannot release the files that it had", async () => {
+  it("a failed reservation states the reason, even if it cannot release its files", async () => {
     await theirs.acquire([write("b")], { owner: "Ben" });
     const refused = ours.acquire([write("a"), write("b")], { owner: "Ann", timeoutMs: 1000 });
     await untilWaiting();
@@ -257,7 +257,7 @@ describe("reservations", () => {
     await expect(inTime(refused)).rejects.toThrow(FileReservedError);
   });
 
-  it("excludes two names of one file: its absolute path, another spelling, and a path through a link", async () => {
+  it("a reservation covers all names of a file: absolute, other spellings and through a link", async () => {
     const root = join(directory, "project");
     mkdirSync(join(root, "folder"), { recursive: true });
     symlinkSync("folder", join(root, "link"));
@@ -288,7 +288,7 @@ describe("reservations", () => {
       await expect(ours.acquire([write(path)], { owner: "Ann" })).rejects.toThrow(PathNotAllowedError);
   });
 
-  it("a reservation refuses paths that lead out of the workspace, and reserves nothing", async () => {
+  it("a reservation refuses paths outside the workspace and reserves no files", async () => {
     for (const path of ["../a", "/etc/passwd", "", "a/../../b", "a\0b"])
       await expect(ours.acquire([write("a"), write(path)], { owner: "Ann" })).rejects.toThrow(PathNotAllowedError);
     expect(await ours.holders("a")).toEqual([]);

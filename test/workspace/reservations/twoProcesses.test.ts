@@ -20,13 +20,13 @@ let directory = "";
 beforeEach(() => (directory = mkdtempSync(join(tmpdir(), "reservations-"))));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it("a reservation never gives two processes one file to write, and each of them gets it every time", async () => {
+it("a reservation never gives two processes one file to write, and serves each of them every time", async () => {
   const [one, other] = await Promise.all([reserve("one", attempts, 60_000), reserve("other", attempts, 60_000)]);
   expect([one.at(-1), other.at(-1)]).toEqual([`${attempts}`, `${attempts}`]);
   expect(readdirSync(join(directory, "locks"))).toHaveLength(1);
 });
 
-it("a reserved file passes on when its holder or a waiting process is killed", async () => {
+it("a reserved file is passed on if its holder or a waiting process is killed", async () => {
   const survivor = reserve("survivor", 100, 60_000);
   for (let kills = 0; kills < 5; kills++) {
     const lines = await reserve(`victim ${kills}`, 1_000_000, 200, 5 + kills);

@@ -88,7 +88,7 @@ const commands: readonly (readonly [string, readonly string[], (repository: Test
 ];
 
 describe.each(commands)("%s in a command", (_name, subjects, command) => {
-  it("is named by the preview and the report, and stays", async () => {
+  it("is named by the preview and the report and stays", async () => {
     const repository = project();
     const { shell, first } = await ran(repository, [() => command(repository)]);
     const left = [head(repository), repository.git("ls-files", "--stage")];
@@ -102,7 +102,7 @@ describe.each(commands)("%s in a command", (_name, subjects, command) => {
     expect([head(repository), repository.git("ls-files", "--stage")]).toEqual(left);
   });
 
-  it("is done again by a redo with restoreGitState", async () => {
+  it("is repeated by a redo with restoreGitState", async () => {
     const repository = project();
     const { shell } = await ran(repository, [() => command(repository)], on);
     const { saved } = shell.build();
@@ -113,7 +113,7 @@ describe.each(commands)("%s in a command", (_name, subjects, command) => {
     expect(stateOf(repository)).toEqual(after);
   });
 
-  it("is restored with restoreGitState, and the report says so", async () => {
+  it("is restored with restoreGitState and reported", async () => {
     const repository = project();
     const before = stateOf(repository);
     const { shell, first } = await ran(repository, [() => command(repository)], on);
@@ -127,7 +127,7 @@ describe.each(commands)("%s in a command", (_name, subjects, command) => {
 });
 
 describe("HEAD and the index", () => {
-  it("are restored over several commands, with what was staged before them", async () => {
+  it("are restored over several commands, with the previously staged files", async () => {
     const repository = project();
     repository.write("a.txt", "staged\n");
     repository.git("add", "a.txt");
@@ -169,7 +169,7 @@ describe("HEAD and the index", () => {
     expect([detached.git("rev-parse", "HEAD"), detached.git("status", "--porcelain")]).toEqual([commit, ""]);
   });
 
-  it("are restored from a folder below the top, and in a linked work tree", async () => {
+  it("are restored from a subdirectory and in a linked work tree", async () => {
     const repository = project();
     repository.commit({ "packages/one/a.txt": "a\n", "packages/two/b.txt": "b\n" });
     const linked = new TestRepository(join(temporaryFolder(), "linked"));
@@ -205,7 +205,7 @@ describe("HEAD and the index", () => {
     expect(repository.git("ls-files", "--stage")).toBe(before);
   });
 
-  it("are named, and not restored, where a command committed on the branch", async () => {
+  it("are named but not restored if a command committed on the branch", async () => {
     const repository = project();
     const { shell } = await ran(repository, [() => void repository.commit({ "a.txt": "new\n" })], on);
     const commit = repository.git("rev-parse", "main");
@@ -218,7 +218,7 @@ describe("HEAD and the index", () => {
     expect([repository.git("rev-parse", "main"), repository.git("status", "--porcelain")]).toEqual([commit, "M a.txt"]);
   });
 
-  it("are not mentioned where a person put them back, or where only files changed", async () => {
+  it("are not mentioned if a person put them back or only files changed", async () => {
     const repository = project();
     const { shell } = await ran(repository, [
       () => void repository.git("checkout", "--quiet", "-b", "x"),
@@ -229,8 +229,8 @@ describe("HEAD and the index", () => {
   });
 });
 
-describe("a command that a crash interrupted", () => {
-  it("is named with HEAD and the index, which stay", async () => {
+describe("a command that a crash interrupts", () => {
+  it("is reported with HEAD and the index, which stay", async () => {
     const repository = project();
     const work = () => {
       repository.git("checkout", "--quiet", "-b", "x");
@@ -257,7 +257,7 @@ describe("a person who uses git after a command", () => {
   const move = (repository: TestRepository) => () => void repository.git("mv", "a.txt", "c.txt");
   const switchTo = (repository: TestRepository) => () => void repository.git("checkout", "--quiet", "-b", "x");
 
-  it("is asked about entries that both staged, and about HEAD", async () => {
+  it("gets a conflict for entries that both staged, and for HEAD", async () => {
     const repository = project();
     const { shell, first } = await ran(repository, [move(repository), switchTo(repository)], on);
     repository.git("checkout", "--quiet", "-b", "mine");
@@ -277,7 +277,7 @@ describe("a person who uses git after a command", () => {
     expect(await shell.build().workspace.preview(first)).toContainEqual({ path: ".git/index", change: "conflict" });
   });
 
-  it.each(["use_current", "use_checkpoint"] as const)("gets what the answer %s says", async (answer) => {
+  it.each(["use_current", "use_checkpoint"] as const)("gets the state chosen by the answer %s", async (answer) => {
     const repository = project();
     const before = stateOf(repository);
     const { shell, asked } = await ran(repository, [move(repository), switchTo(repository)], { ...on, answer });
@@ -293,7 +293,7 @@ describe("a person who uses git after a command", () => {
     expect(repository.git("branch", "--format=%(refname:short)").split("\n")).toEqual(["main", "mine", "x"]);
   });
 
-  it("keeps what was staged of other files, without a question", async () => {
+  it("keeps other staged files without a conflict", async () => {
     const repository = project();
     const { shell, asked } = await ran(repository, [move(repository)], { ...on, answer: "use_checkpoint" });
     repository.write("b.txt", "mine\n");
@@ -303,7 +303,7 @@ describe("a person who uses git after a command", () => {
     expect(repository.git("status", "--porcelain")).toBe("M  b.txt");
   });
 
-  it("is asked where the branch got commits, and loses none", async () => {
+  it("gets a conflict for new commits on the branch and loses none", async () => {
     const repository = project();
     const { shell, asked } = await ran(repository, [switchTo(repository)], { ...on, answer: "use_checkpoint" });
     repository.git("checkout", "--quiet", "main");
@@ -314,7 +314,7 @@ describe("a person who uses git after a command", () => {
     expect([head(repository), repository.git("rev-parse", "main")]).toEqual(["refs/heads/main", commit]);
   });
 
-  it("is asked where they moved HEAD between two commands", async () => {
+  it("gets a conflict after moving HEAD between two commands", async () => {
     const repository = project();
     const { shell, asked } = await ran(
       repository,
@@ -325,7 +325,7 @@ describe("a person who uses git after a command", () => {
     expect([asked, head(repository)]).toEqual([[{ kind: "git_state_changed", path: ".git/HEAD" }], "refs/heads/y"]);
   });
 
-  it("is told why HEAD cannot go back", async () => {
+  it("learns why HEAD cannot be restored", async () => {
     const repository = project();
     const { shell } = await ran(repository, [switchTo(repository)], on);
     const elsewhere = join(temporaryFolder(), "elsewhere");

@@ -16,7 +16,7 @@ import { put } from "../Shell.ts";
 const texts = (root: string) =>
   Object.fromEntries(Object.entries(treeOf(root)).map(([path, state]) => [path, state.replace("644 ", "")]));
 
-describe.each(everyLine(logStorages.slice(0, 1)))("files of lines, %s", (_name, storage, kind) => {
+describe.each(everyLine(logStorages.slice(0, 1)))("files of branches, %s", (_name, storage, kind) => {
   /** Two lines run a command each, one after the other; then the first line stops. Each command adds to a shared file. */
   async function stopped(
     order: readonly ("line" | "beside")[],
@@ -73,7 +73,7 @@ describe.each(everyLine(logStorages.slice(0, 1)))("files of lines, %s", (_name, 
     return { root, process, first: all[0]?.checkpointId ?? "", target: target?.checkpointId ?? "" };
   }
 
-  it("what a line changed goes back with it, and what others changed stays", async () => {
+  it("a rollback of a branch reverts its changes and keeps those by others", async () => {
     const { root, process, target, first } = await stopped(["beside", "line"]);
     expect(texts(root)).toEqual({ "beside.txt": "beside", "line.txt": "line", shared: "0 beside line" });
     const { agent, outside } = process();
@@ -85,7 +85,7 @@ describe.each(everyLine(logStorages.slice(0, 1)))("files of lines, %s", (_name, 
     expect(texts(root)).toEqual({ shared: "0" });
   });
 
-  it("what another line changed since is asked about, and not lost", async () => {
+  it("a later change of another branch is a conflict and is not lost", async () => {
     const { root, process, target } = await stopped(["line", "beside"]);
     const before = texts(root);
     expect(before).toEqual({ "beside.txt": "beside", "line.txt": "line", shared: "0 line beside" });
@@ -96,7 +96,7 @@ describe.each(everyLine(logStorages.slice(0, 1)))("files of lines, %s", (_name, 
   });
 
   it.each([[["beside", "line"]], [["line", "beside"]]] as const)(
-    "what %j changed one after the other is no change from outside",
+    "consecutive changes by %j do not count as external changes",
     async (order) => {
       const { root, process } = await stopped(order);
       const before = texts(root);
@@ -109,7 +109,7 @@ describe.each(everyLine(logStorages.slice(0, 1)))("files of lines, %s", (_name, 
     },
   );
 
-  it("an edit from outside of what an ended line changed is found", async () => {
+  it("an external edit of a file that a finished branch changed is detected", async () => {
     const { root, process } = await stopped(["beside", "line"]);
     put(root, { "beside.txt": "mine" });
     expect(await process().outside.validateCheckpoint()).toMatchObject({

@@ -47,7 +47,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
       (root: string) => put(root, { ".gitignore": ".env\nbuild\n", "build/out/app": "mine" }),
       (root: string) => put(root, { ".gitignore": "x" }),
     ],
-  ])("a file that was ignored is not the agent's after %s", async (_name, start, command) => {
+  ])("a file that was ignored is not attributed to the agent after %s", async (_name, start, command) => {
     const root = temporaryFolder();
     put(root, { ".gitignore": ".env\n", ".env": "the key" });
     start(root);
@@ -57,7 +57,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("a rule that comes with a command deletes nothing, and what the command changed goes back", async () => {
+  it("a rule added by a command deletes no file, and changes of the command are reverted", async () => {
     const root = temporaryFolder();
     put(root, { "a.log": "1", "kept.log": "kept" });
     const before = treeOf(root);
@@ -79,7 +79,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
   it.each([
     ["deleted what it had made", undefined],
     ["put back what was there", lines()],
-  ])("an edit is asked about that the agent lost when it %s", async (_name, start) => {
+  ])("an edit that the agent discarded is a conflict when the agent %s", async (_name, start) => {
     const root = temporaryFolder();
     if (start !== undefined) put(root, { doc: start });
     const { asked, onConflict } = answering("use_current");
@@ -98,7 +98,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(asked).toEqual([{ kind: "file_modified_externally", path: "doc" }]);
   });
 
-  it("nobody is asked about a file that others put back to what it was at the checkpoint", async () => {
+  it("a file that others returned to its checkpoint content is not a conflict", async () => {
     const root = temporaryFolder();
     put(root, { doc: lines() });
     const { asked, onConflict } = answering("abort");
@@ -115,7 +115,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect([treeOf(root), asked]).toEqual([{ doc: `644 ${lines()}` }, []]);
   });
 
-  it("an edit between two changes of the agent is asked about, and merged", async () => {
+  it("an edit between two changes of the agent is a conflict and can be merged", async () => {
     const root = temporaryFolder();
     put(root, { doc: lines() });
     const { asked, onConflict } = answering("merge");
@@ -139,7 +139,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     ["deletes a file that the agent deleted and made again", (root) => rmSync(join(root, "f")), "skip", undefined],
     ["puts an earlier state of the agent back", (root) => put(root, { f: "second" }), "use_current", "644 second"],
     ["changes its permissions", (root) => chmodSync(join(root, "f"), 0o600), "use_current", "600 third"],
-  ])("somebody who %s is asked", async (_name, others, answer, left) => {
+  ])("somebody who %s gets a conflict", async (_name, others, answer, left) => {
     const root = temporaryFolder();
     put(root, { f: "first" });
     const { asked, onConflict } = answering(answer);
@@ -154,7 +154,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect([asked.length, treeOf(root)["f"]]).toEqual([1, left]);
   });
 
-  it("an edit that the agent then moved is asked about where it is now", async () => {
+  it("an edit that the agent then moved is a conflict at its new path", async () => {
     const root = temporaryFolder();
     put(root, { "d/e": "1" });
     const { asked, onConflict } = answering("use_current");
@@ -175,7 +175,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     ["removed", (root) => rmSync(join(root, "d")), "use_current", { d: "folder", "d/x": "644 1" }],
     ["changed", (root) => put(root, { d: "agent" }), "use_current", { d: "644 agent" }],
   ])(
-    "a file of others in the place of a folder is asked about where the agent %s it",
+    "a file of others instead of a directory is a conflict if the agent %s it",
     async (_name, change, answer, left) => {
       const root = temporaryFolder();
       put(root, { "d/x": "1", other: "1" });
@@ -192,7 +192,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     },
   );
 
-  it("a folder that the agent moved and linked goes back without a question", async () => {
+  it("a directory that the agent moved and linked is restored without a conflict", async () => {
     const root = temporaryFolder();
     put(root, { "conf/a": "1", "conf/deep/b": "2" });
     const before = treeOf(root);
@@ -205,7 +205,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("a folder that somebody moved behind a link is a conflict, and skipped", async () => {
+  it("a directory that somebody moved behind a link is a conflict and can be skipped", async () => {
     const root = temporaryFolder();
     put(root, { "conf/a": "1", other: "1" });
     const { asked, onConflict } = answering("skip");
@@ -229,7 +229,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(treeOf(root)).toMatchObject({ "conf-1/a": "644 2", other: "644 1" });
   });
 
-  it("a file of somebody else in a folder of the agent refuses the rollback, and nothing has changed", async () => {
+  it("a file of somebody else in a directory of the agent blocks the rollback without changes", async () => {
     const root = temporaryFolder();
     put(root, { a: "a file", other: "1" });
     const toFolder = () => {
@@ -246,7 +246,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("a file of somebody else in place of a folder is asked about once, and the rest goes back", async () => {
+  it("a file of somebody else instead of a directory is one conflict, and the rest is restored", async () => {
     const root = temporaryFolder();
     put(root, { "d/x": "1", other: "1" });
     const { asked, onConflict } = answering("skip");
@@ -264,7 +264,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
   });
 });
 
-describe("a folder of the agent that others replaced", () => {
+describe("a directory of the agent that others replaced", () => {
   it.each<[string, (root: string) => void, (root: string) => void]>([
     [
       "removed, and is a file now",
@@ -297,7 +297,7 @@ describe("a folder of the agent that others replaced", () => {
         symlinkSync("e", join(root, "d"));
       },
     ],
-  ])("stops no rollback where it was %s", async (_name, agent, others) => {
+  ])("does not stop a rollback if it was %s", async (_name, agent, others) => {
     const root = temporaryFolder();
     put(root, { "d/x": "1", "d/sub/y": "1", other: "1" });
     mkdirSync(join(root, "empty"));
@@ -314,7 +314,7 @@ describe("a folder of the agent that others replaced", () => {
   });
 
   it.each(["EPERM", "EBUSY"])(
-    "a file that the system refuses to replace is a conflict, and skipped: %s",
+    "a file that the system refuses to replace is a conflict and can be skipped: %s",
     async (code) => {
       const root = temporaryFolder();
       put(root, { f: "1", other: "1" });
@@ -331,7 +331,7 @@ describe("a folder of the agent that others replaced", () => {
     },
   );
 
-  it("without an answer a file that the system refuses to replace refuses the rollback, and nothing has changed", async () => {
+  it("a file that the system refuses to replace blocks the rollback without an answer", async () => {
     const root = temporaryFolder();
     put(root, { f: "1", other: "1" });
     const shell = await ran(root, [{ agent: () => put(root, { f: "2", other: "2" }) }]);
@@ -347,7 +347,7 @@ describe("a folder of the agent that others replaced", () => {
     expect(treeOf(root)).toEqual({ f: "644 1", other: "644 1" });
   });
 
-  it("is left, with what would be in it, where others put a file after a rollback had begun", async () => {
+  it("is left with its contents if others put a file in its place during a rollback", async () => {
     const root = temporaryFolder();
     put(root, { "conf/c": "1", other: "1" });
     const command = () => {
@@ -369,8 +369,8 @@ describe("a folder of the agent that others replaced", () => {
   });
 });
 
-describe("folders", () => {
-  it("permissions of folders and empty folders go back", async () => {
+describe("directories", () => {
+  it("permissions of directories and empty directories are restored", async () => {
     const root = temporaryFolder();
     for (const folder of ["empty/inner", "private", "shut"]) mkdirSync(join(root, folder), { recursive: true });
     put(root, { "private/a": "1", "shut/a": "1" });
@@ -396,7 +396,7 @@ describe("folders", () => {
     expect(steps(report)).toContainEqual({ subject: "shut", change: "restore permissions" });
   });
 
-  it("permissions that somebody else changed stay, and the report says so", async () => {
+  it("permissions that somebody else changed stay and are reported", async () => {
     const root = temporaryFolder();
     put(root, { "d/a": "1" });
     const shell = await ran(root, [{ agent: () => chmodSync(join(root, "d"), 0o500) }]);
@@ -407,8 +407,8 @@ describe("folders", () => {
   });
 });
 
-describe("what a capture cannot hold", () => {
-  it("names that are not kept are listed with the reason, and reported when they change", async () => {
+describe("content that a capture cannot store", () => {
+  it("unsupported names are listed with the reason and reported when they change", async () => {
     const root = temporaryFolder();
     const latin = Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]);
     const change = (text: string) => () => {
@@ -436,7 +436,7 @@ describe("what a capture cannot hold", () => {
     ).toEqual([".git.", "caf\uFFFD", "git~1"]);
   });
 
-  it("a path that is too deep is listed, and no rollback stops at it", async () => {
+  it("a path that is too deep is listed and stops no rollback", async () => {
     const root = temporaryFolder();
     const deep = Array.from({ length: 110 }, () => "d").join("/");
     put(root, { a: "1" });
@@ -449,7 +449,7 @@ describe("what a capture cannot hold", () => {
     });
   });
 
-  it("a pipe is waited for nowhere: in a scan, in a tool, in a capture, and in place of a file that goes back", async () => {
+  it("a pipe blocks no scan, tool, capture or restore", async () => {
     const root = temporaryFolder();
     put(root, { f: "1", other: "1" });
     execFileSync("mkfifo", [join(root, "pipe")]);
@@ -472,7 +472,7 @@ describe("what a capture cannot hold", () => {
     expect(lstatSync(join(root, "f")).isFIFO()).toBe(true);
   });
 
-  it("a setuid bit is not kept, and the report says so", async () => {
+  it("a setuid bit is not stored and is reported", async () => {
     const root = temporaryFolder();
     put(root, { tool: "1" });
     chmodSync(join(root, "tool"), 0o4755);
@@ -483,8 +483,8 @@ describe("what a capture cannot hold", () => {
   });
 });
 
-describe("what a person can read", () => {
-  it("a file can be read as it was at a checkpoint", async () => {
+describe("content available to a person", () => {
+  it("a file can be read at a checkpoint", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", untouched: "x" });
     const shell = await ran(root, [
@@ -509,7 +509,7 @@ describe("what a person can read", () => {
     await expect(workspace.fileAt("a", "nowhere")).rejects.toMatchObject({ code: "checkpoint_not_found" });
   });
 
-  it("what use_checkpoint replaced can be read, also when somebody saved it after the plan", async () => {
+  it("a version replaced by use_checkpoint can be read, even if saved after the plan", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1" });
     const shell = await ran(root, [{ agent: () => put(root, { a: "2", b: "2" }) }], {
@@ -532,7 +532,7 @@ describe("what a person can read", () => {
     await expect(workspace.contentOf("a")).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  it("a finished rollback that is asked for again gives the same report", async () => {
+  it("a repeated call of a finished rollback returns the same report", async () => {
     const root = temporaryFolder();
     put(root, { a: "1", d: "1" });
     const shell = await ran(root, [{ agent: () => put(root, { a: "2" }) }, { agent: () => put(root, { d: "2" }) }], {

@@ -71,7 +71,7 @@ describe.each(logStorages)("a rollback of files, $name", ({ open }) => {
     expect(treeOf(coder.root)).toEqual(before);
   });
 
-  it("a rollback without onConflict is refused when others changed files, and lists all conflicts", async () => {
+  it("a rollback without onConflict is refused if others changed files, and lists all conflicts", async () => {
     const coder = new Coder(calls, { root: start(), storage: (await open())() });
     await coder.run();
     writeFileSync(join(coder.root, "doc.md"), "mine");
@@ -161,7 +161,7 @@ describe("a file that somebody else has changed", () => {
     },
   );
 
-  it("a conflict is merged by the resolver of the workspace, and the report says who resolved it", async () => {
+  it("a conflict is merged by the workspace's resolver, and the report states who resolved it", async () => {
     const coder = await changed("doc.md", lines([2, "mine"]));
     const conflictResolver = new ConflictResolver({ askPerson: ({ conflict }) => `both\n${conflict.theirs}` });
     const report = await coder.rollBack(0, { onConflict: answers({ "doc.md": "merge" }), conflictResolver });
@@ -170,7 +170,7 @@ describe("a file that somebody else has changed", () => {
     expect(report.participants[0]?.steps).toContainEqual(expect.objectContaining(step));
   });
 
-  it("a file that others changed is kept in the log when a rollback replaces it", async () => {
+  it("a file that others changed is stored in the log when a rollback replaces it", async () => {
     const coder = await changed("doc.md", mine);
     await coder.rollBack(0, { onConflict: () => "use_checkpoint" });
     const { log } = coder.storage as LogPersistenceStorageProvider;
@@ -184,7 +184,7 @@ describe("a file that somebody else has changed", () => {
     expect(packed.map((bytes) => new TextDecoder().decode(bytes))).toEqual([mine]);
   });
 
-  it("a file that others change after the rollback was planned is asked about again", async () => {
+  it("a file that others change after the rollback was planned is a new conflict", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const crashing = coder.build();
@@ -209,8 +209,8 @@ describe("a file that somebody else has changed", () => {
   });
 });
 
-describe("a restore that cannot go on", () => {
-  it("puts back what others had saved after the plan, and begins again", async () => {
+describe("a restore that cannot continue", () => {
+  it("returns files that others saved after the plan and starts again", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const saved: string[] = [];
@@ -239,7 +239,7 @@ describe("a restore that cannot go on", () => {
   });
 });
 
-describe("a file and a folder that changed places", () => {
+describe("a file and a directory that exchanged places", () => {
   it.each([
     [
       "a file that became a folder",
@@ -295,7 +295,7 @@ describe("a crash", () => {
   );
 
   it.each([0, 1, 2, 3])(
-    "a rollback of files that crashed after %i saves is finished by the next run",
+    "a rollback of files that crashes after %i saves is finished by the next run",
     async (saves) => {
       const coder = new Coder(calls, { root: start() });
       await coder.run();
@@ -307,7 +307,7 @@ describe("a crash", () => {
     },
   );
 
-  it("a crash that left a file half-written leaves nothing behind once the call is rolled back", async () => {
+  it("a rollback removes the half-written file of a crashed call", async () => {
     const coder = new Coder([["write_file", { path: "made/file.txt", content: "1" }]], { root: start() });
     const before = treeOf(coder.root);
     await coder
@@ -320,7 +320,7 @@ describe("a crash", () => {
     expect(treeOf(coder.root)).toEqual(before);
   });
 
-  it("a restore that was interrupted leaves nothing behind, even if its file stays by choice in the end", async () => {
+  it("an interrupted restore leaves no temporary file, even if its file stays by choice", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     writeFileSync(join(coder.root, "doc.md"), "mine");
@@ -329,7 +329,7 @@ describe("a crash", () => {
     expect(Object.keys(treeOf(coder.root))).toEqual(["doc.md", "old"]);
   });
 
-  it("a crash that left a file half-written leaves nothing behind once the call is repeated", async () => {
+  it("a repeated call removes the half-written file of a crash", async () => {
     const coder = new Coder([["write_file", { path: "file.txt", content: "1" }]], { root: start() });
     await coder
       .build({ storage: crashAfter(coder.storage, 4) })
@@ -364,7 +364,7 @@ function tampered(storage: LogPersistenceStorageProvider, alter: (record: Record
 
 const content = { kind: "file", hash: "a".repeat(64), bytes: 1, mode: 0o777 };
 
-describe("a stored note that was tampered with", () => {
+describe("a modified stored note", () => {
   const notes: readonly (readonly [name: string, value: unknown, code: string])[] = [
     ["a path outside", { changes: [{ path: "../escaped", before: content }] }, "path_not_allowed"],
     ["an absolute path", { changes: [{ path: "/tmp/escaped", before: content }] }, "path_not_allowed"],
@@ -378,25 +378,22 @@ describe("a stored note that was tampered with", () => {
     ["nothing", null, "unreadable_value"],
   ];
 
-  it.each(notes)(
-    "a stored file note with %s: the rollback is refused, and nothing has changed",
-    async (_name, value, code) => {
-      const coder = new Coder(calls, { root: start() });
-      await coder.run();
-      const outside = temporaryFolder();
-      symlinkSync(outside, join(coder.root, "way"));
-      const before = [treeOf(coder.root), treeOf(outside)];
-      const target = await coder.checkpointAt(0);
-      const storage = tampered(coder.storage as LogPersistenceStorageProvider, (record) =>
-        record["kind"] === "note" ? { ...record, value } : record,
-      );
-      await expect(coder.build({ storage }).saved.rollbackToCheckpoint(target)).rejects.toMatchObject({ code });
-      await expect(coder.build({ storage }).workspace.preview(target)).rejects.toMatchObject({ code });
-      expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
-    },
-  );
+  it.each(notes)("a stored file note with %s: the rollback is refused without changes", async (_name, value, code) => {
+    const coder = new Coder(calls, { root: start() });
+    await coder.run();
+    const outside = temporaryFolder();
+    symlinkSync(outside, join(coder.root, "way"));
+    const before = [treeOf(coder.root), treeOf(outside)];
+    const target = await coder.checkpointAt(0);
+    const storage = tampered(coder.storage as LogPersistenceStorageProvider, (record) =>
+      record["kind"] === "note" ? { ...record, value } : record,
+    );
+    await expect(coder.build({ storage }).saved.rollbackToCheckpoint(target)).rejects.toMatchObject({ code });
+    await expect(coder.build({ storage }).workspace.preview(target)).rejects.toMatchObject({ code });
+    expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
+  });
 
-  it("a stored file note with a path through a link is a conflict, and nothing has changed", async () => {
+  it("a stored file note with a path through a link is a conflict without changes", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const outside = temporaryFolder();
@@ -413,7 +410,7 @@ describe("a stored note that was tampered with", () => {
     expect([treeOf(coder.root), treeOf(outside)]).toEqual(before);
   });
 
-  it("a file note whose content is not in the log: no file is written", async () => {
+  it("a file note with missing content in the log writes no file", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const target = await coder.checkpointAt(1);
@@ -430,7 +427,7 @@ describe("a stored note that was tampered with", () => {
   });
 });
 
-describe("a stored step that was tampered with", () => {
+describe("a modified stored step", () => {
   it.each([
     [{ kind: "file", path: "../escaped", after: content }, "path_not_allowed"],
     [{ kind: "file", path: ".git/config", after: content }, "path_not_allowed"],
@@ -456,8 +453,8 @@ describe("a stored step that was tampered with", () => {
   });
 });
 
-describe("a link that is planted", () => {
-  it("a rollback writes nothing through a link that replaced a folder", async () => {
+describe("a malicious link", () => {
+  it("a rollback does not write through a link that replaced a directory", async () => {
     const root = start();
     mkdirSync(join(root, "dir"));
     writeFileSync(join(root, "dir/x"), "1");
@@ -475,7 +472,7 @@ describe("a link that is planted", () => {
     expect(treeOf(outside)).toEqual({ x: "644 2" });
   });
 
-  it("a link that is planted again and again while files are written is never passed through", async () => {
+  it("a link that is repeatedly created while files are written is never followed", async () => {
     const root = start();
     const outside = temporaryFolder();
     mkdirSync(join(root, "dir"));
@@ -497,7 +494,7 @@ describe("a link that is planted", () => {
     expect(treeOf(outside)).toEqual({});
   });
 
-  it("a rollback replaces a link that others put in place of a file, and leaves its target alone", async () => {
+  it("a rollback replaces a link that others put in place of a file and keeps its target", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const outside = temporaryFolder();
@@ -512,7 +509,7 @@ describe("a link that is planted", () => {
 });
 
 describe("preview", () => {
-  it("a preview uses the agent that was accessed last, or the one that is named", async () => {
+  it("a preview uses the last accessed agent or the named one", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const target = await coder.checkpointAt(0);

@@ -43,7 +43,7 @@ async function worked() {
   return { root, shell, before, after: wholeTree(root) };
 }
 
-describe("a rollback of files, at any of its changes", () => {
+describe("a rollback of files, interrupted at any change", () => {
   /** The numbers of the changes that an undisturbed rollback makes. */
   const changes = async (): Promise<readonly number[]> => {
     const { shell, root, before } = await worked();
@@ -56,7 +56,7 @@ describe("a rollback of files, at any of its changes", () => {
     return Array.from({ length: count }, (_, at) => at + 1).filter((at) => at % stride === count % stride);
   };
 
-  it("that its process does not survive is finished by the next", async () => {
+  it("by the end of its process, is finished by the next process", async () => {
     for (const at of await changes()) {
       const { root, shell, before } = await worked();
       const killed = (call: number) => {
@@ -68,7 +68,7 @@ describe("a rollback of files, at any of its changes", () => {
     }
   });
 
-  it("that fails takes back what it wrote", async () => {
+  it("by a failure, undoes its writes", async () => {
     for (const at of await changes()) {
       const { root, shell, after } = await worked();
       const fails = (call: number) => {
@@ -79,7 +79,7 @@ describe("a rollback of files, at any of its changes", () => {
     }
   });
 
-  it("at which somebody edits a file keeps the edit, and restores everything else or nothing", async () => {
+  it("by an edit, keeps the edit and restores the other files or none", async () => {
     const ends = new Set<string>();
     for (const at of await changes()) {
       const { root, shell, before, after } = await worked();

@@ -50,7 +50,7 @@ function heldReservations(whenAsked: () => void, held = true): Reservations {
 }
 
 describe("OptimisticLock", () => {
-  it("an optimistic lock commits an unchanged file, and continues from the new version", async () => {
+  it("an optimistic lock commits an unchanged file and continues from the new version", async () => {
     const acquired = await lock.acquire("./a.txt");
     const mtime = statSync(join(root, "a.txt")).mtime.toISOString();
     expect(acquired.version).toEqual({ path: "a.txt", hash: nodeSha256.hex("before"), mtime });
@@ -66,7 +66,7 @@ describe("OptimisticLock", () => {
     expect(content("a.txt")).toBe("second");
   });
 
-  it("an optimistic lock overwrites no change of others, and returns both versions", async () => {
+  it("an optimistic lock overwrites no change of others and returns both versions", async () => {
     const acquired = await lock.acquire("a.txt");
     writeFileSync(join(root, "a.txt"), "theirs");
     const result = await acquired.checkAndCommit("ours");
@@ -92,14 +92,14 @@ describe("OptimisticLock", () => {
     expect(content("a.txt")).toBe("by the other");
   });
 
-  it("of two commits of one acquired version an optimistic lock refuses the second", async () => {
+  it("an optimistic lock refuses the second of two commits to one acquired version", async () => {
     const patient = new OptimisticLock({ root, reservations, timeoutMs: 60_000 });
     const acquired = await patient.acquire("a.txt");
     const results = await Promise.all([acquired.checkAndCommit("first"), acquired.checkAndCommit("second")]);
     expect(results.filter(({ success }) => success)).toHaveLength(1);
   });
 
-  it("an optimistic lock counts a save after its own commit as a change of others", async () => {
+  it("an optimistic lock counts a save after its commit as a change of others", async () => {
     const acquired = await lock.acquire("a.txt");
     const saving = heldReservations(() => {});
     const committed = await new OptimisticLock({ root, reservations: saving }).acquire("a.txt");
@@ -109,7 +109,7 @@ describe("OptimisticLock", () => {
     expect(await acquired.checkAndCommit("ours")).toMatchObject({ success: false });
   });
 
-  it("an optimistic lock sees a save that comes while the new content is written", async () => {
+  it("an optimistic lock detects a save while the new content is written", async () => {
     const saves: readonly (() => void)[] = [
       () => writeFileSync(join(root, "a.txt"), "theirs"),
       () => writeFileSync(join(root, "a.txt"), "BEFORE"),
@@ -124,7 +124,7 @@ describe("OptimisticLock", () => {
     }
   });
 
-  it("an optimistic lock writes nothing once its reservation is lost", async () => {
+  it("an optimistic lock writes no file after its reservation is lost", async () => {
     const lost = heldReservations(() => {}, false);
     const acquired = await new OptimisticLock({ root, reservations: lost }).acquire("a.txt");
     await expect(acquired.checkAndCommit("ours")).rejects.toThrow(ReservationLostError);
@@ -132,7 +132,7 @@ describe("OptimisticLock", () => {
     expect(readdirSync(root).filter((name) => name.endsWith(".agent-tmp"))).toEqual([]);
   });
 
-  it("an optimistic lock removes what a killed commit of the file left", async () => {
+  it("an optimistic lock removes temporary files of a killed commit", async () => {
     const left = join(root, `.${nodeSha256.hex("a.txt").slice(0, 16)}-0123456789abcdef.agent-tmp`);
     writeFileSync(left, "half of it");
     const acquired = await lock.acquire("a.txt");
@@ -170,7 +170,7 @@ describe("OptimisticLock", () => {
     expect(statSync(join(root, "a.txt")).mode & 0o777).toBe(0o755);
   });
 
-  it("of many commits to one acquired version an optimistic lock lets one win", async () => {
+  it("an optimistic lock lets one of many commits to one acquired version win", async () => {
     const patient = new OptimisticLock({ root, reservations, timeoutMs: 60_000 });
     const workers = await Promise.all(Array.from({ length: 8 }, () => patient.acquire("a.txt")));
     const results = await Promise.all(workers.map((each, index) => each.checkAndCommit(`by ${index}`)));
@@ -178,7 +178,7 @@ describe("OptimisticLock", () => {
     expect(winners).toEqual([content("a.txt")]);
   });
 
-  it("an optimistic lock refuses files that others hold, links, and paths that lead out", async () => {
+  it("an optimistic lock refuses files held by others, links, and paths outside the root", async () => {
     const acquired = await lock.acquire("a.txt");
     await using held = await reservations.acquire([{ path: "a.txt", operation: "read" }], { owner: "reader" });
     await expect(acquired.checkAndCommit("ours")).rejects.toThrow(FileReservedError);
