@@ -82,13 +82,13 @@ it.each<readonly [string, string, () => unknown]>([
     () => nodeEnvironment({ versions: { python: wrong("3.12") } }),
   ],
   ["a schedule whose options are text", "", schedule("03:00")],
-])("refuses %s, and says where", (_name, path, call) => {
+])("agent-persistence/task refuses %s and names the location", (_name, path, call) => {
   expect(call).toThrow(
     expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path })] }),
   );
 });
 
-it("refuses a worker with an agent that lacks Persistence", () => {
+it("a worker refuses an agent that lacks Persistence", () => {
   const plain = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "m" });
   const refused = (neededBy: string) =>
     expect.objectContaining({ code: "feature_not_installed", feature: "Persistence", neededBy }) as unknown;
@@ -136,7 +136,7 @@ describe("a misspelled option", () => {
     ["of a recovery of all agents", "", "only", () => recoverTasks(agent, wrong({ onyl: () => true })).next()],
     ["of a retention schedule", "", "schedule", () => new RetentionSchedule(agent, wrong({ shedule: false }))],
     ["of the environment", "", "workingDirectory", () => nodeEnvironment(wrong({ workingDirectry: "." }))],
-  ])("%s is refused, and the message names the right one", async (_name, path, meant, call) => {
+  ])("%s is refused, and the message suggests the right name", async (_name, path, meant, call) => {
     const refused = Promise.resolve(tasks).then(call);
     await expect(refused).rejects.toMatchObject({
       code: "invalid_input",
@@ -145,7 +145,7 @@ describe("a misspelled option", () => {
   });
 });
 
-describe.each(logStorages)("what is wrong is refused, and nothing changes, on storage in $name", ({ open }) => {
+describe.each(logStorages)("invalid input is refused without changes, on storage in $name", ({ open }) => {
   it.each<readonly [string, string, Verb]>([
     ["an end that is none", "", (manager) => manager.complete("t", wrong(undefined))],
     [
@@ -192,7 +192,7 @@ describe.each(logStorages)("what is wrong is refused, and nothing changes, on st
 const newTask = { taskName: "n", inputRequest: 1 } as const;
 const asked = { waitingFor: "external_api", promptShownToUser: "called back?" } as const;
 
-it("a task whose input a run would refuse as too large is refused when it is created", async () => {
+it("a task with an input too large for a run is refused at creation", async () => {
   const own = new InMemoryPersistenceStorageProvider();
   const inputRequest = "x".repeat(6_000_000);
   const manager = new TaskManager({ storage: own });

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 
-it("nodeEnvironment hashes files, relative to a directory, and knows folders from files", async () => {
+it("nodeEnvironment hashes files relative to a directory and distinguishes directories from files", async () => {
   const directory = await testDirectory();
   const environment = nodeEnvironment({ workingDirectory: directory });
   await writeFile(join(directory, "a.txt"), "content");
@@ -20,7 +20,7 @@ it("nodeEnvironment hashes files, relative to a directory, and knows folders fro
   expect(await environment.hasDirectory(join(directory, "none"))).toBe(false);
 });
 
-it("nodeEnvironment compares versions and variables, reports no value, and runs no program by a stored name", async () => {
+it("nodeEnvironment compares versions and variables without revealing values or running a stored program", async () => {
   process.env["RECOVERY_TEST"] = "secret";
   const environment = nodeEnvironment({ versions: { python: () => "3.12.1", none: () => undefined } });
   const found = async (name: string, wanted: string) => environment.lookUp(name, wanted);

@@ -12,7 +12,7 @@ import { World } from "../../persistence/support/World.ts";
 
 const asks: NodeBody = (role, context) => context.requestInput({ prompt: `${role}?`, schema: z.string() });
 
-describe.each(everyLine(logStorages))("tasks with open lines, %s", (_name, storage, kind) => {
+describe.each(everyLine(logStorages))("tasks with open branches, %s", (_name, storage, kind) => {
   async function queued() {
     const opened = await storage.open();
     const clock = new SimulatedClock();
@@ -30,7 +30,7 @@ describe.each(everyLine(logStorages))("tasks with open lines, %s", (_name, stora
   /** The node that stopped has run again, and no other. */
   const once = ["beside acts", "beside begins", "line acts", "line acts", "line begins"];
 
-  it("that failed in one of them go on there when they are tried again", async () => {
+  it("that failed in one branch continue there after a retry", async () => {
     const { tasks, world, worker, last, task } = await queued();
     const fault = new Fault();
     const build = kind.build(world, { line: (role) => (fault.strike(), role) });
@@ -60,7 +60,7 @@ describe.each(everyLine(logStorages))("tasks with open lines, %s", (_name, stora
     expect(await task()).toMatchObject({ status: "completed", data: { finalOutput: bothEnded } });
   });
 
-  it("that wait are taken on once one of two answers came, and wait on for the other", async () => {
+  it("that wait continue after the first answer and wait again for the second", async () => {
     const { opened, world, worker, last, task } = await queued();
     const build = kind.build(world, { line: asks, beside: asks });
     await worker(build).run();
@@ -82,7 +82,7 @@ describe.each(everyLine(logStorages))("tasks with open lines, %s", (_name, stora
     expect(await outside.agent("a").getRequests()).toEqual([]);
   });
 
-  it("that wait can be cancelled: no answer is taken then, and nothing goes on", async () => {
+  it("that wait can be cancelled, and then accept no answer", async () => {
     const { opened, tasks, world, worker, task } = await queued();
     const build = kind.build(world, { line: asks });
     await worker(build).run();
@@ -100,7 +100,7 @@ describe.each(everyLine(logStorages))("tasks with open lines, %s", (_name, stora
 });
 
 // A worker that is in another place hears of a stop only when it renews its lease.
-describe.each(everyLine(logStorages.slice(0, 1)))("a task with open lines that run, %s", (_name, storage, kind) => {
+describe.each(everyLine(logStorages.slice(0, 1)))("a running task with open branches, %s", (_name, storage, kind) => {
   async function running() {
     const opened = await storage.open();
     const tasks = new TaskManager({ storage: opened() });
@@ -120,7 +120,7 @@ describe.each(everyLine(logStorages.slice(0, 1)))("a task with open lines that r
     return { tasks, world, agents, outcomes, work, ends, release: () => (held = false) };
   }
 
-  it("is paused, and goes on where it was", async () => {
+  it("is paused and continues from the same state", async () => {
     const { tasks, world, outcomes, work, ends, release } = await running();
     await tasks.pause("a", "lunch");
     await ends;
@@ -135,7 +135,7 @@ describe.each(everyLine(logStorages.slice(0, 1)))("a task with open lines that r
     expect(world.nodes.filter((node) => node.endsWith("begins")).toSorted()).toEqual(["beside begins", "line begins"]);
   });
 
-  it("is cancelled, and nothing goes on", async () => {
+  it("is cancelled and runs no further step", async () => {
     const { tasks, world, agents, work, ends, release } = await running();
     await tasks.cancel("a", "not needed");
     await ends;

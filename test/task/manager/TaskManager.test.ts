@@ -42,7 +42,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     await wayTo[status](manager(opened), "t");
   }
 
-  it.each(statuses)("keeps what is known of a task that is %s, for the next process", async (status) => {
+  it.each(statuses)("keeps the data of a task that is %s, for the next process", async (status) => {
     const opened = await storage.open();
     await taskIn(status, opened);
     const asked = { taskName: "import", priority: 0, inputRequest };
@@ -56,7 +56,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
   });
 
   it.each(statuses.flatMap((from) => statuses.map((to) => [from, to] as const)))(
-    "moves from %s to %s if the table says so; a running task may also be cancelled",
+    "moves from %s to %s if the table permits it; a running task may also be cancelled",
     async (from, to) => {
       const opened = await storage.open();
       await taskIn(from, opened);
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     },
   );
 
-  it("retries only what is recoverable, and counts", async () => {
+  it("retries only recoverable failures and counts the retries", async () => {
     const opened = await storage.open();
     await taskIn("failed", opened);
     const tasks = manager(opened);
@@ -89,7 +89,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     await expect(agent.resume({ agentId: "t" })).rejects.toBeInstanceOf(TransitionNotAllowedError);
   });
 
-  it("lets one of ten that create the same id at once, and tells the others that the task exists", async () => {
+  it("creates one task for ten concurrent calls with the same id and refuses the others", async () => {
     const opened = await storage.open();
     const created = await Promise.allSettled(
       Array.from({ length: 10 }, () =>
@@ -126,7 +126,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     expect(await listed(tasks, { limit: 3, after })).toEqual([]);
   });
 
-  it("continues after a cursor when the tasks before it have changed", async () => {
+  it("continues after a cursor even if the tasks before it have changed", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const tasks = new TaskManager({ storage: opened(), clock });
@@ -145,7 +145,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     expect(rest.map(({ taskId }) => taskId)).toEqual(["c", "d"]);
   });
 
-  it("reads no task of the pages before a cursor, and none after the limit", async () => {
+  it("reads no task before the cursor or after the limit", async () => {
     const opened = await storage.open();
     const provider = opened();
     const clock = new SimulatedClock();
@@ -163,7 +163,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     expect(new Set(read.mock.calls.map(([agentId]) => agentId))).toEqual(new Set(["t10"]));
   });
 
-  it("fills a page when a task cannot be read", async () => {
+  it("fills a page even if a task cannot be read", async () => {
     const opened = await storage.open();
     const provider = opened();
     const clock = new SimulatedClock();
@@ -179,7 +179,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     expect((await listed(tasks, { limit: 2 })).map(({ taskId }) => taskId)).toEqual(["b", "c"]);
   });
 
-  it("refuses what is no task, by field, and keeps nothing of it", async () => {
+  it("refuses invalid tasks by field and stores no part of them", async () => {
     const opened = await storage.open();
     const wrong = { taskName: "", inputRequest: 1, priority: 0.5, reserves: [{ path: "a", operation: "own" }] };
     const refused = manager(opened).create(wrong as never);
@@ -189,7 +189,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     expect(await listed(manager(opened))).toEqual([]);
   });
 
-  it("knows tasks by their ids, and no other agents", async () => {
+  it("finds tasks by id, and no other agents", async () => {
     const opened = await storage.open();
     const tasks = manager(opened);
     await durableAgent(echo(), opened()).run("hello", { agentId: "chat" });
@@ -207,7 +207,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
       );
   });
 
-  it("keeps a large input and a large output in blobs, and gives them back", async () => {
+  it("stores a large input and a large output in blobs and returns them", async () => {
     const opened = await storage.open();
     const large = "x".repeat(50_000);
     await manager(opened).create({ taskId: "t", taskName: "n", inputRequest: large });
@@ -217,7 +217,7 @@ describe.each(logStorages)("$name: a task manager", (storage) => {
     for await (const summary of opened().log.list()) expect(JSON.stringify(summary).length).toBeLessThan(1000);
   });
 
-  it("leaves out of a list what cannot be read, and lists the others", async () => {
+  it("lists the readable tasks and omits unreadable ones", async () => {
     const opened = await storage.open();
     const tasks = manager(opened);
     await tasks.create({ taskId: "lost", taskName: "n", inputRequest: "x".repeat(50_000), priority: 1 });
@@ -262,7 +262,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(seen).toHaveLength(1);
   });
 
-  it("and in a subgraph the subgraph is its current agent", async () => {
+  it("and reports the subgraph as current agent inside a subgraph", async () => {
     const { opened, tasks } = await queued();
     const seen: (Task | undefined)[] = [];
     const graph = strategy<string, string>("echo", (g) => {
@@ -281,7 +281,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(seen).toMatchObject([{ data: { currentAgent: "reviewer", currentStep: "reviewer/read" } }]);
   });
 
-  it("and while branches run its step is the parallel node, and their checkpoints count as activity", async () => {
+  it("and reports the parallel node as its step, and branch checkpoints as activity", async () => {
     const { opened, tasks } = await queued();
     const clock = new SimulatedClock();
     let seen: Task | undefined;
@@ -312,7 +312,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     });
   });
 
-  it("and another input is refused while it is queued", async () => {
+  it("and refuses another input while the task is queued", async () => {
     const { opened, tasks } = await queued();
     await expect(durableAgent(echo(), opened()).run("other", { agentId: "t" })).rejects.toBeInstanceOf(
       UnfinishedRunError,
@@ -322,7 +322,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(await tasks.get("t")).toMatchObject({ status: "completed", data: { finalOutput: "other" } });
   });
 
-  it("and an input that the strategy does not take leaves it queued", async () => {
+  it("and leaves the task queued after an input that the strategy refuses", async () => {
     const { opened, tasks } = await queued();
     const strict = strategy("strict", { input: z.number(), output: z.number() }, (g) => g.edge(g.start, g.finish));
     await expect(durableAgent(strict as never, opened()).resume({ agentId: "t" })).rejects.toBeInstanceOf(
@@ -331,7 +331,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(await tasks.get("t")).toMatchObject({ status: "queued" });
   });
 
-  it("to failed, and after a retry on from where it failed", async () => {
+  it("to failed, and after a retry from the failed node onward", async () => {
     const { opened, tasks } = await queued();
     const fault = new Fault();
     const agent = durableAgent(
@@ -363,52 +363,49 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
   });
 });
 
-describe("a task that runs", () => {
-  it.each(["pause", "cancel"] as const)(
-    "is aborted by %s, and moved when its process has let go of it",
-    async (verb) => {
-      const [memory] = logStorages;
-      const opened = await memory!.open();
-      const tasks = new TaskManager({ storage: opened() });
-      await tasks.create({ taskId: "t", taskName: "echo", inputRequest: "in" });
-      let begun = (): void => {};
-      const beginning = new Promise<void>((resolve) => (begun = resolve));
-      const agent = durableAgent(
-        strategy<string, string>("s", (g) => {
-          const only = g.node("only", async (input: string, { signal }) => {
-            begun();
-            await new Promise((_resolve, reject) =>
-              signal.addEventListener("abort", () => reject(signal.reason as Error)),
-            );
-            return input;
-          });
-          g.edge(g.start, only);
-          g.edge(only, g.finish);
-        }),
-        opened(),
-      );
-      const ended = agent.resume({ agentId: "t" }).catch((error: unknown) => error);
-      await beginning;
-      expect(await tasks.isResumable("t")).toBe(false);
-      await expect(tasks.complete("t", { output: 1 })).rejects.toBeInstanceOf(AgentBusyError);
-      await expect(tasks.pause("t", "?", { timeoutMs: 0 })).rejects.toBeInstanceOf(AgentBusyError);
-      await tasks[verb]("t", "enough");
-      expect(await ended).toBeInstanceOf(StopRequestedError);
-      const expected = {
-        pause: { status: "paused", data: { pauseReason: "enough", snapshot: "2-1" } },
-        cancel: { status: "cancelled", data: { reason: "enough" } },
-      };
-      expect(await tasks.get("t")).toMatchObject(expected[verb]);
-      const entries = [];
-      for await (const entry of opened().log.read("t")) entries.push(entry.records.map((record) => record as object));
-      const last = [{ status: "paused" }, ...(verb === "cancel" ? [{ kind: "checkpoint", status: "cancelled" }] : [])];
-      expect(entries.at(-1)).toMatchObject(last);
-    },
-  );
+describe("a running task", () => {
+  it.each(["pause", "cancel"] as const)("is aborted by %s and moved after its process releases it", async (verb) => {
+    const [memory] = logStorages;
+    const opened = await memory!.open();
+    const tasks = new TaskManager({ storage: opened() });
+    await tasks.create({ taskId: "t", taskName: "echo", inputRequest: "in" });
+    let begun = (): void => {};
+    const beginning = new Promise<void>((resolve) => (begun = resolve));
+    const agent = durableAgent(
+      strategy<string, string>("s", (g) => {
+        const only = g.node("only", async (input: string, { signal }) => {
+          begun();
+          await new Promise((_resolve, reject) =>
+            signal.addEventListener("abort", () => reject(signal.reason as Error)),
+          );
+          return input;
+        });
+        g.edge(g.start, only);
+        g.edge(only, g.finish);
+      }),
+      opened(),
+    );
+    const ended = agent.resume({ agentId: "t" }).catch((error: unknown) => error);
+    await beginning;
+    expect(await tasks.isResumable("t")).toBe(false);
+    await expect(tasks.complete("t", { output: 1 })).rejects.toBeInstanceOf(AgentBusyError);
+    await expect(tasks.pause("t", "?", { timeoutMs: 0 })).rejects.toBeInstanceOf(AgentBusyError);
+    await tasks[verb]("t", "enough");
+    expect(await ended).toBeInstanceOf(StopRequestedError);
+    const expected = {
+      pause: { status: "paused", data: { pauseReason: "enough", snapshot: "2-1" } },
+      cancel: { status: "cancelled", data: { reason: "enough" } },
+    };
+    expect(await tasks.get("t")).toMatchObject(expected[verb]);
+    const entries = [];
+    for await (const entry of opened().log.read("t")) entries.push(entry.records.map((record) => record as object));
+    const last = [{ status: "paused" }, ...(verb === "cancel" ? [{ kind: "checkpoint", status: "cancelled" }] : [])];
+    expect(entries.at(-1)).toMatchObject(last);
+  });
 });
 
 describe("a three-method storage", () => {
-  it("is refused, and the error says what would do", () => {
+  it("is refused, and the error suggests a suitable storage", () => {
     expect(() => new TaskManager({ storage: new RowsProvider() })).toThrow(StorageNotListableError);
     expect(() => new TaskManager({ storage: new NoPersistenceStorageProvider() })).toThrow(StorageNotListableError);
   });

@@ -35,7 +35,7 @@ async function forge(path: string, change: (state: object) => object): Promise<v
 
 const shown = (tasks: readonly Task[]) => tasks.map(({ taskId, status }) => `${taskId} ${status}`).toSorted();
 
-it("a state.json of another agent is damage of that file alone: the task is listed, read, run and reported", async () => {
+it("a state.json of another agent damages only that file: the task is listed, read, run and reported", async () => {
   const { directory, open, tasks } = await threeTasks();
   await writeFile(statePath(directory, "a"), await readFile(statePath(directory, "b")));
   expect(await tasks.get("a")).toMatchObject({ status: "queued" });
@@ -61,7 +61,7 @@ it.each([
   ["no data", (state: object) => ({ ...state, data: null })],
   ["data of a wrong type", (state: object) => ({ ...state, data: "done" })],
   ["a list that is none", (state: object) => ({ ...state, data: { verification_results: 5 } })],
-])("a state.json with %s and a checksum that fits fails no list: the log has the task", async (_name, change) => {
+])("a state.json with %s and a valid checksum fails no list, because the log has the task", async (_name, change) => {
   const { directory, open, tasks } = await threeTasks();
   for (const taskId of ["a", "b", "c"]) await forge(statePath(directory, taskId), change);
   expect(shown(await collect(tasks.list()))).toEqual(["a queued", "b failed", "c completed"]);
@@ -80,7 +80,7 @@ it.each([
   expect(rebuilt).toEqual(["a"]);
 });
 
-it("an older state.json, of an earlier owner, hides its task from no list, and is rebuilt and reported", async () => {
+it("an outdated state.json of an earlier owner hides its task from no list, and is rebuilt and reported", async () => {
   const { directory, open, tasks } = await threeTasks();
   await collect(tasks.list({ status: "queued" }));
   const path = statePath(directory, "a");
@@ -100,7 +100,7 @@ it("an older state.json, of an earlier owner, hides its task from no list, and i
   expect(await collect(tasks.claimable())).toMatchObject([{ taskId: "a" }]);
 });
 
-it("an older state.json of the same owner is not believed where the index knows of a newer one", async () => {
+it("an outdated state.json of the same owner is ignored if the index has a newer one", async () => {
   const directory = await testDirectory();
   const open = () => new FilePersistenceStorageProvider({ directory });
   const tasks = new TaskManager({ storage: open() });

@@ -32,7 +32,7 @@ function coder(opened: Opened, root: string, ...works: readonly [Work, Work]) {
 
 const nothing: Work = async () => {};
 
-describe.each(logStorages)("$name: the files that a completed task has modified", ({ open }) => {
+describe.each(logStorages)("$name: the modified files of a completed task", ({ open }) => {
   async function setup() {
     const opened = await open();
     const root = temporaryFolder();
@@ -49,7 +49,7 @@ describe.each(logStorages)("$name: the files that a completed task has modified"
     return { opened, root, tasks, modified };
   }
 
-  it("are those that are not as they were, each once, sorted", async () => {
+  it("are the files with a different final content, each once, sorted", async () => {
     const { opened, root, tasks, modified } = await setup();
     const agents = coder(
       opened,
@@ -69,7 +69,7 @@ describe.each(logStorages)("$name: the files that a completed task has modified"
     expect(await modified()).toEqual(["a.txt", "changed.txt", "new/z.txt"]);
   });
 
-  it("count from the beginning of the run, also when another process ended it", async () => {
+  it("count from the start of the run, even if another process finished it", async () => {
     const { opened, root, tasks, modified } = await setup();
     const fault = new Fault();
     const agent = () =>
@@ -91,7 +91,7 @@ describe.each(logStorages)("$name: the files that a completed task has modified"
     expect(await modified()).toEqual([]);
   });
 
-  it("are not those that a rollback has taken back", async () => {
+  it("exclude changes that a rollback reverted", async () => {
     const { opened, root, tasks, modified } = await setup();
     let rolledBack = false;
     const agents = coder(
@@ -109,7 +109,7 @@ describe.each(logStorages)("$name: the files that a completed task has modified"
     expect(await modified()).toEqual(["second.txt"]);
   });
 
-  it("are told of a task that somebody completes by hand, too", async () => {
+  it("are reported for a task that is completed by hand", async () => {
     const { opened, root, tasks, modified } = await setup();
     const fail: Work = () => Promise.reject(new Error("no"));
     const agent = coder(opened, root, (write) => write("half.txt", "1"), fail);
@@ -120,7 +120,7 @@ describe.each(logStorages)("$name: the files that a completed task has modified"
     expect(await modified()).toEqual(["half.txt"]);
   });
 
-  it("may be many: their list is then a blob", async () => {
+  it("are stored in a blob if the list is long", async () => {
     const { opened, root, modified } = await setup();
     const names = Array.from({ length: 120 }, (_, at) => `${String(at).padStart(3, "0")}-${"n".repeat(100)}.txt`);
     const agent = coder(

@@ -43,7 +43,7 @@ const moves = [
 ];
 
 describe.each(logStorages)("$name: the listener of an agent", (storage) => {
-  it("the listener of an agent gets the first checkpoint of a task like that of any run", async () => {
+  it("the listener of an agent gets the first checkpoint of a task like any other", async () => {
     const opened = await storage.open();
     const told: string[] = [];
     await new TaskManager({ storage: opened() }).create({ taskId: "a", taskName: "n", inputRequest: "in" });
@@ -55,7 +55,7 @@ describe.each(logStorages)("$name: the listener of an agent", (storage) => {
 });
 
 describe.each(logStorages)("$name: the listener of an agent", (storage) => {
-  it("the listener of an agent gets no transition that the table does not have, but for the beginning of another run", async () => {
+  it("the listener of an agent gets only transitions in the table, except for the start of another run", async () => {
     const opened = await storage.open();
     const told: string[] = [];
     const beginnings: string[] = [];
@@ -96,7 +96,7 @@ describe.each(logStorages)("$name: the listener of an agent", (storage) => {
 });
 
 describe.each(logStorages)("$name: the listener of a task manager", (storage) => {
-  it("the listener of a task manager gets every status change with its data, once it is durable", async () => {
+  it("the listener of a task manager gets every durable status change with its data", async () => {
     const opened = await storage.open();
     const told: PersistenceEvent[] = [];
     const lines: string[] = [];
@@ -122,7 +122,7 @@ describe.each(logStorages)("$name: the listener of a task manager", (storage) =>
     expect(lines).toContain("2026-01-01T00:00:00.000Z t: in_progress → paused");
   });
 
-  it("the listener of a task manager gets nothing for a refused change", async () => {
+  it("the listener of a task manager gets no event for a refused change", async () => {
     const opened = await storage.open();
     const told: PersistenceEvent[] = [];
     const tasks = new TaskManager({ storage: opened(), onEvent: (event) => void told.push(event) });

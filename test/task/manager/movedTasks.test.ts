@@ -5,7 +5,7 @@ import { bytesOf, storages } from "../../transfer/movedAgents.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 
 describe.each(Object.entries(storages))("in %s", (_name, make) => {
-  it("a task that was exported to be moved, or imported as a copy, is no task here, and is never created again", async () => {
+  it("a moved task or an imported copy is not listed as a task and cannot be created again", async () => {
     const [source, target] = [await make(), await make()];
     const [here, there] = [new TaskManager({ storage: source }), new TaskManager({ storage: target })];
     const task = { taskId: "t", taskName: "work", inputRequest: "in" };

@@ -20,7 +20,7 @@ describe.each(logStorages)("$name: a task is kept", (storage) => {
     ["queued", "for ever", Infinity],
     ["paused", "for ever", Infinity],
     ["waiting", "for ever", Infinity],
-  ])("when it is %s, %s, and then goes with its blobs", async (status, _time, days) => {
+  ])("when it is %s, %s, and is then removed with its blobs", async (status, _time, days) => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const tasks = new TaskManager({ storage: opened(), clock });

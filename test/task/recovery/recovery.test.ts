@@ -46,7 +46,7 @@ function participant(can: readonly RecoveryOption[], found: readonly Environment
 }
 
 describe.each(storages)("$name: recover", (storage) => {
-  it("finds, verifies, restores, tells and resumes", async () => {
+  it("finds, verifies, restores, notifies and resumes", async () => {
     const opened = await storage.open();
     const environment = TestEnvironment.readable();
     const fault = new Fault();
@@ -99,7 +99,7 @@ describe.each(logStorages)("$name: recover a finished agent", (storage) => {
     return { opened, agent, end };
   }
 
-  it("gives back its result, and asks nothing about an environment that it does not need", async () => {
+  it("returns its result without checking the environment", async () => {
     const { opened, agent, end } = await finished();
     const before = await recordsOf(opened());
     const report = await recoverTask(agent(), { confirm: "always", onConfirm: () => false });
@@ -112,7 +112,7 @@ describe.each(logStorages)("$name: recover a finished agent", (storage) => {
     expect(await recordsOf(opened())).toEqual(before);
   });
 
-  it("unless another run of it has begun: that goes on at its start", async () => {
+  it("resumes a newer run from its start", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -147,8 +147,8 @@ async function changed(opened: Awaited<ReturnType<(typeof storages)[number]["ope
   return requiringAgent(opened(), environment, { fault });
 }
 
-describe.each(logStorages)("$name: recover in an environment that is not as it was", (storage) => {
-  it("stops with every mismatch and every option when nobody is there to ask; nothing has changed", async () => {
+describe.each(logStorages)("$name: recover in a changed environment", (storage) => {
+  it("stops with every mismatch and option if no handler exists, without changes", async () => {
     const opened = await storage.open();
     const agent = await changed(opened);
     const before = await recordsOf(opened());
@@ -165,7 +165,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
     expect(await recordsOf(opened())).toEqual(before);
   });
 
-  it("carries out what was chosen, after everything was, and reports it", async () => {
+  it("applies the choices after all of them are made, and reports them", async () => {
     const agent = await changed(await storage.open());
     const upstream = { kind: "new_commits_upstream", detail: "3 new commits upstream" } as const;
     const { able, applied } = participant(["use_checkpoint", "merge", "restore", "rebase"], [upstream]);
@@ -187,7 +187,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
     expect(report.result).toMatchObject({ status: "completed" });
   });
 
-  it("leaves things as they are without anybody's help", async () => {
+  it("accepts the current environment without a participant", async () => {
     const agent = await changed(await storage.open());
     const report = await recoverTask(agent, {
       onEnvironmentMismatch: ({ kind }) => (kind === "file_deleted" ? "skip" : "use_current"),
@@ -199,7 +199,7 @@ describe.each(logStorages)("$name: recover in an environment that is not as it w
     ["abort", "abort", /"abort" was chosen/],
     ["what nobody can do", "merge", /which is not an option here: .*; the options are use_current, abort/],
     ["what is no option", "anything", /"anything" was chosen/],
-  ])("is refused by a choice, and nothing has changed: %s", async (_name, choice, message) => {
+  ])("is refused by a choice without changes: %s", async (_name, choice, message) => {
     const opened = await storage.open();
     const agent = await changed(opened);
     const before = await recordsOf(opened());
@@ -230,7 +230,7 @@ describe.each(logStorages)("$name: confirmation", ({ open }) => {
     [undefined, true, 1],
     ["never", false, 0],
     ["never", true, 0],
-  ] as const)("is asked for when it says so: %s, with a mismatch: %s", async (confirm, mismatch, times) => {
+  ] as const)("is required when the option says so: %s, with a mismatch: %s", async (confirm, mismatch, times) => {
     const { agent, environment } = await stopped();
     if (mismatch) environment.versions.set("node", "18");
     const shown: AgentCheckpointData[] = [];
@@ -242,7 +242,7 @@ describe.each(logStorages)("$name: confirmation", ({ open }) => {
     expect(shown.map(({ nodeId }) => nodeId)).toEqual(times === 1 ? ["second"] : []);
   });
 
-  it("that is refused leaves the agent as it is, and needs somebody to ask", async () => {
+  it("that is refused leaves the agent unchanged, and requires a handler", async () => {
     const { agent, storage } = await stopped();
     const before = await recordsOf(storage);
     await expect(recoverTask(agent, { confirm: "always", onConfirm: () => false })).rejects.toMatchObject({
@@ -257,7 +257,7 @@ describe.each(logStorages)("$name: confirmation", ({ open }) => {
   });
 });
 
-describe("what can be chosen", () => {
+describe("the options of a recovery", () => {
   const mismatches: readonly EnvironmentMismatch[] = [
     modified,
     deleted,
@@ -289,13 +289,13 @@ describe("what can be chosen", () => {
         ["ignore", "abort"],
       ],
     ],
-  ] as const)("depends on who is there: %j", async (can, expected) => {
+  ] as const)("depend on the participants: %j", async (can, expected) => {
     const participants = can.map((options) => participant(options).able);
     const offered = await Promise.all(mismatches.map((mismatch) => offeredOptions(mismatch, participants, checkpoint)));
     expect(offered.map(({ options }) => options)).toEqual(expected);
   });
 
-  it("is done by the first who offers it, and what leaves things as they are by nobody", async () => {
+  it("are carried out by the first participant that offers them", async () => {
     const [first, second] = [participant(["merge"]).able, participant(["merge", "use_checkpoint"]).able];
     const { doneBy } = await offeredOptions(modified, [first, second], checkpoint);
     expect([doneBy("merge"), doneBy("use_checkpoint"), doneBy("use_current")]).toEqual([first, second, undefined]);
@@ -303,7 +303,7 @@ describe("what can be chosen", () => {
 });
 
 describe("a damaged agent", () => {
-  it("is named, and an older checkpoint is never gone on from; others are recovered", async () => {
+  it("is named without recovery from an older checkpoint, and others are recovered", async () => {
     const directory = await testDirectory();
     const environment = TestEnvironment.readable();
     const storage = () => new FilePersistenceStorageProvider({ directory, inlineThresholdBytes: 30 });

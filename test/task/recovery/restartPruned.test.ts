@@ -29,8 +29,8 @@ function rounds(world: World, fault: Fault) {
   return { graph, options: { tools: [book], registry, maxIterations: 1_000 } };
 }
 
-describe.each(logStorages)("$name: a task whose later run has failed and was pruned", (storage) => {
-  it("a task whose later run failed and was pruned restarts at the first checkpoint of that run, with all of it reverted", async () => {
+describe.each(logStorages)("$name: a task with a failed and pruned later run", (storage) => {
+  it("restarts at the first checkpoint of that run and reverts the whole run", async () => {
     const opened = await storage.open();
     const world = new World();
     const fault = new Fault();

@@ -24,7 +24,7 @@ const reporting = (fault: Fault) =>
   });
 
 describe.each(logStorages)("$name: who resumes a task", (storage) => {
-  it("a recovery shows the task, the iteration and the last progress before anything runs", async () => {
+  it("a recovery shows the task, the iteration and the last progress before it runs anything", async () => {
     const opened = await storage.open();
     const tasks = new TaskManager({ storage: opened() });
     await tasks.create({ taskId: "t", taskName: "import", inputRequest: "in" });

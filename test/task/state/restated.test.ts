@@ -37,7 +37,7 @@ async function listed(tasks: TaskManager): Promise<readonly Task[]> {
   return found;
 }
 
-describe.each(logStorages)("$name: a task whose log was restated", (storage) => {
+describe.each(logStorages)("$name: a task whose log is rewritten", (storage) => {
   async function failed() {
     const opened = await storage.open();
     const tasks = () => new TaskManager({ storage: opened() });
@@ -69,7 +69,7 @@ describe.each(logStorages)("$name: a task whose log was restated", (storage) => 
     expect(await agent().resume({ agentId: "t", answers })).toMatchObject({ status: "completed", output: "this" });
   });
 
-  it("by pruning keeps them, too", async () => {
+  it("by pruning keeps its name, priority, retries and requests", async () => {
     const { tasks, agent } = await failed();
     const before = await tasks().get("t");
     const { pruned } = await persistence(agent()).prune();
@@ -89,7 +89,7 @@ describe.each(logStorages)("$name: a task whose log was restated", (storage) => 
   });
 });
 
-it("a task whose log was restated is told by it alone, when state.json is lost", async () => {
+it("a task whose log was rewritten is read from it alone if state.json is lost", async () => {
   const directory = await testDirectory();
   const storage = () => new FilePersistenceStorageProvider({ directory });
   const tasks = () => new TaskManager({ storage: storage() });

@@ -52,7 +52,7 @@ describe.each(statuses)("state.json of a task that is %s", (status) => {
     return { directory, path: join(agentPath(directory, "t"), "state.json") };
   }
 
-  it("state.json has the keys of the design", async () => {
+  it("state.json has the specified keys", async () => {
     const { path } = await written();
     const state = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
     expect(state).toMatchObject({
@@ -68,7 +68,7 @@ describe.each(statuses)("state.json of a task that is %s", (status) => {
   });
 
   it.each(Object.keys(harms))(
-    "may be %s: the task is what it was, and the next owner writes the same anew",
+    "may be %s: the task is unchanged, and the next owner rewrites the same file",
     async (harm) => {
       const { directory, path } = await written();
       const before = await onlyTask(directory);

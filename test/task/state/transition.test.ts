@@ -27,7 +27,7 @@ const table: Readonly<Record<TaskStatus, string>> = {
 };
 const pairs = statuses.flatMap((from) => statuses.map((to, column) => ({ from, to, allowed: table[from][column] })));
 
-describe("the moves of a task", () => {
+describe("the transitions of a task", () => {
   it("the table of transitions has 49 pairs of statuses", () => {
     expect(pairs).toHaveLength(49);
   });
@@ -51,7 +51,7 @@ describe("the moves of a task", () => {
     for (const named of ['"t"', from, to, ...STATE_TRANSITIONS[from]]) expect(refused.message).toContain(named);
   });
 
-  it("a failure that is not recoverable allows no transition", () => {
+  it("an unrecoverable failure allows no transition", () => {
     const task = { ...exampleTask("failed"), data: { ...exampleData.failed, recoverable: false } } as Task;
     expect(allowedTransitions(task)).toEqual([]);
     expect(() => transitionTask(task, { to: "queued", at, data: exampleData.queued })).toThrow(
@@ -111,7 +111,7 @@ describe("the data of a status", () => {
   });
 });
 
-describe("a task that can go on", () => {
+describe("a resumable task", () => {
   it.each([
     ["queued", undefined, false],
     ["in_progress", undefined, true],
@@ -127,7 +127,7 @@ describe("a task that can go on", () => {
     expect(isResumable(exampleTask(status), owner)).toBe(expected);
   });
 
-  it("a task whose failure is not recoverable is not resumable", () => {
+  it("an unrecoverably failed task is not resumable", () => {
     const data = { ...exampleData.failed, recoverable: false };
     expect(isResumable({ status: "failed", data })).toBe(false);
   });

@@ -46,7 +46,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     return { opened, clock, tasks, agent, outcomes, onOutcome, work, status };
   }
 
-  it("says so when its agent has another storage than the tasks", async () => {
+  it("rejects when its agent has another storage than the tasks", async () => {
     const { tasks, status } = await setup({ taskId: "t" });
     const other = await storage.open();
     const agent = durableAgent(
@@ -60,7 +60,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await status("t")).toBe("queued");
   });
 
-  it("takes the queue by priority, then by age, until nothing is left", async () => {
+  it("processes the queue by priority, then by age, until it is empty", async () => {
     const { work, outcomes, status } = await setup(
       { taskId: "old" },
       { taskId: "new" },
@@ -79,7 +79,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await status("low")).toBe("completed");
   });
 
-  it("runs a task as soon as it is created, before the next poll", async () => {
+  it("runs a new task immediately, before the next poll", async () => {
     const { tasks, work, outcomes } = await setup();
     const stop = new AbortController();
     const worker = work((input) => input, { onOutcome: (outcome) => void outcomes.push(outcome) });
@@ -93,7 +93,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     await run;
   });
 
-  it("runs as many at the same time as it may, and no more", async () => {
+  it("runs tasks concurrently up to its limit", async () => {
     const { work } = await setup(...["a", "b", "c", "d", "e"].map((taskId) => ({ taskId })));
     const three = gate();
     let [now, most] = [0, 0];
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(most).toBe(3);
   });
 
-  it("chooses the agent by the name of the task, and says once that it leaves names that it does not know", async () => {
+  it("chooses the agent by the name of the task and warns once about unknown names", async () => {
     const { tasks, agent, status, outcomes, onOutcome } = await setup(
       { taskId: "a", taskName: "one" },
       { taskId: "b", taskName: "two" },
@@ -131,7 +131,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await status("c")).toBe("queued");
   });
 
-  it("goes on after a task that fails, and does not try it again by itself", async () => {
+  it("continues after a failed task without retrying it", async () => {
     const { work, outcomes, tasks } = await setup({ taskId: "bad" }, { taskId: "good" });
     const fault = new Fault();
     const body: Body = (input) => {
@@ -151,7 +151,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await tasks.get("bad")).toMatchObject({ status: "completed" });
   });
 
-  it("fails a task that its agent cannot begin", async () => {
+  it("fails a task that its agent cannot start", async () => {
     const { tasks, opened, outcomes, onOutcome } = await setup({ taskId: "t" });
     const strict = strategy("strict", { input: z.number(), output: z.number() }, (g) => g.edge(g.start, g.finish));
     await new TaskWorker({ tasks, agents: durableAgent(strict as never, opened()), onOutcome }).run();
@@ -159,7 +159,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await tasks.get("t")).toMatchObject({ status: "failed", data: { errorType: "InvalidInputError" } });
   });
 
-  it("fails a task whose output is not verified, and verifies again after a retry", async () => {
+  it("fails a task with unverified output and verifies again after a retry", async () => {
     const { work, tasks, outcomes } = await setup({ taskId: "t" });
     const fault = new Fault();
     const verify = () => {
@@ -176,7 +176,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
   });
 
   it.each([undefined, "good", new Set(["good"])])(
-    "fails a task whose verification gives no list but %s",
+    "fails a task whose verification returns %s instead of a list",
     async (given) => {
       const { work, tasks, outcomes } = await setup({ taskId: "t" });
       await work((input) => input, { verify: () => given as never }).run();
@@ -187,7 +187,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     },
   );
 
-  it("keeps what verification gives", async () => {
+  it("stores the verification results", async () => {
     const { work, tasks } = await setup({ taskId: "t" });
     const seen: unknown[] = [];
     const verify = (output: unknown, taskId: string) => {
@@ -202,7 +202,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     });
   });
 
-  it("recovers what an ended process left in progress: before tasks of its priority, after those of a higher one", async () => {
+  it("recovers tasks of an ended process before queued ones of the same priority, after those of a higher one", async () => {
     const { work, outcomes, agent, tasks, status } = await setup(
       { taskId: "older", priority: 1 },
       { taskId: "cut", priority: 1 },
@@ -224,7 +224,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     ]);
   });
 
-  it("leaves what is paused, waits or has been cancelled", async () => {
+  it("skips paused, waiting and cancelled tasks", async () => {
     const { work, outcomes, tasks } = await setup({ taskId: "paused" }, { taskId: "waiting" }, { taskId: "cancelled" });
     await tasks.start("paused");
     await tasks.pause("paused", "?");
@@ -238,7 +238,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(outcomes).toMatchObject([{ taskId: "paused", outcome: "completed" }]);
   });
 
-  it("fails what waited for too long, and leaves the rest to wait", async () => {
+  it("fails tasks past their waiting time and leaves the others waiting", async () => {
     const { tasks, clock, outcomes, onOutcome, opened } = await setup({ taskId: "asks" }, { taskId: "by hand" });
     const at = clock.now() + 60_000;
     const asks = oneNode(async (_input, context) =>
@@ -267,7 +267,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await tasks.get("by hand")).toMatchObject({ status: "failed", data: { errorType: "WaitExpiredError" } });
   });
 
-  it("goes on with what was answered in the meantime", async () => {
+  it("continues tasks that were answered in the meantime", async () => {
     const { tasks, outcomes, onOutcome, opened } = await setup({ taskId: "t" });
     const asks = oneNode(async (_input, context) =>
       context.requestInput({ id: "size", prompt: "?", schema: z.string() }),
@@ -286,7 +286,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(outcomes).toMatchObject([{ outcome: "waiting" }, { outcome: "completed", output: "M" }]);
   });
 
-  it("a task that asks one question after another is not taken for one that ends its process", async () => {
+  it("a task that asks several questions is not counted as ending its process", async () => {
     const { tasks, opened, outcomes, onOutcome } = await setup({ taskId: "t" });
     const asks = oneNode(async (_input, context) => {
       const answers: string[] = [];
@@ -304,7 +304,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(outcomes.at(-1)).toMatchObject({ outcome: "completed", output: "0123456" });
   });
 
-  it("does not take what was paused after it was listed", async () => {
+  it("skips a task that was paused after it was listed", async () => {
     const { agent, tasks, status } = await setup({ taskId: "t" });
     await tasks.start("t");
     await tasks.pause("t", "?");
@@ -313,7 +313,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(await status("t")).toBe("paused");
   });
 
-  it("interrupts its tasks when it is stopped or disposed; they stay in progress", async () => {
+  it("interrupts its tasks when it is stopped or disposed, and they stay in progress", async () => {
     for (const stop of ["signal", "dispose"]) {
       const { work, outcomes, status } = await setup({ taskId: "t" });
       const begun = gate();
@@ -334,7 +334,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     }
   });
 
-  it("looks for more when it is asked to, and ends when it is stopped", async () => {
+  it("polls on request and ends when it is stopped", async () => {
     const { tasks, clock, agent } = await setup();
     const controller = new AbortController();
     const outcomes: string[] = [];
@@ -364,7 +364,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect(looks.mock.calls.length).toBeGreaterThan(1);
   });
 
-  it("warns of a listener that throws, and goes on", async () => {
+  it("warns of a listener that throws and continues", async () => {
     const { work, status } = await setup({ taskId: "a" }, { taskId: "b" });
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     await work((input) => input, {
@@ -376,7 +376,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
     expect([await status("a"), await status("b")]).toEqual(["completed", "completed"]);
   });
 
-  it("shares the tasks with others: each runs once", async () => {
+  it("shares the tasks with other workers, and each task runs once", async () => {
     const ids = Array.from({ length: 20 }, (_unused, index) => `t${index}`);
     const { tasks, opened, outcomes, onOutcome } = await setup(...ids.map((taskId) => ({ taskId })));
     const ran: string[] = [];
@@ -395,7 +395,7 @@ describe.each(logStorages)("$name: a worker", (storage) => {
 });
 
 describe.each(logStorages)("$name: tasks that reserve files", (storage) => {
-  it("wait in the queue while their files are held, and others go first", async () => {
+  it("wait in the queue while their files are reserved, and others run first", async () => {
     const opened = await storage.open();
     const tasks = new TaskManager({ storage: opened() });
     const plan: readonly (readonly [string, readonly FileReservation[]])[] = [
@@ -433,7 +433,7 @@ describe.each(logStorages)("$name: tasks that reserve files", (storage) => {
   it.each([
     ["of one process", async () => new InProcessReservations()],
     ["of the workspace", async () => new Reservations({ directory: await testDirectory() })],
-  ])("stay queued when somebody else holds their files: reservations %s", async (_name, reservationsOf) => {
+  ])("stay queued while somebody else holds their files: reservations %s", async (_name, reservationsOf) => {
     const opened = await storage.open();
     const tasks = new TaskManager({ storage: opened() });
     const reserves = [{ path: "a", operation: "write" }] as const;
@@ -472,7 +472,7 @@ describe("overlaps of planned tasks", () => {
   const overlaps = (...tasks: readonly { readonly name: string; readonly reserves?: readonly FileReservation[] }[]) =>
     findOverlaps(tasks).map(({ path, tasks: [one, other] }) => `${one.name}-${other.name}: ${path}`);
 
-  it("are those where one writes what the other touches", () => {
+  it("exist if one task writes a file that the other touches", () => {
     expect(overlaps(task("a", "r x"), task("b", "r x"), { name: "c" })).toEqual([]);
     expect(overlaps(task("a", "w x", "w y"), task("b", "r x", "r z"), task("c", "w y", "r x"))).toEqual([
       "a-b: x",
@@ -482,7 +482,7 @@ describe("overlaps of planned tasks", () => {
     expect(overlaps(task("a", "r x", "w x"), task("b", "w x"))).toEqual(["a-b: x"]);
   });
 
-  it("are found whatever the spelling of a path", () => {
+  it("are found for any spelling of a path", () => {
     expect(overlaps(task("a", "w x/y"), task("b", "w ./x//y"), task("c", "r x/z/../y"))).toEqual([
       "a-b: x/y",
       "a-c: x/y",
@@ -506,7 +506,7 @@ describe("overlaps of planned tasks", () => {
     await held.release();
   });
 
-  it("are found between queued tasks as the manager lists them", async () => {
+  it("are found between queued tasks from the manager's list", async () => {
     const tasks = new TaskManager({ storage: new InMemoryPersistenceStorageProvider() });
     for (const taskName of ["a", "b"])
       await tasks.create({ taskName, inputRequest: "go", reserves: task("", "w x").reserves });
@@ -516,7 +516,7 @@ describe("overlaps of planned tasks", () => {
   });
 });
 
-it("refuses a concurrency that is none", async () => {
+it("an invalid concurrency is refused", async () => {
   const [memory] = logStorages;
   const storage = (await memory!.open())();
   const tasks = new TaskManager({ storage });

@@ -85,7 +85,7 @@ class Store {
   }
 }
 
-describe.each(["completed", "dropped"] as const)("among agents that are %s", (status) => {
+describe.each(["completed", "dropped"] as const)("among many agents that are %s", (status) => {
   const stores: Store[] = [];
   beforeAll(async () => void stores.push(await Store.of(few, status), await Store.of(many, status)));
 
@@ -101,19 +101,19 @@ describe.each(["completed", "dropped"] as const)("among agents that are %s", (st
     await claimable.return(undefined);
   };
 
-  it("a worker starts, finds one task and works it off at the cost of few", async () => {
+  it("a worker starts, finds one task and runs it at the cost of a small storage", async () => {
     for (const store of stores) await store.enqueue(1);
     expect(await growth((store) => store.work())).toBeLessThan(atMost);
   });
 
-  it("a poll that finds nothing, and a claim, cost what they cost among few", async () => {
+  it("an empty poll and a claim cost as much as in a small storage", async () => {
     expect(await growth(claim)).toBeLessThan(atMost);
     for (const store of stores) await store.enqueue(1);
     expect(await growth(claim)).toBeLessThan(atMost);
     for (const store of stores) await store.work();
   });
 
-  it("a page of a list costs what the page has", async () => {
+  it("a page of a list costs only its entries", async () => {
     for (const store of stores) await store.enqueue(40);
     const cursors = new Map<Store, string>();
     const turn = async (store: Store) => {
@@ -127,7 +127,7 @@ describe.each(["completed", "dropped"] as const)("among agents that are %s", (st
   });
 });
 
-it("a list of all agents reads those that were deleted once, and never again", async () => {
+it("a list of all agents reads deleted ones once and never again", async () => {
   const costOf = async (count: number) => {
     const store = await Store.of(count, "dropped");
     return store.cost(async () => expect(await collect(store.storage().log.list())).toEqual([]));
@@ -136,7 +136,7 @@ it("a list of all agents reads those that were deleted once, and never again", a
   expect((await costOf(many)) - (await costOf(few))).toBeLessThan((3 * many) / namesACall);
 });
 
-it("an index that is built among many queued tasks finds the first of them as one that grew with them", async () => {
+it("an index built from many queued tasks finds the first ones like an index that grew with them", async () => {
   const costOf = async (length: number) => {
     const store = new Store();
     const { log } = store.storage();
@@ -159,7 +159,7 @@ it("an index that is built among many queued tasks finds the first of them as on
   expect((await costOf(many)) / (await costOf(300))).toBeLessThan(atMost);
 });
 
-it("working off a queue costs the same for each task, whatever the length of the queue", async () => {
+it("processing a queue costs the same for each task at any queue length", async () => {
   const costOf = async (length: number) => {
     const store = await Store.of(0, "completed");
     await store.enqueue(length);

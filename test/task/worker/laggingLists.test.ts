@@ -58,8 +58,8 @@ function setup() {
 
 const pollMs = 1_000;
 
-describe("a storage whose lists lag", () => {
-  it("lists a task late, and a worker runs it then, once", async () => {
+describe("a storage with lagging lists", () => {
+  it("lists a task late, and a worker then runs it once", async () => {
     const { index, clock, tasks, outcomes, worker } = setup();
     const stop = new AbortController();
     const run = worker.run({ pollMs, signal: stop.signal });
@@ -75,7 +75,7 @@ describe("a storage whose lists lag", () => {
     expect(outcomes).toMatchObject([{ taskId: "t", outcome: "completed" }]);
   });
 
-  it("shows tasks that have ended, which a worker tries once and leaves alone", async () => {
+  it("lists ended tasks, which a worker tries once and then skips", async () => {
     const { index, tasks, outcomes, worker, opened } = setup();
     for (const taskId of ["a", "b"]) await tasks.create({ taskId, taskName: "echo", inputRequest: "x" });
     await index.catchUp();
@@ -87,7 +87,7 @@ describe("a storage whose lists lag", () => {
     expect([outcomes.length, opened() - before]).toEqual([2, 2]);
   });
 
-  it("shows as free what another owns, which a worker leaves to it", async () => {
+  it("lists owned tasks as free, and a worker leaves them to their owner", async () => {
     const { index, log, tasks, outcomes, worker } = setup();
     await tasks.create({ taskId: "a", taskName: "echo", inputRequest: "x" });
     await tasks.create({ taskId: "b", taskName: "echo", inputRequest: "x" });
@@ -100,7 +100,7 @@ describe("a storage whose lists lag", () => {
     expect(outcomes).toMatchObject([{ taskId: "b" }, { taskId: "a", outcome: "completed" }]);
   });
 
-  it("shows an agent as unfinished until the list has caught up, and with the run that its log has", async () => {
+  it("shows an agent as unfinished until the list is current, with the latest run of its log", async () => {
     const { index, tasks, agent, worker } = setup();
     await tasks.create({ taskId: "a", taskName: "echo", inputRequest: "x" });
     await tasks.start("a");

@@ -80,7 +80,7 @@ describe("a worker that polls", () => {
     expect(await at.end()).toEqual(["interrupted", "completed"]);
   });
 
-  it("a polling worker retries a task whose reservation met a failed storage at growing intervals", async () => {
+  it("a polling worker retries a task with a failed reservation at growing intervals", async () => {
     const at = new Polling(await open());
     const reserves = [{ path: "a", operation: "write" }] as const;
     for (const taskId of ["one", "two"]) await at.tasks.create({ taskId, taskName: "n", inputRequest: "in", reserves });
@@ -107,7 +107,7 @@ it.each([
   [new OwnershipLostError("t", 1), [1000, 2000]],
   [new StopRequestedError("t", "lunch"), [30_000, 30_000]],
   [new RangeError("damaged"), [Infinity, Infinity]],
-])("the time to the next try: %s", (error, expected) => {
+])("the time until the next try: %s", (error, expected) => {
   expect(expected.map((_unused, index) => retryAfterMs(error, index + 1, 1000))).toEqual(expected);
   const isStop = error instanceof StopRequestedError;
   expect(retryAfterMs(error, 1, undefined)).toBe(isStop ? 30_000 : Infinity);
@@ -141,9 +141,9 @@ const damages: readonly (readonly [string, string, (segment: string) => Promise<
   ],
 ];
 
-describe.each(["queued", "in_progress"])("a task %s that cannot be read", (status) => {
+describe.each(["queued", "in_progress"])("an unreadable task in the status %s", (status) => {
   it.each(damages)(
-    "a worker runs the other tasks when one cannot be read, and reports it as interrupted: %s",
+    "a worker runs the other tasks and reports the unreadable one as interrupted: %s",
     async (_name, code, damage) => {
       const directory = await testDirectory();
       const opened = () => new FilePersistenceStorageProvider({ directory });

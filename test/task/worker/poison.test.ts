@@ -71,7 +71,7 @@ describe.each(logStorages)("$name: a task that ends every process that runs it",
     expect(await tasks.get("poison")).toMatchObject({ status: "completed" });
   });
 
-  it("comes after queued tasks of a higher priority, and before those of a lower one", async () => {
+  it("runs after queued tasks of a higher priority and before those of a lower one", async () => {
     const { tasks, ran, work } = await setup({ taskId: "poison" });
     await work((input) => input === "poison");
     await tasks.create({ taskId: "low", taskName: "steps", inputRequest: "low", priority: -1 });
@@ -80,7 +80,7 @@ describe.each(logStorages)("$name: a task that ends every process that runs it",
     expect(ran).toEqual(["poison", "high", "poison", "low"]);
   });
 
-  it("is begun again at once, and then only after growing waits; others go first meanwhile", async () => {
+  it("is restarted once immediately, then after growing delays while others run", async () => {
     const { clock, ran, work } = await setup({ taskId: "poison" }, { taskId: "b" });
     const isPoison = (input: string) => input === "poison";
     await work(isPoison);
@@ -100,7 +100,7 @@ describe.each(logStorages)("$name: a task that ends every process that runs it",
     expect(ran).toEqual(["poison", "poison", "b", "poison"]);
   });
 
-  it("counts anew when the task gets further, and as the worker says", async () => {
+  it("resets its attempts after progress, and follows the limits of the worker", async () => {
     const { tasks, clock, outcomes, work } = await setup({ taskId: "poison" });
     const limits = { maxAttempts: 2, attemptDelayMs: 0 };
     await work(() => true, limits);
@@ -123,13 +123,13 @@ it.each([
   [4, -1, { kind: "begin" }],
   [5, 1_000_000, { kind: "refuse" }],
   [6, 0, { kind: "refuse" }],
-])("after %i attempts, %i ms after the last began: %j", (attempts, passedMs, expected) => {
+])("after %i attempts, %i ms after the last start: %j", (attempts, passedMs, expected) => {
   const updatedAt = "2026-01-01T00:00:00.000Z";
   const limits = { maxAttempts: 5, attemptDelayMs: 1_000 };
   expect(judgeAttempts({ attempts, updatedAt }, limits, Date.parse(updatedAt) + passedMs)).toEqual(expected);
 });
 
-it("waits no longer than 64 times the first wait", () => {
+it("the delay is at most 64 times the first delay", () => {
   const updatedAt = "2026-01-01T00:00:00.000Z";
   const judged = judgeAttempts(
     { attempts: 90, updatedAt },
@@ -139,7 +139,7 @@ it("waits no longer than 64 times the first wait", () => {
   expect(judged).toEqual({ kind: "wait", ms: 640 });
 });
 
-it("a log of an earlier version, without attempts, is taken on", async () => {
+it("a log of an earlier version without attempts is accepted", async () => {
   const storage = new FilePersistenceStorageProvider({ directory: await testDirectory() });
   const tasks = new TaskManager({ storage });
   await tasks.create({ taskId: "t", taskName: "steps", inputRequest: "in" });

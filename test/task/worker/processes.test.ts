@@ -60,7 +60,7 @@ describe("workers in two processes", () => {
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });
 
-  it.each(sharedEngines)("one recovers what the other was killed in $name", async (engine) => {
+  it.each(sharedEngines)("recover tasks of a killed worker in $name", async (engine) => {
     const { place, ids, statuses } = await created(4, engine);
     const lines: string[] = [];
     await work(program, { place, hangsAt: "t02" }, (line, child) => {
@@ -86,36 +86,39 @@ describe("workers in two processes", () => {
   it.each([
     ["cancel", "cancelled", { reason: "enough" }],
     ["pause", "paused", { pauseReason: "enough" }],
-  ] as const)("lets go of a task that this one wants to %s, and goes on with others", async (verb, status, data) => {
-    const { place, tasks } = await created(3);
-    const lines: string[] = [];
-    let moved: Promise<unknown> = Promise.resolve();
-    const move = async (owner: number | undefined) => {
-      const busy: unknown = await tasks.complete("t01", { output: 1 }).catch((error: unknown) => error);
-      expect(busy).toMatchObject({ code: "agent_busy", agentId: "t01", owner: { processId: owner } });
-      await tasks[verb]("t01", "enough");
-    };
-    await work(program, { place, concurrency: 1, leaseMs: 600, hangsAt: "t01" }, (line, { pid }) => {
-      lines.push(line);
-      if (line === "began t01") moved = move(pid);
-    });
-    await moved;
-    expect(lines).toEqual([
-      "began t00",
-      "ran t00 completed",
-      "began t01",
-      "ran t01 interrupted",
-      "began t02",
-      "ran t02 completed",
-    ]);
-    expect(await tasks.get("t01")).toMatchObject({ status, data });
-    if (verb === "cancel") return;
-    await tasks.resume("t01");
-    await work(program, { place }, (line) => lines.push(line));
-    expect(lines.slice(-2)).toEqual(["began t01", "recovered t01 completed"]);
-  });
+  ] as const)(
+    "release a task that another process wants to %s, and continue with others",
+    async (verb, status, data) => {
+      const { place, tasks } = await created(3);
+      const lines: string[] = [];
+      let moved: Promise<unknown> = Promise.resolve();
+      const move = async (owner: number | undefined) => {
+        const busy: unknown = await tasks.complete("t01", { output: 1 }).catch((error: unknown) => error);
+        expect(busy).toMatchObject({ code: "agent_busy", agentId: "t01", owner: { processId: owner } });
+        await tasks[verb]("t01", "enough");
+      };
+      await work(program, { place, concurrency: 1, leaseMs: 600, hangsAt: "t01" }, (line, { pid }) => {
+        lines.push(line);
+        if (line === "began t01") moved = move(pid);
+      });
+      await moved;
+      expect(lines).toEqual([
+        "began t00",
+        "ran t00 completed",
+        "began t01",
+        "ran t01 interrupted",
+        "began t02",
+        "ran t02 completed",
+      ]);
+      expect(await tasks.get("t01")).toMatchObject({ status, data });
+      if (verb === "cancel") return;
+      await tasks.resume("t01");
+      await work(program, { place }, (line) => lines.push(line));
+      expect(lines.slice(-2)).toEqual(["began t01", "recovered t01 completed"]);
+    },
+  );
 
-  it("one pauses what the other was killed in, when a file that it needs is another; a third goes on as it is told", async () => {
+  it("pause a task of a killed worker if a required file changed, and continue it after a choice", async () => {
     const { directory, place, ids, tasks, statuses } = await created(3);
     const needs = join(directory, "needed.txt");
     await writeFile(needs, "as it was");

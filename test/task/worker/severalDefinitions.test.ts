@@ -38,7 +38,7 @@ async function recovered(agent: AIAgent<string, string>, options?: RecoverAllOpt
 }
 
 describe.each(logStorages)("$name: two definitions in one storage", ({ open }) => {
-  it("refuse each other's runs without a trace, and each recovers its own", async () => {
+  it("refuse each other's runs without writing, and recover their agents", async () => {
     const opened = await open();
     await interrupt(opened(), "charge", "billing-1");
     await interrupt(opened(), "send", "mail-1");
@@ -51,7 +51,7 @@ describe.each(logStorages)("$name: two definitions in one storage", ({ open }) =
     expect(await recovered(definition(opened(), "charge"))).toEqual([["billing-1", "completed"]]);
   });
 
-  it("look only at agents that they choose by id", async () => {
+  it("consider only agents chosen by id", async () => {
     const opened = await open();
     await interrupt(opened(), "charge", "billing-1");
     await interrupt(opened(), "send", "mail-1");
@@ -63,7 +63,7 @@ describe.each(logStorages)("$name: two definitions in one storage", ({ open }) =
     expect(await recovered(mailer, { only })).toEqual([["mail-1", "completed"]]);
   });
 
-  it("look only at tasks that they choose by name", async () => {
+  it("consider only tasks chosen by name", async () => {
     const opened = await open();
     const tasks = new TaskManager({ storage: opened() });
     await tasks.create({ taskId: "1", taskName: "charge", inputRequest: "go" });
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name: two definitions in one storage", ({ open }) =
     expect(await recovered(definition(opened(), "send"), { only })).toEqual([["2", "completed"]]);
   });
 
-  it("refuse a choice that is none", async () => {
+  it("refuse an invalid choice", async () => {
     const agent = definition((await open())(), "send");
     const only = "mail-" as unknown as AgentFilter;
     await expect(recovered(agent, { only })).rejects.toMatchObject({

@@ -44,8 +44,8 @@ function echo(storage: LogPersistenceStorageProvider): AIAgent<string, string> {
   }).install(Persistence, { storage, retention: { maxCheckpoints: 20 } });
 }
 
-describe("a storage whose lists narrow", () => {
-  it("is asked for three lists by a poll over 20 running and 30 queued tasks, and for nothing else", async () => {
+describe("a storage with narrow lists", () => {
+  it("gets only three list calls from a poll over 20 running and 30 queued tasks", async () => {
     const { storage, tasks, calls, count } = counted();
     const ids = await queue(tasks, 50);
     for (const taskId of ids.slice(0, 20)) {
@@ -57,7 +57,7 @@ describe("a storage whose lists narrow", () => {
     expect([count("list"), calls.length]).toEqual([3, 3]);
   });
 
-  it("is asked for three lists by a poll over 2,000 tasks that run or wait", async () => {
+  it("gets three list calls from a poll over 2,000 running or waiting tasks", async () => {
     const { storage, tasks, calls, count } = counted();
     for (let n = 0; n < 2_000; n++) {
       const owned = await storage.log.open(`t${n}`, processOwner());
@@ -71,7 +71,7 @@ describe("a storage whose lists narrow", () => {
     expect([count("list"), calls.length]).toEqual([3, 3]);
   });
 
-  it("is asked for a queued task by opening it first, and few times", async () => {
+  it("gets few calls for a queued task, starting with its open", async () => {
     const { storage, tasks, calls, count } = counted();
     const ids = await queue(tasks, 30);
     calls.length = 0;
@@ -83,7 +83,7 @@ describe("a storage whose lists narrow", () => {
     expect(calls.length).toBeLessThanOrEqual(6 * ids.length);
   });
 
-  it("is asked for no log by a pruning of agents of which none has too much or is too old", async () => {
+  it("gets no log read from a pruning of agents within their limits", async () => {
     const { storage, tasks, calls, count } = counted();
     await queue(tasks, 30);
     const agent = echo(storage);

@@ -17,7 +17,7 @@ describe.each(logStorages)("$name: failures of a worker", (storage) => {
   }
 
   it.each([1, 2, 5, 30])(
-    "a worker with an agent of another storage rejects after its tasks have ended: %i at once",
+    "a worker with an agent of another storage rejects after its tasks end: %i at once",
     async (concurrency) => {
       const { opened, tasks } = await queue("good", ...Array.from({ length: 8 }, (_unused, index) => `bad${index}`));
       const other = (await storage.open())();
@@ -46,7 +46,7 @@ describe.each(logStorages)("$name: failures of a worker", (storage) => {
     },
   );
 
-  it("a worker warns of files that it could not release, and continues", async () => {
+  it("a worker warns of files that it could not release and continues", async () => {
     const { opened, tasks } = await queue();
     for (const taskId of ["a", "b"]) await tasks.create({ taskId, taskName: "n", inputRequest: taskId, reserves });
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});

@@ -64,7 +64,7 @@ it("a worker that polls survives an outage longer than `retryMs`, reports it and
   expect(outcomes).toMatchObject(["first", "second"].map((taskId) => ({ taskId, outcome: "completed" })));
 });
 
-it("a worker that begins during an outage runs the tasks once it is over", async () => {
+it("a worker that starts during an outage runs the tasks afterwards", async () => {
   const { tasks, worker, events, outcomes, breakDown, repair, until } = setup();
   await tasks.create({ taskId: "a", taskName: "n", inputRequest: "1" });
   breakDown();
@@ -78,7 +78,7 @@ it("a worker that begins during an outage runs the tasks once it is over", async
   expect(outcomes).toMatchObject([{ taskId: "a", outcome: "completed" }]);
 });
 
-it("a worker that does not poll rejects when the storage has given up", async () => {
+it("a worker that does not poll rejects when the storage stops retrying", async () => {
   const { worker, breakDown, until } = setup();
   breakDown();
   let error: unknown;

@@ -61,7 +61,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
   const scene = async () => new Scene(await open()).cut("t");
   const untouched = { kind: "file_modified_externally", path: "read.txt", options: ["use_current", "abort"] };
 
-  it("and tells with what it goes on", async () => {
+  it("and reports the state from which it continues", async () => {
     const at = await scene();
     expect(await at.work()).toMatchObject([{ taskId: "t", recovered: true, outcome: "completed" }]);
     expect(at.told.filter(({ type }) => type === "recovery_notice")).toMatchObject([
@@ -69,7 +69,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     ]);
   });
 
-  it("and gives no notice of a task that another worker finished after it was listed", async () => {
+  it("and sends no notice for a task that another worker finished after it was listed", async () => {
     const at = await scene();
     const { log } = (at.opened as Opened<LogPersistenceStorageProvider>)();
     const listed: AgentSummary[] = await collect(log.list({ status: "in_progress" }));
@@ -84,7 +84,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     expect([listed, at.told]).toEqual([[], []]);
   });
 
-  it("or pauses it, when the environment is another and nobody is there to ask; the others go on", async () => {
+  it("or pauses it if the environment changed and no handler exists, and the others run", async () => {
     const at = await scene();
     const { tasks, environment } = at;
     at.change();
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     expect(await at.work()).toMatchObject([{ taskId: "t", outcome: "completed", output: "t" }]);
   });
 
-  it("as it is told to, knowing which task it is asked about", async () => {
+  it("by the handler's choice, which gets the agent id", async () => {
     const at = await scene();
     at.change();
     const asked: unknown[] = [];
@@ -141,7 +141,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     });
   });
 
-  it("that is tried again after a failure, too", async () => {
+  it("that is retried after a failure", async () => {
     const at = await scene();
     at.fault.return();
     expect(await at.work()).toMatchObject([{ outcome: "failed" }]);
@@ -153,7 +153,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
     expect(await at.work({ onEnvironmentMismatch: () => "use_current" })).toMatchObject([{ outcome: "completed" }]);
   });
 
-  it("and leaves alone what somebody else has ended while it asked", async () => {
+  it("and skips it if another worker finishes it while the handler runs", async () => {
     const at = await scene();
     at.change();
     const other = new TaskWorker({
@@ -172,7 +172,7 @@ describe.each(logStorages)("$name: a worker recovers a task", ({ open }) => {
   });
 });
 
-it("a task whose log is damaged keeps a worker from no other", async () => {
+it("a task with a damaged log does not stop a worker from running other tasks", async () => {
   const directory = await testDirectory();
   const at = await new Scene(() => new FilePersistenceStorageProvider({ directory })).cut("t");
   const folder = join(agentPath(directory, "t"), "checkpoints");
@@ -187,7 +187,7 @@ it("a task whose log is damaged keeps a worker from no other", async () => {
   ]);
 });
 
-it("a worker that is always to ask needs somebody to ask", async () => {
+it('a worker with confirmation "always" requires a handler', async () => {
   const [memory] = logStorages;
   const at = new Scene(await memory!.open());
   expect(() => new TaskWorker({ tasks: at.tasks, agents: at.agent(), confirm: "always" })).toThrow(/"onConfirm"/);
