@@ -3,14 +3,14 @@ import { describeValue, firstDifference } from "../../src/testing/support/Expect
 
 const own = (text: string) => JSON.parse(text) as unknown;
 
-describe("what conformance compares", () => {
+describe("the comparison of the conformance suites", () => {
   it.each<[string, unknown, unknown]>([
     ["members in another order", { a: 1, b: 2 }, { b: 2, a: 1 }],
     ["a member that is undefined, and none", { a: 1 }, { a: 1, b: undefined }],
     ["bytes of another class", new Uint8Array([1, 2]), Buffer.from([1, 2])],
     ["objects without a prototype", { a: 1 }, Object.assign(Object.create(null) as object, { a: 1 })],
     ["own keys __proto__", own('{"__proto__":{"a":1}}'), own('{"__proto__":{"a":1}}')],
-  ])("takes as equal: %s", (_what, expected, found) => {
+  ])("accepts as equal: %s", (_what, expected, found) => {
     expect(firstDifference(expected, found)).toBeUndefined();
   });
 
@@ -27,11 +27,11 @@ describe("what conformance compares", () => {
     ["a prototype in place of a key", own('{"__proto__":{"a":1}}'), { __proto__: { a: 1 } }, ""],
     ["other bytes", new Uint8Array([1]), new Uint8Array([2]), ""],
     ["bytes and numbers", new Uint8Array([1]), [1], ""],
-  ])("tells apart: %s", (_what, expected, found, path) => {
+  ])("distinguishes: %s", (_what, expected, found, path) => {
     expect(firstDifference(expected, found)?.path).toBe(path);
   });
 
-  it("shows values short", () => {
+  it("shortens values in its messages", () => {
     expect(describeValue(undefined)).toBe("absent");
     expect(describeValue("x".repeat(1_000_000))).toHaveLength(160 + "… (1000002 characters)".length);
     expect(describeValue(new Date(0))).toBe('Date "1970-01-01T00:00:00.000Z"');

@@ -12,11 +12,11 @@ for (const [name, make] of Object.entries(providersUnderTest)) {
 }
 
 describe("the suite for providers", () => {
-  it("takes a provider without a harness", async () => {
+  it("accepts a provider without a harness", async () => {
     expect(await failuresOf(persistenceStorageProviderConformance, () => new TextProvider())).toEqual(new Map());
   });
 
-  it("tells that nothing was reopened where a provider comes alone", async () => {
+  it("reports that a provider without a harness was not reopened", async () => {
     const told: string[] = [];
     for (const test of persistenceStorageProviderConformance)
       await test.run(
@@ -26,19 +26,19 @@ describe("the suite for providers", () => {
     expect(new Set(told)).toEqual(new Set(["reopen: the harness has none"]));
   });
 
-  it("names each of its tests once", () => {
+  it("uses each test name once", () => {
     const names = persistenceStorageProviderConformance.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("says that a storage which keeps nothing does not conform", async () => {
+  it("fails a storage that keeps no data", async () => {
     const failures = await failuresOf(persistenceStorageProviderConformance, () => new NoPersistenceStorageProvider());
     expect([...failures.keys()]).toContain("keeps every field of a checkpoint");
     expect(failures.size).toBeGreaterThan(persistenceStorageProviderConformance.length / 2);
     expect(illToldFailures(failures)).toEqual([]);
   });
 
-  it("passes on what stops a provider from being made", async () => {
+  it("rethrows the error of a provider that cannot be created", async () => {
     const unmade = new RangeError("no database");
     const run = persistenceStorageProviderConformance[0]?.run(() => Promise.reject(unmade));
     await expect(run).rejects.toBe(unmade);

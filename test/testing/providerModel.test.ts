@@ -6,7 +6,7 @@ import { providersUnderTest } from "./providersUnderTest.ts";
 
 const numRuns = process.env["SOAK"] === undefined ? 20 : 500;
 
-describe("any sequence of saves, reads and reopenings does as a list in memory does", () => {
+describe("any sequence of saves, reads and reopenings matches a list in memory", () => {
   it.each(Object.entries(providersUnderTest))("on a provider %s", async (_name, make) => {
     await fc.assert(
       fc.asyncProperty(providerCommands, async (commands) => {

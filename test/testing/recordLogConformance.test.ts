@@ -27,12 +27,12 @@ for (const [name, make] of Object.entries(logsUnderTest)) {
 }
 
 describe("the suite for logs", () => {
-  it("names each of its tests once", () => {
+  it("uses each test name once", () => {
     const names = recordLogConformance.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("tells what a harness leaves out, with the reason", async () => {
+  it("reports the omitted parts of a harness with the reason", async () => {
     const { alterBlob: _alterBlob, ...harness } = inMemory();
     const told = new Set<string>();
     const make = (): RecordLogHarness => ({ ...harness, log: new MemoryRecordLog(), alter: { leftOut: "not today" } });
@@ -49,7 +49,7 @@ describe("the suite for logs", () => {
     ]);
   });
 
-  it("passes on what onLeftOut throws", async () => {
+  it("rethrows errors of onLeftOut", async () => {
     const skipped = new RangeError("skipped");
     const all = recordLogConformance.map((test) =>
       test.run(inMemory, () => {
@@ -60,7 +60,7 @@ describe("the suite for logs", () => {
     expect(new Set(reasons)).toEqual(new Set([skipped]));
   });
 
-  it("says that a log which keeps nothing does not conform", async () => {
+  it("fails a log that keeps no data", async () => {
     const keepingNothing = (): RecordLogHarness => ({ ...inMemory(), log: new NoRecordLog() });
     const failures = await failuresOf(recordLogConformance, keepingNothing);
     expect([...failures.keys()]).toContain("numbers appends from 1 without gaps");

@@ -16,13 +16,13 @@ import { failuresOf, illToldFailures } from "../failuresOf.ts";
 
 const soak = process.env["SOAK"] !== undefined;
 
-describe("the suite for providers catches one that", () => {
+describe("the suite for providers rejects a provider that", () => {
   it.each(brokenProviders)("$mistake", ({ caughtBy, make }) =>
     expectCaught(persistenceStorageProviderConformance, caughtBy, make),
   );
 });
 
-describe("the suite for logs catches one that", () => {
+describe("the suite for logs rejects a log that", () => {
   it.each([...brokenLogs, ...brokenLists, ...brokenBlobs, ...brokenOwnerships, ...brokenReceivers, ...brokenTables])(
     "$mistake",
     ({ caughtBy, make }) =>
