@@ -7,12 +7,14 @@ export type {
   AiSdkLanguageModel,
   AiSdkStream,
 } from "./integrations/ai-sdk/AiSdkLanguageModel.ts";
-export { InvalidModelParametersError } from "./errors/model/InvalidModelParametersError.ts";
-export { UnusableModelAnswerError } from "./errors/model/UnusableModelAnswerError.ts";
-export { ModelNotAvailableError } from "./errors/model/ModelNotAvailableError.ts";
-export { ModelRequestError } from "./errors/model/ModelRequestError.ts";
-export { ToolSchemaError } from "./errors/model/ToolSchemaError.ts";
-export { UnsupportedMessagePartError } from "./errors/model/UnsupportedMessagePartError.ts";
+export {
+  InvalidModelParametersError,
+  UnusableModelAnswerError,
+  ModelNotAvailableError,
+  ModelRequestError,
+  ToolSchemaError,
+  UnsupportedMessagePartError,
+} from "./errors/modelErrors.ts";
 export { durableAgent } from "./integrations/ai-sdk-agents/durableAgent.ts";
 export type { DurableAgents } from "./integrations/ai-sdk-agents/durableAgent.ts";
 export { durableRun } from "./integrations/ai-sdk-agents/durableRun.ts";
@@ -23,4 +25,4 @@ export type { Durable } from "./integrations/ai-sdk-agents/Durable.ts";
 export type { BoundAgentOptions, DurableAgentOptions } from "./integrations/ai-sdk-agents/DurableAgentOptions.ts";
 export type { AiSdkTools, AiSdkToolSettings, AiSdkToolsSettings } from "./integrations/ai-sdk-agents/ToolSettings.ts";
 export type { HostedProbe, HostedRollback } from "./integrations/hosted/HostedTool.ts";
-export { RunStoppedError } from "./errors/run/RunStoppedError.ts";
+export { RunStoppedError } from "./errors/runErrors.ts";

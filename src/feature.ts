@@ -32,9 +32,8 @@ export type {
 export type { Crossing, NextStep } from "./agent/strategy/NextStep.ts";
 export type { StrategyGraph } from "./agent/strategy/StrategyGraph.ts";
 export type { RunLine } from "./checkpoint/toolCallId.ts";
-export { RunSuspendedError } from "./errors/agent/RunSuspendedError.ts";
-export { StopRequestedError } from "./errors/run/StopRequestedError.ts";
-export { ToolNotStartedError } from "./errors/toolCall/ToolNotStartedError.ts";
+export { RunSuspendedError, StopRequestedError } from "./errors/runErrors.ts";
+export { ToolNotStartedError } from "./errors/toolCallErrors.ts";
 export type { Clock } from "./internal/Clock.ts";
 export type {
   ChangedFile,

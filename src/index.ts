@@ -67,65 +67,86 @@ export type {
 export type { TaskStatus, WaitingFor } from "./checkpoint/status/TaskStatus.ts";
 export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
-export { DefaultIdSharedError } from "./errors/agent/DefaultIdSharedError.ts";
-export { AgentCopiedError } from "./errors/agent/AgentCopiedError.ts";
-export { AgentMovedError } from "./errors/agent/AgentMovedError.ts";
-export { BranchConflictError } from "./errors/agent/BranchConflictError.ts";
-export { DuplicateNameError } from "./errors/agent/DuplicateNameError.ts";
-export { ExecutionMovedError } from "./errors/agent/ExecutionMovedError.ts";
-export { FeatureNotInstalledError } from "./errors/agent/FeatureNotInstalledError.ts";
-export { InvalidAgentIdError } from "./errors/agent/InvalidAgentIdError.ts";
-export { type InputProblem, InvalidInputError } from "./errors/agent/InvalidInputError.ts";
-export { InvalidStrategyError } from "./errors/agent/InvalidStrategyError.ts";
-export { IterationLimitError } from "./errors/agent/IterationLimitError.ts";
-export { UnansweredToolCallError } from "./errors/toolCall/UnansweredToolCallError.ts";
-export { NoMatchingEdgeError } from "./errors/agent/NoMatchingEdgeError.ts";
-export { MigrationFailedError } from "./errors/agent/MigrationFailedError.ts";
-export { StrategyChangedError } from "./errors/agent/StrategyChangedError.ts";
-export { UnknownNodeError } from "./errors/agent/UnknownNodeError.ts";
-export { UnknownToolError } from "./errors/agent/UnknownToolError.ts";
-export { CheckpointNotFoundError } from "./errors/checkpoint/CheckpointNotFoundError.ts";
-export { CheckpointNotPossibleError } from "./errors/checkpoint/CheckpointNotPossibleError.ts";
-export { CheckpointTooLargeError, type LargePart } from "./errors/checkpoint/CheckpointTooLargeError.ts";
-export { EnvironmentMismatchError, type UnresolvedMismatch } from "./errors/checkpoint/EnvironmentMismatchError.ts";
-export { NotAnAncestorError } from "./errors/checkpoint/NotAnAncestorError.ts";
-export { ParticipantMissingError } from "./errors/checkpoint/ParticipantMissingError.ts";
-export { RollbackIncompleteError } from "./errors/checkpoint/RollbackIncompleteError.ts";
-export { ModelAnswerCutError } from "./errors/model/ModelAnswerCutError.ts";
-export { ModelRequestError } from "./errors/model/ModelRequestError.ts";
-export { ModelTimeoutError } from "./errors/model/ModelTimeoutError.ts";
-export { ApprovalChangedError } from "./errors/request/ApprovalChangedError.ts";
-export { RequestNotOpenError } from "./errors/request/RequestNotOpenError.ts";
-export { RequestRejectedError } from "./errors/request/RequestRejectedError.ts";
-export { WaitExpiredError } from "./errors/request/WaitExpiredError.ts";
-export { WaitingNotSupportedError } from "./errors/request/WaitingNotSupportedError.ts";
-export { RunInputDiffersError } from "./errors/run/RunInputDiffersError.ts";
-export { RunNotOpenError } from "./errors/run/RunNotOpenError.ts";
-export { BranchesChangedError } from "./errors/run/BranchesChangedError.ts";
-export { ReplayDivergedError } from "./errors/run/ReplayDivergedError.ts";
-export { StatusChangedError } from "./errors/run/StatusChangedError.ts";
-export { UnfinishedRunError } from "./errors/run/UnfinishedRunError.ts";
-export { AgentBusyError, type BusyOwner } from "./errors/storage/AgentBusyError.ts";
-export { AlreadyExistsError } from "./errors/storage/AlreadyExistsError.ts";
-export { CorruptBlobError } from "./errors/storage/CorruptBlobError.ts";
-export { CorruptLogError, type LogDamage } from "./errors/storage/CorruptLogError.ts";
-export { NotSerializableError } from "./errors/storage/NotSerializableError.ts";
-export { InvalidArchiveError } from "./errors/storage/InvalidArchiveError.ts";
-export { NotSupportedError } from "./errors/storage/NotSupportedError.ts";
-export { OwnershipLostError } from "./errors/storage/OwnershipLostError.ts";
-export { PruningNotSupportedError } from "./errors/storage/PruningNotSupportedError.ts";
-export { StorageError, type StorageFailure } from "./errors/storage/StorageError.ts";
-export { StorageNotListableError } from "./errors/storage/StorageNotListableError.ts";
-export { UnreadableValueError } from "./errors/storage/UnreadableValueError.ts";
-export { UnsupportedFormatError } from "./errors/storage/UnsupportedFormatError.ts";
-export { UnsupportedRecordError } from "./errors/storage/UnsupportedRecordError.ts";
-export { type LogShapeName, WrongShapeError } from "./errors/storage/WrongShapeError.ts";
-export { InverseMissingError } from "./errors/toolCall/InverseMissingError.ts";
-export { ToolCallInDoubtError } from "./errors/toolCall/ToolCallInDoubtError.ts";
-export { ToolCallNotInDoubtError } from "./errors/toolCall/ToolCallNotInDoubtError.ts";
-export { ToolFailedError } from "./errors/toolCall/ToolFailedError.ts";
-export { ToolOutcomeUnknownError } from "./errors/toolCall/ToolOutcomeUnknownError.ts";
-export { ToolRejectedError } from "./errors/toolCall/ToolRejectedError.ts";
+export {
+  DefaultIdSharedError,
+  AgentCopiedError,
+  AgentMovedError,
+  FeatureNotInstalledError,
+  InvalidAgentIdError,
+  type InputProblem,
+  InvalidInputError,
+  UnknownToolError,
+} from "./errors/agentErrors.ts";
+export {
+  BranchConflictError,
+  DuplicateNameError,
+  InvalidStrategyError,
+  IterationLimitError,
+  NoMatchingEdgeError,
+  MigrationFailedError,
+  StrategyChangedError,
+  UnknownNodeError,
+} from "./errors/strategyErrors.ts";
+export {
+  ExecutionMovedError,
+  RunInputDiffersError,
+  RunNotOpenError,
+  BranchesChangedError,
+  ReplayDivergedError,
+  StatusChangedError,
+  UnfinishedRunError,
+} from "./errors/runErrors.ts";
+export {
+  UnansweredToolCallError,
+  InverseMissingError,
+  ToolCallInDoubtError,
+  ToolCallNotInDoubtError,
+  ToolFailedError,
+  ToolOutcomeUnknownError,
+  ToolRejectedError,
+} from "./errors/toolCallErrors.ts";
+export {
+  CheckpointNotFoundError,
+  CheckpointNotPossibleError,
+  CheckpointTooLargeError,
+  type LargePart,
+  EnvironmentMismatchError,
+  type UnresolvedMismatch,
+  NotAnAncestorError,
+  ParticipantMissingError,
+  RollbackIncompleteError,
+} from "./errors/checkpointErrors.ts";
+export { ModelAnswerCutError, ModelRequestError, ModelTimeoutError } from "./errors/modelErrors.ts";
+export {
+  ApprovalChangedError,
+  RequestNotOpenError,
+  RequestRejectedError,
+  WaitExpiredError,
+  WaitingNotSupportedError,
+} from "./errors/requestErrors.ts";
+export {
+  AgentBusyError,
+  type BusyOwner,
+  AlreadyExistsError,
+  NotSupportedError,
+  OwnershipLostError,
+  PruningNotSupportedError,
+  StorageError,
+  type StorageFailure,
+  StorageNotListableError,
+} from "./errors/storageErrors.ts";
+export {
+  CorruptBlobError,
+  CorruptLogError,
+  type LogDamage,
+  NotSerializableError,
+  InvalidArchiveError,
+  UnreadableValueError,
+  UnsupportedFormatError,
+  UnsupportedRecordError,
+  type LogShapeName,
+  WrongShapeError,
+} from "./errors/storedDataErrors.ts";
 export type { Clock } from "./internal/Clock.ts";
 export type { AnswerOptions, DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";

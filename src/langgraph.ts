@@ -9,5 +9,4 @@ export type {
   LangChainTool,
 } from "./integrations/langgraph/tools/GraphToolSettings.ts";
 export { GraphSerializer } from "./integrations/langgraph/values/GraphSerializer.ts";
-export { ThreadChangedError } from "./errors/thread/ThreadChangedError.ts";
-export { ToolOutsideThreadError } from "./errors/thread/ToolOutsideThreadError.ts";
+export { ThreadChangedError, ToolOutsideThreadError } from "./errors/integrationErrors.ts";

@@ -6,4 +6,4 @@ export {
 } from "./integrations/openai-agents/DurableRunner.ts";
 export { PersistenceSession, type PersistenceSessionOptions } from "./integrations/openai-agents/PersistenceSession.ts";
 export type { HostedProbe, HostedRollback, HostedToolSettings } from "./integrations/hosted/HostedTool.ts";
-export { SessionConflictError } from "./errors/session/SessionConflictError.ts";
+export { SessionConflictError } from "./errors/integrationErrors.ts";

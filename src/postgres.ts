@@ -4,5 +4,5 @@ export {
   PostgresPersistenceStorageProvider,
   type PostgresProviderOptions,
 } from "./storage/postgres/PostgresPersistenceStorageProvider.ts";
-export { StorageNotReadyError } from "./errors/storage/StorageNotReadyError.ts";
+export { StorageNotReadyError } from "./errors/storageErrors.ts";
 export type { TableRecordLogOptions } from "./storage/table/TableRecordLog.ts";

@@ -2,8 +2,7 @@ export type { AgentCheckpointData } from "./checkpoint/data/AgentCheckpointData.
 export { formatVersion } from "./checkpoint/format/formatVersion.ts";
 export { decodeEntry, encodeEntry, type DecodedEntry, type EncodableEntry } from "./checkpoint/format/entryCodec.ts";
 export type { Entry, LogRecord } from "./checkpoint/records/Entry.ts";
-export { PositionConflictError } from "./errors/storage/PositionConflictError.ts";
-export { StorageClosedError } from "./errors/storage/StorageClosedError.ts";
+export { PositionConflictError, StorageClosedError } from "./errors/storageErrors.ts";
 export type { Clock } from "./internal/Clock.ts";
 export { assertAgentId } from "./internal/options/assertAgentId.ts";
 export type { Sha256 } from "./internal/sha256/Sha256.ts";

@@ -1,12 +1,14 @@
-export { RecoveryRefusedError } from "./errors/checkpoint/RecoveryRefusedError.ts";
-export { TaskNotFoundError } from "./errors/task/TaskNotFoundError.ts";
-export { TransitionNotAllowedError } from "./errors/task/TransitionNotAllowedError.ts";
+export { RecoveryRefusedError } from "./errors/checkpointErrors.ts";
+export {
+  TaskNotFoundError,
+  TransitionNotAllowedError,
+  OtherStorageError,
+  TooManyAttemptsError,
+} from "./errors/taskErrors.ts";
 export type { FileReservation } from "./checkpoint/status/FileReservation.ts";
 export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
-export { OtherStorageError } from "./errors/task/OtherStorageError.ts";
-export { TooManyAttemptsError } from "./errors/task/TooManyAttemptsError.ts";
 export { isResumable, allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
 export type { NewTask, Task, TaskWithStatus } from "./task/state/Task.ts";
 export { TaskManager } from "./task/manager/TaskManager.ts";

@@ -1,6 +1,4 @@
-export { ConformanceError } from "./errors/testing/ConformanceError.ts";
-export { SimulatedCrashError } from "./errors/testing/SimulatedCrashError.ts";
-export { ScriptEndedError } from "./errors/testing/ScriptEndedError.ts";
+export { ConformanceError, SimulatedCrashError, ScriptEndedError } from "./errors/testingErrors.ts";
 export type { ConformanceTest } from "./testing/support/Expectations.ts";
 export type { LeftOut } from "./testing/support/LeftOut.ts";
 export { crashAfter } from "./testing/crashAfter.ts";

@@ -1,6 +1,13 @@
-export { GitError } from "./errors/workspace/GitError.ts";
-export { FileReservedError, type FileHolder } from "./errors/workspace/FileReservedError.ts";
-export { ReservationLostError } from "./errors/workspace/ReservationLostError.ts";
+export {
+  GitError,
+  FileReservedError,
+  type FileHolder,
+  ReservationLostError,
+  FileAccessError,
+  FileConflictError,
+  type ConflictingFile,
+  PathNotAllowedError,
+} from "./errors/workspaceErrors.ts";
 export { mergeThreeWay, type MergeOptions } from "./workspace/merge/mergeThreeWay.ts";
 export type { MergeLabels } from "./workspace/merge/renderMerge.ts";
 export type { ConflictRegion, ConflictSide, MergeResult, MergeVersions } from "./workspace/merge/MergeResult.ts";
@@ -8,8 +15,6 @@ export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOption
 export type { FileAtCheckpoint } from "./workspace/restore/fileAt.ts";
 export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
-export { FileAccessError } from "./errors/workspace/FileAccessError.ts";
-export { FileConflictError, type ConflictingFile } from "./errors/workspace/FileConflictError.ts";
 export type { FileOperation, Reservation, ReservedFile } from "./workspace/reservations/LockState.ts";
 export { Reservations, type AcquireOptions, type ReservationsOptions } from "./workspace/reservations/Reservations.ts";
 export type { ContentConflict } from "./workspace/conflicts/ContentConflict.ts";
@@ -30,7 +35,6 @@ export type {
   FileVersion,
   OptimisticLockOptions,
 } from "./workspace/versions/OptimisticLock.ts";
-export { PathNotAllowedError } from "./errors/workspace/PathNotAllowedError.ts";
 export type { LeftOutFile } from "./workspace/files/FileNote.ts";
 export { driftResponse, recommendRestart } from "./workspace/drift/DriftReport.ts";
 export type { DriftReport, DriftResponse, DriftSeverity, RestartAdvice } from "./workspace/drift/DriftReport.ts";

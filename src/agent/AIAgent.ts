@@ -1,5 +1,5 @@
-import { DuplicateNameError } from "../errors/agent/DuplicateNameError.ts";
-import { FeatureNotInstalledError } from "../errors/agent/FeatureNotInstalledError.ts";
+import { DuplicateNameError } from "../errors/strategyErrors.ts";
+import { FeatureNotInstalledError } from "../errors/agentErrors.ts";
 import { frozenCopy } from "../internal/copy/frozenCopy.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";

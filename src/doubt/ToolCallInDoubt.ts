@@ -1,7 +1,7 @@
 import type { ToolEffect } from "../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../checkpoint/records/callRecords.ts";
 import type { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
-import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import { customSchema } from "../internal/options/optionSchemas.ts";
 import type { z } from "zod";
 

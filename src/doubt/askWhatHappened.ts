@@ -3,7 +3,7 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { declarationOfTool } from "../agent/tool/declaration.ts";
 import type { AnyTool, ToolProbeAnswer } from "../agent/tool/Tool.ts";
-import { ToolCallInDoubtError } from "../errors/toolCall/ToolCallInDoubtError.ts";
+import { ToolCallInDoubtError } from "../errors/toolCallErrors.ts";
 import {
   checkSettlement,
   type OnToolCallInDoubt,

@@ -1,5 +1,3 @@
-import type { ErrorCause } from "./ErrorCause.ts";
-
 const brand = Symbol.for("agent-persistence.error");
 
 /**
@@ -30,4 +28,10 @@ export abstract class AgentPersistenceError extends Error {
   static isInstance(value: unknown): value is AgentPersistenceError {
     return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
   }
+}
+
+/** The options of an error. TypeScript's built-in type requires a newer `lib` than this library does. */
+export interface ErrorCause {
+  /** The error that caused this one. */
+  readonly cause?: unknown;
 }

@@ -10,7 +10,7 @@ import { rollbackPreview } from "./show/rollbackPreview.ts";
 import type { CheckpointContent, CheckpointDifference } from "./view/CheckpointContent.ts";
 import type { NotedFileChange } from "./view/FileChangeView.ts";
 import type { RollbackPreview } from "./view/RollbackPreview.ts";
-import { StorageNotListableError } from "../errors/storage/StorageNotListableError.ts";
+import { StorageNotListableError } from "../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";

@@ -13,7 +13,7 @@ import { invalidField } from "../checkpoint/format/validateRecord.ts";
 import { statusAfter, type StatusState } from "../checkpoint/state/StatusState.ts";
 import type { MessageNumbers } from "../checkpoint/messages/MessageHistory.ts";
 import { ValueWriter } from "../checkpoint/format/ValueWriter.ts";
-import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { AgentLog } from "../storage/AgentLog.ts";

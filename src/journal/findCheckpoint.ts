@@ -6,9 +6,8 @@ import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesOnWay } from "../checkpoint/lines/lineage.ts";
-import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
-import { NotAnAncestorError, type RedoObstacle } from "../errors/checkpoint/NotAnAncestorError.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { CheckpointNotFoundError, NotAnAncestorError, type RedoObstacle } from "../errors/checkpointErrors.ts";
+import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 

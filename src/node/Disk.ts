@@ -1,4 +1,4 @@
-import { StorageError } from "../errors/storage/StorageError.ts";
+import { StorageError } from "../errors/storageErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { DiskFile } from "./DiskFile.ts";
 import type { FileSystem } from "./FileSystem.ts";

@@ -1,4 +1,4 @@
-import { StorageError } from "../errors/storage/StorageError.ts";
+import { StorageError } from "../errors/storageErrors.ts";
 import type { OpenFile } from "./FileSystem.ts";
 import { storageFailure } from "./storageFailure.ts";
 

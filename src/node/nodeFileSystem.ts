@@ -16,7 +16,7 @@ import {
   write,
 } from "node:fs";
 import { promisify } from "node:util";
-import { StorageError } from "../errors/storage/StorageError.ts";
+import { StorageError } from "../errors/storageErrors.ts";
 import type { FileSystem, OpenFile } from "./FileSystem.ts";
 
 const { O_APPEND, O_CREAT, O_DSYNC, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;

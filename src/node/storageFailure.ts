@@ -1,4 +1,4 @@
-import type { StorageFailure } from "../errors/storage/StorageError.ts";
+import type { StorageFailure } from "../errors/storageErrors.ts";
 import { constants } from "node:os";
 
 const failures: Readonly<Record<string, StorageFailure>> = {

@@ -5,8 +5,8 @@ import { callOf, nodeInputOf, runOf, visitOf } from "../agent/feature/ContextBin
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import { lanesOfLine } from "../checkpoint/lines/lanesOfLine.ts";
-import { CheckpointNotPossibleError } from "../errors/checkpoint/CheckpointNotPossibleError.ts";
-import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { CheckpointNotPossibleError } from "../errors/checkpointErrors.ts";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { frozenCopy } from "../internal/copy/frozenCopy.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";

@@ -12,7 +12,7 @@ import type { Journal } from "../journal/Journal.ts";
 import { AgentLog } from "../storage/AgentLog.ts";
 import { readHead } from "../storage/readHead.ts";
 import type { CheckpointFilter } from "../storage/PersistenceStorageProvider.ts";
-import { CheckpointNotFoundError } from "../errors/checkpoint/CheckpointNotFoundError.ts";
+import { CheckpointNotFoundError } from "../errors/checkpointErrors.ts";
 import { notedValues } from "../journal/notesAround.ts";
 import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts";
 import { answerRequests, type GivenReply } from "./waiting/answerRequests.ts";

@@ -2,7 +2,7 @@ import { type AgentFeature, defaultAbortGrace, type FeaturePipeline } from "../a
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import { AIAgent } from "../agent/AIAgent.ts";
 import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
-import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import { eventLine } from "../events/eventEmitter.ts";
 import { beginAgentCall } from "./start/beginAgentCall.ts";
 import { assertBranchesKept } from "./start/assertBranchesKept.ts";

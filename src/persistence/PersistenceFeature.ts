@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AgentContext } from "../agent/context/AgentContext.ts";
 import type { AgentSummary, RecordLog } from "../storage/RecordLog.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
-import { NotSupportedError } from "../errors/storage/NotSupportedError.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
 import { listSummaries } from "../storage/listSummaries.ts";
 import { readHead } from "../storage/readHead.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";

@@ -1,6 +1,6 @@
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
-import type { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
+import type { CorruptLogError } from "../errors/storedDataErrors.ts";
 import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
 import type { BlobStore } from "./BlobStore.ts";
 

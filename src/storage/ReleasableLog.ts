@@ -1,5 +1,5 @@
-import { StopRequestedError } from "../errors/run/StopRequestedError.ts";
-import { StorageClosedError } from "../errors/storage/StorageClosedError.ts";
+import { StopRequestedError } from "../errors/runErrors.ts";
+import { StorageClosedError } from "../errors/storageErrors.ts";
 import type { LogOwner } from "./RecordLog.ts";
 import { quoted } from "../errors/quoted.ts";
 

@@ -1,7 +1,7 @@
 import type { BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { CorruptBlobError } from "../errors/storage/CorruptBlobError.ts";
+import { CorruptBlobError } from "../errors/storedDataErrors.ts";
 import { forEachAtOnce } from "../internal/forEachAtOnce.ts";
 import { gunzip } from "../internal/gzip.ts";
 import { type BlobStore, blobsAtOnce } from "./BlobStore.ts";

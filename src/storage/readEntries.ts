@@ -9,10 +9,12 @@ import { isShapeRecord } from "../checkpoint/format/ShapeRecord.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
-import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
-import { UnsupportedRecordError } from "../errors/storage/UnsupportedRecordError.ts";
-import { WrongShapeError } from "../errors/storage/WrongShapeError.ts";
+import {
+  CorruptLogError,
+  UnreadableValueError,
+  UnsupportedRecordError,
+  WrongShapeError,
+} from "../errors/storedDataErrors.ts";
 import { Pace } from "../internal/Pace.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";

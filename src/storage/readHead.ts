@@ -14,7 +14,7 @@ import { leanState } from "../checkpoint/state/leanState.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { AgentLog } from "./AgentLog.ts";
 import { fetchBlobs } from "./fetchBlobs.ts";
 import { type CachedHead, type HeadCache, headCacheOf } from "./HeadCache.ts";

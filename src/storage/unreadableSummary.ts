@@ -1,8 +1,6 @@
 import type { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
-import { StorageError } from "../errors/storage/StorageError.ts";
-import { UnsupportedFormatError } from "../errors/storage/UnsupportedFormatError.ts";
-import { UnsupportedRecordError } from "../errors/storage/UnsupportedRecordError.ts";
+import { CorruptLogError, UnsupportedFormatError, UnsupportedRecordError } from "../errors/storedDataErrors.ts";
+import { StorageError } from "../errors/storageErrors.ts";
 import type { AgentSummary } from "./RecordLog.ts";
 
 /** The list status of an agent whose stored status cannot be read. */

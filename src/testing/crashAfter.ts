@@ -1,4 +1,4 @@
-import { SimulatedCrashError } from "../errors/testing/SimulatedCrashError.ts";
+import { SimulatedCrashError } from "../errors/testingErrors.ts";
 import { LogPersistenceStorageProvider } from "../storage/LogPersistenceStorageProvider.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { integerFrom } from "../internal/options/optionSchemas.ts";

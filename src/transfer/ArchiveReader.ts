@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatVersion } from "../checkpoint/format/formatVersion.ts";
-import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { concatenated } from "../internal/bytes.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";

@@ -1,7 +1,7 @@
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addAllBlobs } from "../checkpoint/records/blobReferences.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../storage/BlobStore.ts";
 import type { ArchivePart } from "./archiveFormat.ts";

@@ -10,7 +10,7 @@ import type { Entry } from "../checkpoint/records/Entry.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { stateReferences } from "../checkpoint/state/stateReferences.ts";
-import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";
 import { blobsNamedIn } from "./blobsNamedIn.ts";

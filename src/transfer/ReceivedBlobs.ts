@@ -1,4 +1,4 @@
-import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
 import { parseBlobReference } from "../storage/blobReference.ts";
 

@@ -1,5 +1,5 @@
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
-import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";

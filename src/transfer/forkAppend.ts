@@ -9,7 +9,7 @@ import { foldUpTo } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { agentSummary } from "../journal/agentSummary.ts";

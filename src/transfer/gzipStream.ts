@@ -1,4 +1,4 @@
-import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { nextTurn } from "../internal/nextTurn.ts";
 
 /**

@@ -1,12 +1,9 @@
 import { z } from "zod";
-import { AgentBusyError } from "../errors/storage/AgentBusyError.ts";
+import { AgentBusyError, AlreadyExistsError } from "../errors/storageErrors.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
-import { AlreadyExistsError } from "../errors/storage/AlreadyExistsError.ts";
-import { CorruptLogError } from "../errors/storage/CorruptLogError.ts";
-import { InvalidArchiveError } from "../errors/storage/InvalidArchiveError.ts";
+import { CorruptLogError, InvalidArchiveError, UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { systemClock } from "../internal/Clock.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
-import { InvalidInputError } from "../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../errors/agentErrors.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
 import { statusAfter } from "../checkpoint/state/StatusState.ts";

@@ -1,7 +1,7 @@
 import { decodeEntry, isSnapshotLine, linkOf } from "../checkpoint/format/entryCodec.ts";
 import { noteVerified } from "../checkpoint/format/verifiedLines.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
-import { UnreadableValueError } from "../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { Pace } from "../internal/Pace.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { ReadOptions, RecordLog } from "../storage/RecordLog.ts";

@@ -1,4 +1,4 @@
-import { NotSupportedError } from "../errors/storage/NotSupportedError.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { offersLog, type LogStorage } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";

@@ -6,7 +6,7 @@ import type { AgentContext } from "../../src/agent/context/AgentContext.ts";
 import type { PromptExecutor } from "../../src/agent/model/PromptExecutor.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool, type AnyTool } from "../../src/agent/tool/Tool.ts";
-import { ToolNotStartedError } from "../../src/errors/toolCall/ToolNotStartedError.ts";
+import { ToolNotStartedError } from "../../src/errors/toolCallErrors.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { WatchedClock } from "../internal/WatchedClock.ts";
 import { gate } from "./gate.ts";

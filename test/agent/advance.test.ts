@@ -4,8 +4,8 @@ import { z } from "zod";
 import { advance } from "../../src/agent/run/advance.ts";
 import { type Graph, strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
-import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
-import { InvalidStrategyError } from "../../src/errors/agent/InvalidStrategyError.ts";
+import { InvalidInputError } from "../../src/errors/agentErrors.ts";
+import { InvalidStrategyError } from "../../src/errors/strategyErrors.ts";
 
 const compile = <In, Out>(build: (graph: Graph<In, Out>) => void) => new StrategyGraph(strategy<In, Out>("s", build));
 const add = (graph: Graph<number, number>, name: string) => graph.node(name, (value: number) => value);

@@ -4,11 +4,8 @@ import { AIAgent, type AIAgentConfig } from "../../src/agent/AIAgent.ts";
 import type { RunResult } from "../../src/agent/feature/RunResult.ts";
 import { strategy } from "../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../src/agent/tool/Tool.ts";
-import { FeatureNotInstalledError } from "../../src/errors/agent/FeatureNotInstalledError.ts";
-import { InvalidAgentIdError } from "../../src/errors/agent/InvalidAgentIdError.ts";
-import { InvalidInputError } from "../../src/errors/agent/InvalidInputError.ts";
-import { IterationLimitError } from "../../src/errors/agent/IterationLimitError.ts";
-import { NoMatchingEdgeError } from "../../src/errors/agent/NoMatchingEdgeError.ts";
+import { FeatureNotInstalledError, InvalidAgentIdError, InvalidInputError } from "../../src/errors/agentErrors.ts";
+import { IterationLimitError, NoMatchingEdgeError } from "../../src/errors/strategyErrors.ts";
 import { scriptedModel } from "../../src/testing/scriptedModel.ts";
 import { testFeature } from "./testFeature.ts";
 

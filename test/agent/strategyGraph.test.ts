@@ -1,9 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { type Graph, type Node, strategy } from "../../src/agent/strategy/Strategy.ts";
 import { StrategyGraph } from "../../src/agent/strategy/StrategyGraph.ts";
-import { DuplicateNameError } from "../../src/errors/agent/DuplicateNameError.ts";
-import { InvalidStrategyError } from "../../src/errors/agent/InvalidStrategyError.ts";
-import { UnknownNodeError } from "../../src/errors/agent/UnknownNodeError.ts";
+import { DuplicateNameError, InvalidStrategyError, UnknownNodeError } from "../../src/errors/strategyErrors.ts";
 
 const pass = (graph: Graph<string, string>, name: string) => graph.node(name, (text: string) => text);
 function counting(graph: Graph<string, string>): void {

@@ -4,21 +4,8 @@
  * `persistence` comes after `persistence/run`. The entries in `src` itself may import every room.
  */
 export const floors: readonly (readonly string[])[] = [
-  ["errors", "checkpoint/status"],
-  [
-    "errors/agent",
-    "errors/checkpoint",
-    "errors/model",
-    "errors/request",
-    "errors/run",
-    "errors/session",
-    "errors/storage",
-    "errors/task",
-    "errors/testing",
-    "errors/thread",
-    "errors/toolCall",
-    "errors/workspace",
-  ],
+  ["checkpoint/status"],
+  ["errors"],
   ["internal"],
   ["internal/copy", "internal/sha256"],
   ["internal/options", "node", "checkpoint"],

@@ -1,7 +1,6 @@
 import { StorageError } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { quoted } from "../../src/errors/quoted.ts";
-import { quotedList } from "../../src/errors/quotedList.ts";
+import { quoted, quotedList } from "../../src/errors/quoted.ts";
 import { withArticle } from "../../src/internal/options/withArticle.ts";
 import { storages, waitingPayer } from "../transfer/movedAgents.ts";
 

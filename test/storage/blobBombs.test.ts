@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { BlobCell } from "../../src/checkpoint/values/BlobCell.ts";
 import { ValueWriter } from "../../src/checkpoint/format/ValueWriter.ts";
-import { CorruptBlobError } from "../../src/errors/storage/CorruptBlobError.ts";
+import { CorruptBlobError } from "../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryBlobStore } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { maximumCompressedTextBytes, putBlobs } from "../../src/storage/putBlobs.ts";

@@ -4,7 +4,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { type BlobStore, LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, type TaskOutcome, TaskWorker } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../src/errors/storage/StorageError.ts";
+import { StorageError } from "../../src/errors/storageErrors.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { delegatingLog } from "../testing/delegatingLog.ts";
 import { payer, waitingPayer } from "../transfer/movedAgents.ts";

@@ -1,4 +1,4 @@
-import { ConformanceError } from "../../src/errors/testing/ConformanceError.ts";
+import { ConformanceError } from "../../src/errors/testingErrors.ts";
 import type { ConformanceTest } from "../../src/testing/support/Expectations.ts";
 
 /** The tests of a suite that a storage fails, each with its error. */

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
-import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import type { InputProblem } from "../../errors/agentErrors.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";

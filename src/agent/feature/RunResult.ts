@@ -1,7 +1,7 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
-import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import type { InputProblem } from "../../errors/agentErrors.ts";
 import { askedQuestion } from "../context/askedQuestion.ts";
 import { runOf } from "./ContextBinding.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";

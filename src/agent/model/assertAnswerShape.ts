@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { summaryOf } from "../../errors/agent/InvalidInputError.ts";
-import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
+import { summaryOf } from "../../errors/agentErrors.ts";
+import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
 import { problemsOf } from "../../internal/options/problemsOf.ts";
 
 /** Checks a response of an adapter against a schema. @throws UnusableModelAnswerError */

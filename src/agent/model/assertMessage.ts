@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 
 const providerOptions = z.record(z.string(), z.unknown()).optional();
 const text = z.looseObject({ type: z.literal("text"), text: z.string(), providerOptions });

@@ -1,6 +1,6 @@
 import { addUsage } from "../../checkpoint/status/ModelUsage.ts";
-import { InvalidInputError, summaryOf } from "../../errors/agent/InvalidInputError.ts";
-import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
+import { InvalidInputError, summaryOf } from "../../errors/agentErrors.ts";
+import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
 import { assertMessage } from "./assertMessage.ts";
 import type { PromptAnswer } from "./PromptExecutor.ts";
 

@@ -1,6 +1,6 @@
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
-import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition } from "../feature/AgentDefinition.ts";
 import type { InterruptOptions, MoveOptions } from "../feature/AgentRun.ts";

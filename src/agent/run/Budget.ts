@@ -1,4 +1,4 @@
-import { IterationLimitError } from "../../errors/agent/IterationLimitError.ts";
+import { IterationLimitError } from "../../errors/strategyErrors.ts";
 
 /** The limit on node visits that all lines of one agent share. */
 export class Budget {

@@ -1,6 +1,5 @@
 import type { Crossing, NextStep } from "../strategy/NextStep.ts";
-import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
-import { NoMatchingEdgeError } from "../../errors/agent/NoMatchingEdgeError.ts";
+import { InvalidStrategyError, NoMatchingEdgeError } from "../../errors/strategyErrors.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";

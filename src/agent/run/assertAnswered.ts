@@ -1,5 +1,5 @@
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
-import { UnansweredToolCallError } from "../../errors/toolCall/UnansweredToolCallError.ts";
+import { UnansweredToolCallError } from "../../errors/toolCallErrors.ts";
 import { textOf } from "../model/nodes.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 

@@ -1,4 +1,4 @@
-import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { AgentCallBeginning, AgentCallEvent } from "../feature/PipelineEvents.ts";
 import { markRunFailure } from "../feature/runFailure.ts";
 import type { RunStart } from "../feature/RunRequest.ts";

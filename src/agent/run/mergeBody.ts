@@ -1,5 +1,5 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { BranchConflictError } from "../../errors/agent/BranchConflictError.ts";
+import { BranchConflictError } from "../../errors/strategyErrors.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { BranchOf } from "../context/MergeContext.ts";
 import { isRunMoved } from "../context/RunMoved.ts";

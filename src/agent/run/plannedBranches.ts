@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EachBranchesPlan } from "../strategy/GraphPlan.ts";

@@ -1,4 +1,4 @@
-import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
+import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { isRunMoved } from "../context/RunMoved.ts";

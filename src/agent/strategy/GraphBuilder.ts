@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
-import { InvalidStrategyError } from "../../errors/agent/InvalidStrategyError.ts";
+import { DuplicateNameError, InvalidStrategyError } from "../../errors/strategyErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { quotedList } from "../../errors/quotedList.ts";
+import { quotedList } from "../../errors/quoted.ts";
 import { warnOnce } from "../../internal/warn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,4 +1,4 @@
-import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import type { z } from "zod";
 import { type BranchesPlan, type GraphPlan, type LeafPlan, type ParallelPlan, planOf } from "./GraphPlan.ts";
 import { structureOf, type GraphStructure } from "./GraphStructure.ts";

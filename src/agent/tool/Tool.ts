@@ -1,8 +1,6 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
-import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
-import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { UnknownToolError } from "../../errors/agentErrors.ts";
+import { ToolFailedError, ToolRejectedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, numberFrom, zodSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { InputRequest } from "../context/InputRequest.ts";
 import type { AnyTool, ApprovalVerdict } from "./Tool.ts";

@@ -1,5 +1,5 @@
-import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
-import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
+import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
 import { approvalDigest, askedQuestion, questionDigest } from "../context/askedQuestion.ts";

@@ -1,6 +1,5 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
-import { ExecutionMovedError } from "../../errors/agent/ExecutionMovedError.ts";
-import { RunSuspendedError } from "../../errors/agent/RunSuspendedError.ts";
+import { ExecutionMovedError, RunSuspendedError } from "../../errors/runErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { warn } from "../../internal/warn.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
-import { ToolNotStartedError } from "../../errors/toolCall/ToolNotStartedError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { ToolFailedError, ToolNotStartedError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,5 +1,4 @@
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
-import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
 import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 import type { AnyTool } from "../tool/Tool.ts";

@@ -1,4 +1,4 @@
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AnswerRecord } from "../records/callRecords.ts";
 import type { RecordedCall } from "../state/AgentState.ts";
 import type { ValueReader } from "../state/ValueReader.ts";

@@ -1,6 +1,5 @@
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import { UnreadableValueError, UnsupportedFormatError } from "../../errors/storedDataErrors.ts";
 import { formatVersion } from "../format/formatVersion.ts";
 import type { Message } from "../messages/Message.ts";
 import { decodeValue, encodeValue } from "../values/valueCodec.ts";

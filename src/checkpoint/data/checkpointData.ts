@@ -1,4 +1,4 @@
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { foldTo } from "../state/foldTo.ts";

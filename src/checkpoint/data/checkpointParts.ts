@@ -1,4 +1,4 @@
-import type { LargePart } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
+import type { LargePart } from "../../errors/checkpointErrors.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
 import { blobCellsIn } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";

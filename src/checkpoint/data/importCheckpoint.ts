@@ -1,5 +1,5 @@
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { AlreadyExistsError } from "../../errors/storageErrors.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentCheckpointData, CheckpointDecision } from "./AgentCheckpointData.ts";
 import { emptyState, firstVisitOf, visitAt, type AgentState } from "../state/AgentState.ts";

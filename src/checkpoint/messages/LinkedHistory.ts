@@ -1,5 +1,5 @@
 import { LayeredMap } from "../../internal/LayeredMap.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
 
 interface Link {

@@ -10,7 +10,7 @@ import { type AgentState, firstVisitOf, visitAt } from "../state/AgentState.ts";
 import { foldUpTo } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { encodeValue } from "../values/valueCodec.ts";
 import { CallIds } from "./CallIds.ts";
 import { linesTo } from "../lines/linesTo.ts";

@@ -1,4 +1,4 @@
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Pace } from "../../internal/Pace.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";

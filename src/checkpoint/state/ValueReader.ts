@@ -1,5 +1,5 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";

@@ -1,4 +1,4 @@
-import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
+import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { encodeValue, type StoredValue } from "./valueCodec.ts";
 
 /**

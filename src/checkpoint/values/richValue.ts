@@ -1,6 +1,5 @@
 import { SuperJSON, type SuperJSONResult } from "superjson";
-import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";

@@ -1,4 +1,4 @@
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 
 const mostDigits = 10_000;
 const tooLarge = 10n ** BigInt(mostDigits);

@@ -1,6 +1,5 @@
-import { NotSerializableError } from "../../errors/storage/NotSerializableError.ts";
+import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
 import { unsupportedShape } from "./unsupportedShape.ts";
 import { keyPath } from "./valuePath.ts";
 import { richFromJson, richToJson } from "./richValue.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
 import { type HiddenValues, serveTimeline, timelinePage, type TokenPrices } from "../../timeline.ts";
-import { quotedList } from "../../errors/quotedList.ts";
+import { quotedList } from "../../errors/quoted.ts";
 import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
 import { findAgent } from "../ids/findAgent.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";

@@ -4,10 +4,12 @@ import { type NextNumbers, unknownKind, validateRecord } from "../../checkpoint/
 import { liveEntries, pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
-import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
+import {
+  CorruptLogError,
+  UnreadableValueError,
+  UnsupportedFormatError,
+  UnsupportedRecordError,
+} from "../../errors/storedDataErrors.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { Pace } from "../../internal/Pace.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

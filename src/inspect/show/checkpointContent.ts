@@ -2,7 +2,7 @@ import { mergeFileChanges, isSameFile } from "../../checkpoint/data/FileChange.t
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import { recordsBetween } from "../place/laneRecords.ts";

@@ -7,7 +7,7 @@ import { lineValue } from "../../checkpoint/state/lineValue.ts";
 import { type BlobTexts, ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import { envelopeKeyOf, type StoredResult, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { fetchBlobs } from "../../storage/fetchBlobs.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";

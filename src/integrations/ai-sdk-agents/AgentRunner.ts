@@ -1,4 +1,4 @@
-import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAgents.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";

@@ -1,4 +1,4 @@
-import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { objectWithMethods, plainObject } from "../../internal/options/optionSchemas.ts";
 import type { HostedLoop } from "../hosted/HostedLoop.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { whenBusySchema } from "../../agent/feature/RunRequest.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";

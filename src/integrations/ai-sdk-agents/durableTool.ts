@@ -1,5 +1,4 @@
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
-import { ToolOutcomeUnknownError } from "../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import type { HostedCall, HostedLoop, PerformOptions } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 

@@ -1,7 +1,7 @@
 import { pause } from "../../internal/pause.ts";
 import { systemClock } from "../../internal/Clock.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
-import { RunStoppedError } from "../../errors/run/RunStoppedError.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { RunStoppedError } from "../../errors/runErrors.ts";
 import type { HostedAgents } from "../hosted/HostedAgents.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
 

@@ -1,7 +1,6 @@
 import isNetworkError from "is-network-error";
 import type { ModelDelta, PromptExecutor, PromptRequest } from "../../agent/model/PromptExecutor.ts";
-import { ModelNotAvailableError } from "../../errors/model/ModelNotAvailableError.ts";
-import { ModelRequestError } from "../../errors/model/ModelRequestError.ts";
+import { ModelNotAvailableError, ModelRequestError } from "../../errors/modelErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,6 +1,6 @@
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import type { AssistantMessage, ContentPart, ProviderOptions } from "../../checkpoint/messages/Message.ts";
-import { UnusableModelAnswerError } from "../../errors/model/UnusableModelAnswerError.ts";
+import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AiSdkFinishReason, AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { messageDataOf, type TaggedFileData } from "./fileData.ts";

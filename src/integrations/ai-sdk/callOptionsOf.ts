@@ -1,7 +1,6 @@
 import type { PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import { InvalidModelParametersError } from "../../errors/model/InvalidModelParametersError.ts";
-import { ToolSchemaError } from "../../errors/model/ToolSchemaError.ts";
+import { InvalidModelParametersError, ToolSchemaError } from "../../errors/modelErrors.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
 import { fileDataOf, taggedFileDataOf } from "./fileData.ts";
 import { promptOf } from "./promptOf.ts";

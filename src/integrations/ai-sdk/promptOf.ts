@@ -1,5 +1,5 @@
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
-import { UnsupportedMessagePartError } from "../../errors/model/UnsupportedMessagePartError.ts";
+import { UnsupportedMessagePartError } from "../../errors/modelErrors.ts";
 import { type AiSdkMessage, type AiSdkPart, type AiSdkPrompt, type AiSdkToolOutput, optionsOf } from "./AiSdkPrompt.ts";
 import { jsonValueOf, shownInputOf } from "./jsonValueOf.ts";
 

@@ -3,7 +3,7 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 import { strategy } from "../../agent/strategy/Strategy.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
 import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";

@@ -9,7 +9,7 @@ import {
   type RequestPlace,
 } from "../../agent/visit/hostedCalls.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { AnsweredCalls, type AskedCall } from "./AnsweredCalls.ts";

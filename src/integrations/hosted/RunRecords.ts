@@ -8,7 +8,7 @@ import type { RunRecord, StatusRecord } from "../../checkpoint/records/runRecord
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";

@@ -1,6 +1,5 @@
-import { DuplicateNameError } from "../../errors/agent/DuplicateNameError.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
+import { InvalidInputError, UnknownToolError } from "../../errors/agentErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { hostedTool } from "../hosted/HostedTool.ts";

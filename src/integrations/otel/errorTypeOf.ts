@@ -1,5 +1,5 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
 /**
  * Returns the value of `error.type`: the code of a library error, otherwise the name of the error. Never the message.

@@ -1,4 +1,4 @@
-import { InvalidAgentIdError } from "../../errors/agent/InvalidAgentIdError.ts";
+import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
 import { withArticle } from "./withArticle.ts";
 
 const maxBytes = 1024;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { problemsOf } from "./problemsOf.ts";
 
 /**

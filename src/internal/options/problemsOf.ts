@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import type { InputProblem } from "../../errors/agentErrors.ts";
 
 export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
   return error.issues.map(({ path, message }) => ({

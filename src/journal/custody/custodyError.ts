@@ -1,5 +1,4 @@
-import { AgentCopiedError } from "../../errors/agent/AgentCopiedError.ts";
-import { AgentMovedError } from "../../errors/agent/AgentMovedError.ts";
+import { AgentCopiedError, AgentMovedError } from "../../errors/agentErrors.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 
 /** Returns why an agent may not run here, or `undefined` if it may. */

@@ -1,5 +1,5 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
-import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
+import { StopRequestedError } from "../../errors/runErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { ShapeState } from "./LogShape.ts";
 import type { ShapedLog } from "./ShapedLog.ts";

@@ -3,10 +3,12 @@ import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import { isRestating, isShapeRecord, type ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
-import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
-import { WrongShapeError } from "../../errors/storage/WrongShapeError.ts";
+import {
+  UnreadableValueError,
+  UnsupportedFormatError,
+  UnsupportedRecordError,
+  WrongShapeError,
+} from "../../errors/storedDataErrors.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
 import { invalidRecordField, recordFields } from "./recordFields.ts";
 

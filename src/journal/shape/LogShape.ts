@@ -1,7 +1,7 @@
 import type { FieldTests } from "../../checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import type { LogShapeName } from "../../errors/storage/WrongShapeError.ts";
+import type { LogShapeName } from "../../errors/storedDataErrors.ts";
 
 /** The definition of a log that does not belong to an agent: its records, and the state that they build. */
 export interface LogShape<Rec extends LogRecord, State extends ShapeState<Rec>> {

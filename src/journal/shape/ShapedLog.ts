@@ -4,7 +4,7 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { ShapePrunedRecord, ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";

@@ -2,7 +2,7 @@ import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import { isRestating, isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
-import { type LogShapeName, WrongShapeError } from "../../errors/storage/WrongShapeError.ts";
+import { type LogShapeName, WrongShapeError } from "../../errors/storedDataErrors.ts";
 import { Pace } from "../../internal/Pace.ts";
 import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { LogContents } from "./LogContents.ts";

@@ -1,4 +1,4 @@
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { pause } from "../../internal/pause.ts";
 

@@ -1,4 +1,4 @@
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
 export function failedCallsIn(error: unknown): readonly string[] {
   const calls = new Set<string>();

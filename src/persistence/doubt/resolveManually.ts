@@ -1,6 +1,6 @@
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
-import { ToolCallNotInDoubtError } from "../../errors/toolCall/ToolCallNotInDoubtError.ts";
+import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

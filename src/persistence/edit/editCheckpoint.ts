@@ -11,9 +11,9 @@ import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts"
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
-import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { UnknownNodeError } from "../../errors/strategyErrors.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

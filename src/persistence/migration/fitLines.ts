@@ -1,4 +1,4 @@
-import { StrategyChangedError } from "../../errors/agent/StrategyChangedError.ts";
+import { StrategyChangedError } from "../../errors/strategyErrors.ts";
 import { eventLine } from "../../events/eventEmitter.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";

@@ -3,7 +3,7 @@ import { type LinePath, linePath } from "../../checkpoint/data/linePath.ts";
 import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
 import { structureKey } from "../../checkpoint/records/structureKey.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
-import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
+import { UnknownToolError } from "../../errors/agentErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -1,5 +1,5 @@
-import { BranchesChangedError } from "../../errors/run/BranchesChangedError.ts";
-import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
+import { BranchesChangedError } from "../../errors/runErrors.ts";
+import { ToolCallInDoubtError } from "../../errors/toolCallErrors.ts";
 import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";

@@ -11,7 +11,7 @@ import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
-import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { checkpointAt } from "../../journal/checkpointAt.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -1,9 +1,9 @@
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
-import { quotedList } from "../../errors/quotedList.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { UnknownNodeError } from "../../errors/strategyErrors.ts";
+import { quotedList } from "../../errors/quoted.ts";
 
 /**
  * Returns the lane of the open line that may visit a node.

@@ -1,9 +1,8 @@
 import { findPoint } from "../../checkpoint/moment/findPoint.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { CheckpointNotFoundError } from "../../errors/checkpoint/CheckpointNotFoundError.ts";
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { NotSupportedError } from "../../errors/storage/NotSupportedError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
+import { AlreadyExistsError, NotSupportedError } from "../../errors/storageErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

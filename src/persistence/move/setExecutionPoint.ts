@@ -6,7 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { isOfState } from "../../checkpoint/records/isOfState.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
+import { UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Node } from "../../agent/strategy/Strategy.ts";

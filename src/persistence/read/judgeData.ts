@@ -1,11 +1,13 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { checkpointFields, requiredFields } from "../../checkpoint/data/checkpointSchema.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
-import { UnsupportedRecordError } from "../../errors/storage/UnsupportedRecordError.ts";
+import {
+  CorruptBlobError,
+  CorruptLogError,
+  UnreadableValueError,
+  UnsupportedFormatError,
+  UnsupportedRecordError,
+} from "../../errors/storedDataErrors.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
 const good: ValidationCheck = { ok: true };

@@ -1,6 +1,6 @@
 import { findPoint } from "../../checkpoint/moment/findPoint.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";

@@ -1,5 +1,5 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
-import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
+import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 

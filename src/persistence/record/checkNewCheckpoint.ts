@@ -1,5 +1,5 @@
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import { AlreadyExistsError } from "../../errors/storageErrors.ts";
+import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 import type { RunRecorder } from "./RunRecorder.ts";
 

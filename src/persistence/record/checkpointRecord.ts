@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 

@@ -6,7 +6,7 @@ import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
 import { nextVisitOf, type AgentState, type RecordedRequest } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
-import type { InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 

@@ -2,7 +2,7 @@ import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
-import { ReplayDivergedError } from "../../errors/run/ReplayDivergedError.ts";
+import { ReplayDivergedError } from "../../errors/runErrors.ts";
 import type { Replay } from "./Replay.ts";
 
 export interface Replaying {

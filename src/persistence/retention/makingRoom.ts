@@ -1,4 +1,4 @@
-import { StorageError } from "../../errors/storage/StorageError.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
 /** Runs an action that frees space. On a full device, tries once more after the storage releases its reserve. */

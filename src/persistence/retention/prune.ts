@@ -5,7 +5,7 @@ import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

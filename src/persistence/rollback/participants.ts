@@ -1,7 +1,7 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PlannedSteps, RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
-import { ParticipantMissingError } from "../../errors/checkpoint/ParticipantMissingError.ts";
+import { ParticipantMissingError } from "../../errors/checkpointErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";
 import { read } from "../../journal/loggedCalls.ts";

@@ -1,9 +1,7 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
-import { RollbackIncompleteError } from "../../errors/checkpoint/RollbackIncompleteError.ts";
-import { InverseMissingError } from "../../errors/toolCall/InverseMissingError.ts";
-import { ToolCallInDoubtError } from "../../errors/toolCall/ToolCallInDoubtError.ts";
-import { ToolFailedError } from "../../errors/toolCall/ToolFailedError.ts";
+import { RollbackIncompleteError } from "../../errors/checkpointErrors.ts";
+import { InverseMissingError, ToolCallInDoubtError, ToolFailedError } from "../../errors/toolCallErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan } from "../../journal/planRollback.ts";

@@ -11,7 +11,7 @@ import type { RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { runsLeft, runsRejoined } from "../../checkpoint/lines/afterRollback.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackGoal, type RollbackPlan } from "../../journal/planRollback.ts";

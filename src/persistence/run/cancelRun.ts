@@ -1,4 +1,4 @@
-import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
+import { RunNotOpenError } from "../../errors/runErrors.ts";
 import { endRecords } from "../../journal/endRecords.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

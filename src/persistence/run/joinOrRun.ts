@@ -1,8 +1,8 @@
 import type { RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { RunInputDiffersError } from "../../errors/runErrors.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { abortable } from "../../internal/abortable.ts";
 import { AgentTurns, type RunningCall } from "./AgentTurns.ts";
 

@@ -1,6 +1,6 @@
 import type { RunOptions, RunRequest } from "../../agent/feature/RunRequest.ts";
-import { RunStoppedError } from "../../errors/run/RunStoppedError.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
+import { RunStoppedError } from "../../errors/runErrors.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

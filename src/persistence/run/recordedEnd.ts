@@ -7,7 +7,7 @@ import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import type { Place } from "../../checkpoint/records/SnapshotRecord.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";

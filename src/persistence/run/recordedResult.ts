@@ -1,6 +1,6 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
-import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
+import { RunInputDiffersError } from "../../errors/runErrors.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { comparedInput } from "./comparedInput.ts";
 import type { DurableCall } from "./DurableCall.ts";

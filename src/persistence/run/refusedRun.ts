@@ -1,7 +1,5 @@
 import { quoted } from "../../errors/quoted.ts";
-import { RunInputDiffersError } from "../../errors/run/RunInputDiffersError.ts";
-import { RunNotOpenError } from "../../errors/run/RunNotOpenError.ts";
-import { UnfinishedRunError } from "../../errors/run/UnfinishedRunError.ts";
+import { RunInputDiffersError, RunNotOpenError, UnfinishedRunError } from "../../errors/runErrors.ts";
 import type { RunDecision } from "./decideRun.ts";
 
 export function refusedRun(decision: RunDecision, agentId: string): Error {

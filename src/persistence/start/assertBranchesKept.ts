@@ -1,4 +1,4 @@
-import { BranchesChangedError } from "../../errors/run/BranchesChangedError.ts";
+import { BranchesChangedError } from "../../errors/runErrors.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 /**

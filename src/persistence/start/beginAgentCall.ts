@@ -2,9 +2,8 @@ import type { AgentCallBeginning, AgentCallEvent } from "../../agent/feature/Pip
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { lineValue } from "../../checkpoint/state/lineValue.ts";
-import { FeatureNotInstalledError } from "../../errors/agent/FeatureNotInstalledError.ts";
-import { UnknownToolError } from "../../errors/agent/UnknownToolError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { FeatureNotInstalledError, UnknownToolError } from "../../errors/agentErrors.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { takeLane } from "../record/RecordedLine.ts";

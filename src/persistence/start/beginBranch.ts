@@ -4,7 +4,7 @@ import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { BranchResult as StoredBranch } from "../../checkpoint/state/BranchResult.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { takeLane } from "../record/RecordedLine.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";

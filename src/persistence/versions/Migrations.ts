@@ -1,10 +1,9 @@
-import { UnknownNodeError } from "../../errors/agent/UnknownNodeError.ts";
-import { InvalidInputError, type InputProblem } from "../../errors/agent/InvalidInputError.ts";
+import { UnknownNodeError } from "../../errors/strategyErrors.ts";
+import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { renamed } from "../../checkpoint/values/renamed.ts";
 import type { Migration } from "./Migration.ts";
-import { quoted } from "../../errors/quoted.ts";
-import { quotedList } from "../../errors/quotedList.ts";
+import { quoted, quotedList } from "../../errors/quoted.ts";
 
 interface KnownTools {
   readonly has: (name: string) => boolean;

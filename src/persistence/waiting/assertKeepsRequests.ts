@@ -1,5 +1,5 @@
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { WaitingNotSupportedError } from "../../errors/request/WaitingNotSupportedError.ts";
+import { WaitingNotSupportedError } from "../../errors/requestErrors.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 
 export function assertKeepsRequests({ journal, setup }: RunRecorder, { nodeId }: InputRequestEvent): void {

@@ -1,7 +1,7 @@
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { InputRequest } from "../../agent/context/InputRequest.ts";
 import { approvalRequest, assertApproved } from "../../agent/tool/approvalRequest.ts";
-import { ToolRejectedError } from "../../errors/toolCall/ToolRejectedError.ts";
+import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { recordedCall } from "../replay/recordedCall.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";

@@ -1,8 +1,7 @@
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { RequestRejectedError } from "../../errors/request/RequestRejectedError.ts";
-import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { RequestRejectedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 import { journalApproval } from "./journalApproval.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";

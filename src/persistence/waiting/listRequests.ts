@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
-import { RequestNotOpenError } from "../../errors/request/RequestNotOpenError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { awayStatuses } from "../../journal/custody/awayStatuses.ts";
 import { abortSignalSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { StorageFailure } from "../../errors/storage/StorageError.ts";
+import type { StorageFailure } from "../../errors/storageErrors.ts";
 import type {
   LogTable,
   TableAppend,

@@ -1,4 +1,4 @@
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Disk } from "../../node/Disk.ts";
 import type { BlobStore } from "../BlobStore.ts";

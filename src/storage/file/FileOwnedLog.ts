@@ -1,7 +1,10 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
-import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
-import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import {
+  OwnershipLostError,
+  PositionConflictError,
+  StorageClosedError,
+  AlreadyExistsError,
+} from "../../errors/storageErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
@@ -13,7 +16,6 @@ import { encodeControl } from "./layout/controlLine.ts";
 import { type ReceivedSegment, receiveLines } from "./compact/receiveLines.ts";
 import { publishReplacement } from "./owner/OwnedSegment.ts";
 import { leaveOutNumbers } from "./takeover/leaveOutNumbers.ts";
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
 import type { Taken } from "./takeover/takeOwnership.ts";

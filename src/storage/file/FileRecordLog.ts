@@ -1,7 +1,5 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
-import { StorageError } from "../../errors/storage/StorageError.ts";
+import { AlreadyExistsError, StorageClosedError, StorageError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";

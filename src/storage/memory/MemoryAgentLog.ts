@@ -2,8 +2,8 @@ import { type ChainLink, EntryChain } from "../../checkpoint/format/EntryChain.t
 import { decodeEntry, encodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
-import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import { PositionConflictError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
 

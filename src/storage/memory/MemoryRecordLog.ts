@@ -1,8 +1,6 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
-import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { AgentBusyError, AlreadyExistsError, StorageClosedError } from "../../errors/storageErrors.ts";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";

@@ -1,6 +1,5 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
-import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { PositionConflictError, StorageClosedError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { type BlobStore, noBlobStore } from "../BlobStore.ts";

@@ -1,5 +1,5 @@
-import { StorageNotReadyError } from "../../errors/storage/StorageNotReadyError.ts";
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
+import { StorageNotReadyError } from "../../errors/storageErrors.ts";
+import { UnsupportedFormatError } from "../../errors/storedDataErrors.ts";
 import type { PostgresClient, PostgresValue } from "./PostgresClient.ts";
 import { isMissing } from "./postgresFailure.ts";
 import { migrationStatement, postgresVersion } from "./postgresMigrations.ts";

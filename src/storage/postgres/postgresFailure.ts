@@ -1,4 +1,4 @@
-import type { StorageFailure } from "../../errors/storage/StorageError.ts";
+import type { StorageFailure } from "../../errors/storageErrors.ts";
 
 /** Maps SQLSTATE codes or their classes to failures. The longest match wins. */
 const reasons: Readonly<Record<string, StorageFailure>> = {

@@ -1,5 +1,5 @@
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
-import { StorageError, type StorageFailure } from "../../errors/storage/StorageError.ts";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
+import { StorageError, type StorageFailure } from "../../errors/storageErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, objectWithMethods, sha256Schema } from "../../internal/options/optionSchemas.ts";

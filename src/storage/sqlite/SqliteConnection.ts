@@ -1,5 +1,5 @@
-import { UnsupportedFormatError } from "../../errors/storage/UnsupportedFormatError.ts";
-import type { StorageFailure } from "../../errors/storage/StorageError.ts";
+import { UnsupportedFormatError } from "../../errors/storedDataErrors.ts";
+import type { StorageFailure } from "../../errors/storageErrors.ts";
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./SqliteDatabase.ts";
 import { sqliteSchema, sqliteVersion } from "./sqliteSchema.ts";
 

@@ -1,4 +1,4 @@
-import type { StorageFailure } from "../../errors/storage/StorageError.ts";
+import type { StorageFailure } from "../../errors/storageErrors.ts";
 import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
 
 /**

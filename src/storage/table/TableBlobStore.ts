@@ -1,4 +1,4 @@
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";

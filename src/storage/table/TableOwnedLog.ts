@@ -1,10 +1,12 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
-import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import type { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
-import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
-import { PositionConflictError } from "../../errors/storage/PositionConflictError.ts";
-import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { StopRequestedError } from "../../errors/runErrors.ts";
+import {
+  AlreadyExistsError,
+  OwnershipLostError,
+  PositionConflictError,
+  StorageClosedError,
+} from "../../errors/storageErrors.ts";
+import type { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

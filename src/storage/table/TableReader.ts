@@ -2,8 +2,8 @@ import { type ChainLink, EntryChain, positionsOf } from "../../checkpoint/format
 import { decodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
-import { StorageError } from "../../errors/storage/StorageError.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ReadOptions } from "../RecordLog.ts";
 import { askTableAgain, type RetriedTable } from "./askAgain.ts";

@@ -1,6 +1,5 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
-import { StorageClosedError } from "../../errors/storage/StorageClosedError.ts";
+import { AgentBusyError, StorageClosedError } from "../../errors/storageErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";

@@ -1,5 +1,5 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { StorageError } from "../../errors/storage/StorageError.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogTable } from "./LogTable.ts";
 import { quoted } from "../../errors/quoted.ts";

@@ -1,4 +1,4 @@
-import { CorruptLogError } from "../../errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../RecordLog.ts";
 import { unreadableSummary } from "../unreadableSummary.ts";

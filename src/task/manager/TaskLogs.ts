@@ -1,5 +1,5 @@
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
-import { StorageNotListableError } from "../../errors/storage/StorageNotListableError.ts";
+import { StorageNotListableError } from "../../errors/storageErrors.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import { Journal } from "../../journal/Journal.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";

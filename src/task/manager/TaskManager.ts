@@ -1,6 +1,6 @@
 import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
-import { CheckpointTooLargeError } from "../../errors/checkpoint/CheckpointTooLargeError.ts";
+import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
@@ -8,8 +8,8 @@ import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecor
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { AlreadyExistsError } from "../../errors/storage/AlreadyExistsError.ts";
-import { TaskNotFoundError } from "../../errors/task/TaskNotFoundError.ts";
+import { AlreadyExistsError } from "../../errors/storageErrors.ts";
+import { TaskNotFoundError } from "../../errors/taskErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -1,8 +1,7 @@
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
-import { CorruptBlobError } from "../../errors/storage/CorruptBlobError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";

@@ -1,8 +1,7 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
 import type { ResumeOptions } from "../../agent/feature/RunRequest.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { EnvironmentMismatchError } from "../../errors/checkpoint/EnvironmentMismatchError.ts";
-import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { EnvironmentMismatchError, RecoveryRefusedError } from "../../errors/checkpointErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { persistence } from "../../persistence/Persistence.ts";

@@ -3,7 +3,7 @@ import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts"
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
-import { TransitionNotAllowedError } from "../../errors/task/TransitionNotAllowedError.ts";
+import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { OwnerState } from "../../storage/RecordLog.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
-import { type FileHolder, FileReservedError } from "../../errors/workspace/FileReservedError.ts";
+import { type FileHolder, FileReservedError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
-import type { StorageError } from "../../errors/storage/StorageError.ts";
+import type { StorageError } from "../../errors/storageErrors.ts";
 import {
   abortSignalSchema,
   customSchema,

@@ -1,12 +1,8 @@
 import type { AIAgent } from "../../agent/AIAgent.ts";
-import { EnvironmentMismatchError } from "../../errors/checkpoint/EnvironmentMismatchError.ts";
-import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
-import { WaitExpiredError } from "../../errors/request/WaitExpiredError.ts";
-import { StatusChangedError } from "../../errors/run/StatusChangedError.ts";
-import { StopRequestedError } from "../../errors/run/StopRequestedError.ts";
-import { AgentBusyError } from "../../errors/storage/AgentBusyError.ts";
-import { OwnershipLostError } from "../../errors/storage/OwnershipLostError.ts";
-import { StorageError } from "../../errors/storage/StorageError.ts";
+import { EnvironmentMismatchError, RecoveryRefusedError } from "../../errors/checkpointErrors.ts";
+import { WaitExpiredError } from "../../errors/requestErrors.ts";
+import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
+import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
 import type { TaskManager } from "../manager/TaskManager.ts";
 import { type ClaimableTask, isUnreadable } from "../manager/claimableTasks.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";

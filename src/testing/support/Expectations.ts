@@ -1,5 +1,5 @@
 import { keyPath } from "../../checkpoint/values/valuePath.ts";
-import { ConformanceError } from "../../errors/testing/ConformanceError.ts";
+import { ConformanceError } from "../../errors/testingErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { withArticle } from "../../internal/options/withArticle.ts";

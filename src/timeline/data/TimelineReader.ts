@@ -1,7 +1,7 @@
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import type { AgentView } from "../../inspect/view/AgentView.ts";
 import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import type { TokenPrices } from "../options/TokenPrices.ts";

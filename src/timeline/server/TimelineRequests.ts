@@ -1,8 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { InvalidAgentIdError } from "../../errors/agent/InvalidAgentIdError.ts";
-import { InvalidInputError } from "../../errors/agent/InvalidInputError.ts";
+import { InvalidAgentIdError, InvalidInputError } from "../../errors/agentErrors.ts";
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import { TimelineReader } from "../data/TimelineReader.ts";
 import { pageAssets } from "../html/pageAssets.ts";

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove } from "../files/relativePath.ts";
 import { submodule } from "../git/changes.ts";

@@ -10,8 +10,7 @@ import {
   type Dirent,
   type Stats,
 } from "node:fs";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { systemReason } from "../files/ConfinedFolder.ts";

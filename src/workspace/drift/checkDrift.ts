@@ -1,6 +1,6 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { together } from "../../internal/together.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";

@@ -3,7 +3,7 @@ import type { AgentContext, AgentStorage } from "../../agent/context/AgentContex
 import type { AgentFeature } from "../../agent/feature/FeaturePipeline.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import { runOf } from "../../agent/feature/ContextBinding.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import {

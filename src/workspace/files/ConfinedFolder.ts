@@ -1,5 +1,4 @@
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { constants, existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
 import { join, resolve } from "node:path";

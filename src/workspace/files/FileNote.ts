@@ -1,5 +1,5 @@
 import { isFileChange, type FileChange } from "../../checkpoint/data/FileChange.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove, relativePath } from "./relativePath.ts";
 

@@ -1,4 +1,4 @@
-import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 
 /** The maximum depth, because each parent directory is opened and synced separately. */
 const deepest = 100;

@@ -1,6 +1,6 @@
 import { unlinkSync } from "node:fs";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { isAsSeen, lookAt } from "./Look.ts";
 import { type FoundFile, readFile, stateOf } from "./readFile.ts";

@@ -3,7 +3,7 @@ import { constants, renameSync, rmSync } from "node:fs";
 import { open, readdir, symlink, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 

@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import { basename } from "node:path";
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { isAsSeen, lookAt } from "./Look.ts";

@@ -1,5 +1,5 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { type TreeEntry, updateIndex } from "./changes.ts";
 import type { GitRepository } from "./GitRepository.ts";
 

@@ -1,4 +1,4 @@
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
 const bytesAtOnce = 8 * 1024 * 1024;

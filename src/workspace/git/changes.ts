@@ -1,4 +1,4 @@
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { GitRepository } from "./GitRepository.ts";

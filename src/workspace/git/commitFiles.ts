@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { reasonOf } from "../../internal/reasonOf.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { abortSignalSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,6 +1,6 @@
 import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, sep } from "node:path";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 
 /** The git executable, and the PATH for programs that git starts. */
 export interface GitProgram {

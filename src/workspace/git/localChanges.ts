@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { together } from "../../internal/together.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { type IgnoredChanges, ignoredInSubmodules } from "./ignoredSubmodules.ts";

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
 const operations = new Map([

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 
 const objectId = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;

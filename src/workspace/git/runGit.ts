@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { devNull } from "node:os";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import type { GitProgram } from "./gitProgram.ts";
 
 const timeoutMs = 60_000;

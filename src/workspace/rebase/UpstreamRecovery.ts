@@ -1,5 +1,5 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpointErrors.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import type { RecoveredAgent, RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";

@@ -1,5 +1,5 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { GitError } from "../../errors/workspaceErrors.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { together } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { FileReservedError } from "../../errors/workspace/FileReservedError.ts";
-import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
+import { FileReservedError, ReservationLostError } from "../../errors/workspaceErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import {

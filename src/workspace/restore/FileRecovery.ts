@@ -1,8 +1,8 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { fileNoteKey, type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
-import { RecoveryRefusedError } from "../../errors/checkpoint/RecoveryRefusedError.ts";
+import { RecoveryRefusedError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { PathNotAllowedError } from "../../errors/workspace/PathNotAllowedError.ts";
+import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import type { ParticipantContext, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import type { RecoveryOption, RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";

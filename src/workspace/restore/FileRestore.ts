@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSameFile } from "../../checkpoint/data/FileChange.ts";
-import { type ConflictingFile, FileConflictError } from "../../errors/workspace/FileConflictError.ts";
+import { type ConflictingFile, FileConflictError } from "../../errors/workspaceErrors.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Note, ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";

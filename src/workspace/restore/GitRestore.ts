@@ -1,5 +1,4 @@
-import { FileConflictError, type ConflictingFile } from "../../errors/workspace/FileConflictError.ts";
-import { GitError } from "../../errors/workspace/GitError.ts";
+import { FileConflictError, type ConflictingFile, GitError } from "../../errors/workspaceErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import { headOf } from "../capture/GitView.ts";

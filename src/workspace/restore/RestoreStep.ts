@@ -1,5 +1,5 @@
 import { type FileChange, isFileChange } from "../../checkpoint/data/FileChange.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { DescribedStep } from "../../journal/RollbackParticipant.ts";
 import type { ResolutionStep } from "../conflicts/ConflictResolver.ts";
 import { isFolderMode } from "../files/FileNote.ts";

@@ -1,6 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
-import { UnreadableValueError } from "../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";

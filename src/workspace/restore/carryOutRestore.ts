@@ -1,4 +1,4 @@
-import { FileConflictError } from "../../errors/workspace/FileConflictError.ts";
+import { FileConflictError } from "../../errors/workspaceErrors.ts";
 import { conflictAt } from "./FileConflict.ts";
 import { conflictingFile, lookAgain, type Restoring } from "./lookAgain.ts";
 import type { RestorePart } from "./RestoreStep.ts";

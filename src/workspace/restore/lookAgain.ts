@@ -1,5 +1,5 @@
 import { isSameFile } from "../../checkpoint/data/FileChange.ts";
-import { type ConflictingFile, FileConflictError } from "../../errors/workspace/FileConflictError.ts";
+import { type ConflictingFile, FileConflictError } from "../../errors/workspaceErrors.ts";
 import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";

@@ -7,7 +7,7 @@ import {
   type FileState,
   isSameFile,
 } from "../../checkpoint/data/FileChange.ts";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
+import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import type { Mutex } from "../../internal/Mutex.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { persistence } from "../../persistence/Persistence.ts";

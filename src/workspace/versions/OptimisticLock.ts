@@ -1,8 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { FileAccessError } from "../../errors/workspace/FileAccessError.ts";
-import { ReservationLostError } from "../../errors/workspace/ReservationLostError.ts";
+import { FileAccessError, ReservationLostError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";

@@ -6,8 +6,8 @@ import type { PromptExecutor, PromptRequest } from "../../../src/agent/model/Pro
 import { strategy } from "../../../src/agent/strategy/Strategy.ts";
 import { tool } from "../../../src/agent/tool/Tool.ts";
 import type { AssistantMessage, Message } from "../../../src/checkpoint/messages/Message.ts";
-import { ScriptEndedError } from "../../../src/errors/testing/ScriptEndedError.ts";
-import { UnknownToolError } from "../../../src/errors/agent/UnknownToolError.ts";
+import { ScriptEndedError } from "../../../src/errors/testingErrors.ts";
+import { UnknownToolError } from "../../../src/errors/agentErrors.ts";
 import { scriptedModel } from "../../../src/testing/scriptedModel.ts";
 import { testFeature } from "../testFeature.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AIAgent, type AIAgentConfig } from "../../../src/agent/AIAgent.ts";
 import type { ModelRetry } from "../../../src/agent/model/ModelRetry.ts";
 import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
-import { ModelRequestError } from "../../../src/errors/model/ModelRequestError.ts";
+import { ModelRequestError } from "../../../src/errors/modelErrors.ts";
 import { impatientClock } from "../impatientClock.ts";
 import { testFeature } from "../testFeature.ts";
 

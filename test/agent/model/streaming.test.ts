@@ -7,7 +7,7 @@ import type { ModelDelta, PromptExecutor } from "../../../src/agent/model/Prompt
 import { strategy } from "../../../src/agent/strategy/Strategy.ts";
 import { textOf } from "../../../src/agent/model/nodes.ts";
 import type { ContentPart } from "../../../src/checkpoint/messages/Message.ts";
-import { ModelRequestError } from "../../../src/errors/model/ModelRequestError.ts";
+import { ModelRequestError } from "../../../src/errors/modelErrors.ts";
 import { InMemoryPersistenceStorageProvider } from "../../../src/storage/memory/InMemoryPersistenceStorageProvider.ts";
 import { Persistence } from "../../../src/persistence/Persistence.ts";
 import { scriptedModel } from "../../../src/testing/scriptedModel.ts";

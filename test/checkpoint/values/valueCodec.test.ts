@@ -1,8 +1,7 @@
 import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NotSerializableError } from "../../../src/errors/storage/NotSerializableError.ts";
-import { UnreadableValueError } from "../../../src/errors/storage/UnreadableValueError.ts";
+import { NotSerializableError, UnreadableValueError } from "../../../src/errors/storedDataErrors.ts";
 import { registerClass } from "../../../src/checkpoint/values/classRegistry.ts";
 import { decodeValue, encodeValue } from "../../../src/checkpoint/values/valueCodec.ts";
 

@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { repository } from "../compile.ts";
 
@@ -25,13 +24,16 @@ describe("error codes", () => {
 
 /** Every class with each of its codes: `readonly code = "a"`, or `readonly code: "a" | "b"`. */
 function definedErrors(): string[] {
-  const files = readdirSync(`${repository}src/errors`, { recursive: true, encoding: "utf8" });
+  const files = readdirSync(`${repository}src/errors`).filter((file) => file.endsWith("Errors.ts"));
   return files.flatMap((file) => {
-    if (!file.endsWith("Error.ts") || file === "AgentPersistenceError.ts") return [];
-    const text = readFileSync(`${repository}src/errors/${file}`, "utf8");
-    const declared = /readonly code(?: =|:)((?:[\s|]*"[a-z_]+")+)/.exec(text)?.[1];
-    const codes = [...(declared ?? "").matchAll(/[a-z_]+/g)];
-    expect({ file, codes }).not.toEqual({ file, codes: [] });
-    return codes.map(([code]) => `${code} ${basename(file, ".ts")}`);
+    const [, ...classes] = readFileSync(`${repository}src/errors/${file}`, "utf8").split(/^export class /m);
+    expect({ file, classes }).not.toEqual({ file, classes: [] });
+    return classes.flatMap((text) => {
+      const [name = ""] = /^\w+/.exec(text) ?? [];
+      const declared = /readonly code(?: =|:)((?:[\s|]*"[a-z_]+")+)/.exec(text)?.[1];
+      const codes = [...(declared ?? "").matchAll(/[a-z_]+/g)];
+      expect({ name, codes }).not.toEqual({ name, codes: [] });
+      return codes.map(([code]) => `${code} ${name}`);
+    });
   });
 }

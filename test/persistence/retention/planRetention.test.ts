@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidInputError } from "../../../src/errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../../src/errors/agentErrors.ts";
 import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
 import {
   defaultRetention,

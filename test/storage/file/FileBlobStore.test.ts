@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { CorruptBlobError } from "../../../src/errors/storage/CorruptBlobError.ts";
+import { CorruptBlobError } from "../../../src/errors/storedDataErrors.ts";
 import { agentPath, nextOwner, testDirectory, testLog } from "./support/fixture.ts";
 
 it("stores blobs by content and owner and verifies their hashes", async () => {

@@ -3,14 +3,15 @@ import { once } from "node:events";
 import { appendFile, lstat, readdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AgentBusyError } from "../../../src/errors/storage/AgentBusyError.ts";
-import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
-import { InvalidAgentIdError } from "../../../src/errors/agent/InvalidAgentIdError.ts";
-import { OwnershipLostError } from "../../../src/errors/storage/OwnershipLostError.ts";
-import { PositionConflictError } from "../../../src/errors/storage/PositionConflictError.ts";
-import { StopRequestedError } from "../../../src/errors/run/StopRequestedError.ts";
-import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
-import { UnsupportedFormatError } from "../../../src/errors/storage/UnsupportedFormatError.ts";
+import {
+  AgentBusyError,
+  OwnershipLostError,
+  PositionConflictError,
+  StorageClosedError,
+} from "../../../src/errors/storageErrors.ts";
+import { CorruptLogError, UnsupportedFormatError } from "../../../src/errors/storedDataErrors.ts";
+import { InvalidAgentIdError } from "../../../src/errors/agentErrors.ts";
+import { StopRequestedError } from "../../../src/errors/runErrors.ts";
 import { FileRecordLog } from "../../../src/storage/file/FileRecordLog.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import {

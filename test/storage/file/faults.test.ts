@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../../src/errors/storage/StorageError.ts";
+import { StorageError } from "../../../src/errors/storageErrors.ts";
 import type { OwnedLog } from "../../../src/storage/RecordLog.ts";
 import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";

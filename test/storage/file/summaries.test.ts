@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { nodeFileSystem } from "../../../src/node/nodeFileSystem.ts";
 import { decodeState } from "../../../src/storage/file/layout/stateJson.ts";

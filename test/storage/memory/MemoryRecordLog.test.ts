@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { AgentBusyError } from "../../../src/errors/storage/AgentBusyError.ts";
-import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
-import { InvalidAgentIdError } from "../../../src/errors/agent/InvalidAgentIdError.ts";
-import { PositionConflictError } from "../../../src/errors/storage/PositionConflictError.ts";
-import { StopRequestedError } from "../../../src/errors/run/StopRequestedError.ts";
-import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
+import { AgentBusyError, PositionConflictError, StorageClosedError } from "../../../src/errors/storageErrors.ts";
+import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
+import { InvalidAgentIdError } from "../../../src/errors/agentErrors.ts";
+import { StopRequestedError } from "../../../src/errors/runErrors.ts";
 import type { Sha256 } from "../../../src/internal/sha256/Sha256.ts";
 import { portableSha256 } from "../../../src/internal/sha256/portableSha256.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";

@@ -1,4 +1,4 @@
-import { PositionConflictError } from "../../../src/errors/storage/PositionConflictError.ts";
+import { PositionConflictError } from "../../../src/errors/storageErrors.ts";
 import type { RecordLog } from "../../../src/storage/RecordLog.ts";
 import type { RecordLogHarness } from "../../../src/testing.ts";
 import {

@@ -1,4 +1,4 @@
-import { StorageError } from "../../../src/errors/storage/StorageError.ts";
+import { StorageError } from "../../../src/errors/storageErrors.ts";
 import type { Clock } from "../../../src/internal/Clock.ts";
 import type { Database } from "./Database.ts";
 

@@ -1,8 +1,6 @@
 import { prunedGapsOf } from "../../../src/checkpoint/records/prunedGaps.ts";
-import { OwnershipLostError } from "../../../src/errors/storage/OwnershipLostError.ts";
-import { PositionConflictError } from "../../../src/errors/storage/PositionConflictError.ts";
-import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
-import { StopRequestedError } from "../../../src/errors/run/StopRequestedError.ts";
+import { OwnershipLostError, PositionConflictError, StorageClosedError } from "../../../src/errors/storageErrors.ts";
+import { StopRequestedError } from "../../../src/errors/runErrors.ts";
 import type { LogAppend, OwnedLog } from "../../../src/storage/RecordLog.ts";
 import { type AgentRow, checksumOf, type Row } from "./Database.ts";
 import { ask, type Connection, leaseMs } from "./Connection.ts";

@@ -1,8 +1,6 @@
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
-import { AgentBusyError } from "../../../src/errors/storage/AgentBusyError.ts";
-import { CorruptBlobError } from "../../../src/errors/storage/CorruptBlobError.ts";
-import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
-import { StorageClosedError } from "../../../src/errors/storage/StorageClosedError.ts";
+import { AgentBusyError, StorageClosedError } from "../../../src/errors/storageErrors.ts";
+import { CorruptBlobError, CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import type { BlobStore } from "../../../src/storage/BlobStore.ts";
 import { formatBlobReference } from "../../../src/storage/blobReference.ts";

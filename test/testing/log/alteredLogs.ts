@@ -1,6 +1,6 @@
 import { decodeEntry } from "../../../src/checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
-import { CorruptLogError } from "../../../src/errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts";
 import type { AgentSummary, LogAppend, OwnedLog, ReadOptions, RecordLog } from "../../../src/storage/RecordLog.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
-import { UnusableModelAnswerError } from "../../../errors/model/UnusableModelAnswerError.ts";
+import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/generationSchema.ts";
 import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";

@@ -1,4 +1,4 @@
-import { ModelNotAvailableError } from "../../../errors/model/ModelNotAvailableError.ts";
+import { ModelNotAvailableError } from "../../../errors/modelErrors.ts";
 import type { ProviderModel } from "./ProviderModel.ts";
 
 interface GlobalProvider {

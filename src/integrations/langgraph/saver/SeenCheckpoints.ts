@@ -1,4 +1,4 @@
-import { ThreadChangedError } from "../../../errors/thread/ThreadChangedError.ts";
+import { ThreadChangedError } from "../../../errors/integrationErrors.ts";
 import type { StoredPut } from "../thread/Checkpoints.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";

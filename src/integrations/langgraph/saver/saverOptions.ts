@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../../doubt/ToolCallInDoubt.ts";
-import { NotSupportedError } from "../../../errors/storage/NotSupportedError.ts";
+import { NotSupportedError } from "../../../errors/storageErrors.ts";
 import { checkSchema } from "../../../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../../internal/options/strictOptions.ts";

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
-import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
 
 export interface ThreadConfig {
   readonly threadId: string | undefined;

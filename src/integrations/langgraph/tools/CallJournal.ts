@@ -8,11 +8,10 @@ import {
   type ToolCallSettlement,
 } from "../../../doubt/ToolCallInDoubt.ts";
 import { quoted } from "../../../errors/quoted.ts";
-import { ReplayDivergedError } from "../../../errors/run/ReplayDivergedError.ts";
-import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
-import { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
-import { ToolCallNotInDoubtError } from "../../../errors/toolCall/ToolCallNotInDoubtError.ts";
-import { ToolOutcomeUnknownError } from "../../../errors/toolCall/ToolOutcomeUnknownError.ts";
+import { ReplayDivergedError } from "../../../errors/runErrors.ts";
+import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
+import { ToolOutsideThreadError } from "../../../errors/integrationErrors.ts";
+import { ToolCallNotInDoubtError, ToolOutcomeUnknownError } from "../../../errors/toolCallErrors.ts";
 import { nextTurn } from "../../../internal/nextTurn.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";

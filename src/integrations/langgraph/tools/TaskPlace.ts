@@ -1,4 +1,4 @@
-import type { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
+import type { ToolOutsideThreadError } from "../../../errors/integrationErrors.ts";
 import type { ToolConfig } from "./GraphTool.ts";
 
 export interface TaskPlace {

@@ -1,5 +1,5 @@
 import { ensureConfig } from "@langchain/core/runnables";
-import { ToolOutsideThreadError } from "../../../errors/thread/ToolOutsideThreadError.ts";
+import { ToolOutsideThreadError } from "../../../errors/integrationErrors.ts";
 import type { CallJournal, MadeCall } from "./CallJournal.ts";
 import type { GraphTool, ToolConfig, ToolRun } from "./GraphTool.ts";
 import type { GraphToolSettings } from "./GraphToolSettings.ts";

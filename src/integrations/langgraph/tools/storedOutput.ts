@@ -1,4 +1,4 @@
-import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
+import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { OwnedThread } from "../saver/StoredThreads.ts";
 import type { CallEnd } from "../thread/GraphRecord.ts";

@@ -1,5 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { UnreadableValueError } from "../../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../../errors/storedDataErrors.ts";
 import { decodeGraphValue } from "./decodeGraphValue.ts";
 import { encodeGraphValue } from "./encodeGraphValue.ts";
 import type { Json } from "./Json.ts";

@@ -3,7 +3,7 @@ import { nameOfClass } from "../../../checkpoint/values/classRegistry.ts";
 import { unsupportedBigint } from "../../../checkpoint/values/storableBigint.ts";
 import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
 import { keyPath } from "../../../checkpoint/values/valuePath.ts";
-import { NotSerializableError } from "../../../errors/storage/NotSerializableError.ts";
+import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { toBase64Url } from "../../../internal/bytes.ts";
 import { maximumDepth } from "../../../internal/maximumDepth.ts";
 import { type Json, tag } from "./Json.ts";

@@ -1,5 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { UnreadableValueError } from "../../../errors/storage/UnreadableValueError.ts";
+import { UnreadableValueError } from "../../../errors/storedDataErrors.ts";
 import { fromBase64Url, toBase64Url } from "../../../internal/bytes.ts";
 import { GraphSerializer } from "../values/GraphSerializer.ts";
 import { decodeGraphValue } from "../values/decodeGraphValue.ts";

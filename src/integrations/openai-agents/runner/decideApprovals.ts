@@ -1,6 +1,6 @@
 import type { RunToolApprovalItem } from "@openai/agents-core";
 import { unexplainedRejection } from "../../../agent/tool/approvalRequest.ts";
-import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import type { ApprovableCall, HostedApproval } from "../../hosted/HostedLoop.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { inputOf } from "../wrapped/inputOf.ts";

@@ -1,5 +1,5 @@
 import type { Session } from "@openai/agents-core";
-import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { quoted } from "../../../errors/quoted.ts";
 import { storeOf } from "../session/sessionStores.ts";
 import type { RunInput } from "./runLoop.ts";

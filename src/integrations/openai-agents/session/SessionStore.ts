@@ -1,6 +1,6 @@
 import type { AgentInputItem, SessionHistoryMutation, SessionHistoryTransaction } from "@openai/agents-core";
 import { canonicalText } from "../../../checkpoint/values/isSameValue.ts";
-import { SessionConflictError } from "../../../errors/session/SessionConflictError.ts";
+import { SessionConflictError } from "../../../errors/integrationErrors.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
 import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";

@@ -1,5 +1,5 @@
 import { MemorySession, type SessionHistoryTransactionArgs, UserError } from "@openai/agents-core";
-import { InvalidInputError } from "../../../errors/agent/InvalidInputError.ts";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import { frozenCopy } from "../../../internal/copy/frozenCopy.ts";
 
 /**

@@ -4,7 +4,7 @@ import {
   hasDynamicFunctionToolApprovalPolicy,
   prepareFunctionToolInput,
 } from "@openai/agents-core/utils/internal";
-import { ToolFailedError } from "../../../errors/toolCall/ToolFailedError.ts";
+import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { inRun } from "./currentRun.ts";
 import type { DurableRun } from "./DurableRun.ts";

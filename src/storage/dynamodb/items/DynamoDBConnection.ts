@@ -1,4 +1,4 @@
-import type { StorageFailure } from "../../../errors/storage/StorageError.ts";
+import type { StorageFailure } from "../../../errors/storageErrors.ts";
 import type { Clock } from "../../../internal/Clock.ts";
 import { pause } from "../../../internal/pause.ts";
 import { type Attributes, fromItem, toItem } from "./attributes.ts";

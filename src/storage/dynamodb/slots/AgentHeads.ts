@@ -1,4 +1,4 @@
-import { UnsupportedFormatError } from "../../../errors/storage/UnsupportedFormatError.ts";
+import { UnsupportedFormatError } from "../../../errors/storedDataErrors.ts";
 import type { TableClaim, TableHead, TableRenewal, TableSighting } from "../../table/LogTable.ts";
 import type { Attributes } from "../items/attributes.ts";
 import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";

@@ -1,4 +1,4 @@
-import { StorageError } from "../../../errors/storage/StorageError.ts";
+import { StorageError } from "../../../errors/storageErrors.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { compareText } from "../../selectSummaries.ts";

@@ -1,4 +1,4 @@
-import { StorageError } from "../../../errors/storage/StorageError.ts";
+import { StorageError } from "../../../errors/storageErrors.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import { randomUUID } from "node:crypto";

@@ -1,6 +1,5 @@
 import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
-import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
-import { UnsupportedFormatError } from "../../../errors/storage/UnsupportedFormatError.ts";
+import { CorruptLogError, UnsupportedFormatError } from "../../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type Claim, decodeControl, type Open } from "./controlLine.ts";
 

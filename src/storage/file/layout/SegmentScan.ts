@@ -1,6 +1,6 @@
 import { decodeEntry, type DecodedEntry, verifiedLinkOf } from "../../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
-import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";

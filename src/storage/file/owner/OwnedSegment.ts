@@ -1,4 +1,4 @@
-import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
+import { OwnershipLostError } from "../../../errors/storageErrors.ts";
 import type { Disk } from "../../../node/Disk.ts";
 import type { DiskFile } from "../../../node/DiskFile.ts";
 import { type AgentFolder, segmentGenerations } from "../layout/AgentFolder.ts";

@@ -1,5 +1,5 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { TornTail } from "../../../checkpoint/format/TornTail.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { type AgentFolder, assertNoLinks, highestGeneration, segmentGenerations } from "../layout/AgentFolder.ts";

@@ -1,7 +1,7 @@
 import { EntryChain } from "../../../checkpoint/format/EntryChain.ts";
 import { linkOf, snapshotMark } from "../../../checkpoint/format/entryCodec.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
-import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
 import { Pace } from "../../../internal/Pace.ts";

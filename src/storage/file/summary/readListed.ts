@@ -1,4 +1,4 @@
-import { CorruptLogError } from "../../../errors/storage/CorruptLogError.ts";
+import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
 import { AgentFolder, agentFolderName, assertNoLinks, segmentGenerations } from "../layout/AgentFolder.ts";

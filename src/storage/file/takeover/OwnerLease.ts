@@ -1,5 +1,5 @@
-import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
-import { StopRequestedError } from "../../../errors/run/StopRequestedError.ts";
+import { OwnershipLostError } from "../../../errors/storageErrors.ts";
+import { StopRequestedError } from "../../../errors/runErrors.ts";
 import { LeaseRenewal } from "../../ownership/LeaseRenewal.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import type { OwnedSegment } from "../owner/OwnedSegment.ts";

@@ -1,7 +1,7 @@
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { newClaim } from "../owner/FileBackend.ts";
 import { publishSegment } from "../owner/OwnedSegment.ts";
-import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
+import { OwnershipLostError } from "../../../errors/storageErrors.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { encodeControl, openingBytes } from "../layout/controlLine.ts";
 import { releaseGeneration } from "../owner/OwnerLiveness.ts";

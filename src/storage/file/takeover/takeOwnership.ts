@@ -1,7 +1,5 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
-import { AgentBusyError } from "../../../errors/storage/AgentBusyError.ts";
-import { OwnershipLostError } from "../../../errors/storage/OwnershipLostError.ts";
-import { StorageError } from "../../../errors/storage/StorageError.ts";
+import { AgentBusyError, OwnershipLostError, StorageError } from "../../../errors/storageErrors.ts";
 import type { TornTail } from "../../../checkpoint/format/TornTail.ts";
 import type { AgentSummary, LogOwner } from "../../RecordLog.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";

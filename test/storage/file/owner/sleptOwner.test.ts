@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../../../src/errors/storage/StorageError.ts";
+import { StorageError } from "../../../../src/errors/storageErrors.ts";
 import { FaultyFileSystem } from "../support/FaultyFileSystem.ts";
 import { agentPath, append, collect, nextOwner, testDirectory, testLog, textsOf } from "../support/fixture.ts";
 import { TestClock } from "../support/TestClock.ts";

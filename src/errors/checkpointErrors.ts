@@ -1,0 +1,273 @@
+import { AgentPersistenceError } from "./AgentPersistenceError.ts";
+import { quotedList, quoted } from "./quoted.ts";
+
+/** The agent has no checkpoint with this id, or no checkpoints. The stored state is unchanged. */
+export class CheckpointNotFoundError extends AgentPersistenceError {
+  override readonly code = "checkpoint_not_found";
+  /** The ids of the newest checkpoints, newest last. At most ten. */
+  readonly available: readonly string[];
+
+  constructor(
+    readonly agentId: string,
+    /** `undefined` if the latest checkpoint was requested. */
+    readonly checkpointId: string | undefined,
+    available: readonly string[],
+    /** The kind of `checkpointId`. `nameCheckpoint` assigns names. */
+    asked: "id" | "name" = "id",
+  ) {
+    const missing = checkpointId === undefined ? "no checkpoint" : `no checkpoint ${quoted(checkpointId)}`;
+    const newest = available.slice(-10);
+    const { empty, some } = nextSteps[asked];
+    super(
+      `Agent ${quoted(agentId)} has ${missing}. ${newest.length === 0 ? empty : `${some}: ${quotedList(newest)}`}.`,
+    );
+    this.available = newest;
+  }
+}
+
+const nextSteps = {
+  id: {
+    empty: "It has no checkpoints, so check that it has run and that a storage is configured",
+    some: "Choose one of the newest",
+  },
+  name: { empty: "Its checkpoints have no names", some: "Choose one of its names" },
+} as const;
+
+/**
+ * `createCheckpoint()` cannot save the start of the current node execution, because a checkpoint with state from within
+ * that execution is already stored. The new checkpoint was not saved.
+ */
+export class CheckpointNotPossibleError extends AgentPersistenceError {
+  override readonly code = "checkpoint_not_possible";
+
+  constructor(
+    readonly agentId: string,
+    /** The path of the running node. */
+    readonly nodeId: string,
+  ) {
+    super(
+      `The start of node ${quoted(nodeId)} of agent ${quoted(agentId)} can no longer be saved, ` +
+        `because a later state of the same execution is already saved. Pass the node that runs next: createCheckpoint({ nodeId, lastInput }).`,
+    );
+  }
+}
+
+/** One part of a checkpoint with its size. */
+export interface LargePart {
+  /** For example `storage key "cart"` or `message 12`. */
+  readonly name: string;
+  /** The size as JSON in UTF-8, before compression. */
+  readonly bytes: number;
+}
+
+/**
+ * A checkpoint, or the responses to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. The
+ * data was not saved.
+ */
+export class CheckpointTooLargeError extends AgentPersistenceError {
+  override readonly code = "checkpoint_too_large";
+  /** The total size of the new data, as JSON in UTF-8. */
+  readonly bytes: number;
+  /** The largest parts, largest first. At most five. */
+  readonly parts: readonly LargePart[];
+
+  constructor(
+    readonly agentId: string,
+    /** The path of the node that would run after this checkpoint, or of the node that made the requests. */
+    readonly nodeId: string,
+    parts: readonly LargePart[],
+    readonly maxBytes: number,
+    what: "checkpoint" | "answers" = "checkpoint",
+  ) {
+    const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const largest = parts.slice(0, 5);
+    super(
+      `${subjects[what]} agent ${quoted(agentId)} ${what === "checkpoint" ? "before" : "for"} node ${quoted(nodeId)} would add ${total} bytes, ` +
+        `but at most ${maxBytes} bytes are allowed. Largest parts: ` +
+        `${largest.map(({ name, bytes }) => `${name}, ${bytes} bytes`).join("; ")}. ` +
+        `Keep such data elsewhere and store a reference to it, or raise maxCheckpointBytes.`,
+    );
+    this.bytes = total;
+    this.parts = largest;
+  }
+}
+
+const subjects = { checkpoint: "The checkpoint of", answers: "The answers to requests of" };
+
+/** One difference between the environment and the checkpoint, with the ways to resolve it. */
+export interface UnresolvedMismatch {
+  readonly kind: string;
+  /** The file or directory concerned. Omitted for other mismatches. */
+  readonly path?: string;
+  /** A description for people. */
+  readonly description: string;
+  /** The values that `onEnvironmentMismatch` may return. */
+  readonly options: readonly string[];
+}
+
+/**
+ * Recovery stopped because the environment does not match the checkpoint and `onEnvironmentMismatch` is not configured.
+ * The stored state is unchanged.
+ */
+export class EnvironmentMismatchError extends AgentPersistenceError {
+  override readonly code = "environment_mismatch";
+
+  constructor(
+    readonly agentId: string,
+    /** The checkpoint to continue from. */
+    readonly checkpointId: string,
+    /** All mismatches, at least one. */
+    readonly mismatches: readonly UnresolvedMismatch[],
+  ) {
+    const lines = mismatches.map(({ description, options }) => `${description} (${options.join(", ")})`);
+    super(
+      `Agent ${quoted(agentId)} cannot continue from checkpoint ${checkpointId}, because its environment has changed: ` +
+        `${lines.join("; ")}. Pass onEnvironmentMismatch to recoverTask or to the worker, and return one of the options for each change.`,
+    );
+  }
+}
+
+/**
+ * The reason why a rollback cannot go to a checkpoint on an abandoned branch.
+ *
+ * - `outside`: only a rollback from outside a run can go there.
+ * - `nested`: the checkpoint is not on the main line.
+ * - `open`: another rollback is unfinished.
+ * - `unrelated`: the checkpoint and the head have no common ancestor.
+ */
+export type RedoObstacle = "outside" | "nested" | "open" | "unrelated";
+
+interface Refusal {
+  readonly obstacle: RedoObstacle;
+  /** The branch of the checkpoint, if a parallel node already joined it. */
+  readonly joinedBranch?: string | undefined;
+  /** The target of the unfinished rollback. */
+  readonly openTo?: string | undefined;
+}
+
+/**
+ * The target of a rollback is not an ancestor of the current checkpoint and cannot be reached by a redo. The stored
+ * state is unchanged.
+ */
+export class NotAnAncestorError extends AgentPersistenceError {
+  override readonly code = "not_an_ancestor";
+  /** The ids of the newest valid targets, newest last. At most ten. */
+  readonly available: readonly string[];
+
+  constructor(
+    readonly agentId: string,
+    /** The requested target. */
+    readonly checkpointId: string,
+    ancestors: readonly string[],
+    refusal: Refusal,
+  ) {
+    const newest = ancestors.slice(-10);
+    super(
+      `Checkpoint ${quoted(checkpointId)} of agent ${quoted(agentId)} ${problemOf(agentId, refusal)} ` +
+        `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line without reverting effects, call resume({ checkpointId }).`,
+    );
+    this.available = newest;
+  }
+}
+
+function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Refusal): string {
+  if (joinedBranch !== undefined) return `belongs to branch ${quoted(joinedBranch)}, which is already joined.`;
+  switch (obstacle) {
+    case "outside":
+      return (
+        "is not an ancestor of the current checkpoint. A rollback inside a run cannot go to an abandoned branch. " +
+        `Finish the run and call persistence(agent).agent(${quoted(agentId)}).rollbackToCheckpoint(checkpointId).`
+      );
+    case "nested":
+      return (
+        "belongs to a branch of a parallel node or to a called agent, and is not an ancestor of the current branch. " +
+        "After a rollback, only checkpoints of the main line can be restored again."
+      );
+    case "open":
+      return `is on an abandoned branch, and a rollback to ${quoted(openTo)} is unfinished. Finish that rollback first by calling it again or by resuming.`;
+    case "unrelated":
+      return "is on an abandoned branch and has no stored ancestor in common with the current checkpoint.";
+  }
+}
+
+/**
+ * An interrupted rollback has remaining steps for a participant that the agent definition does not have. The rollback
+ * stays open, and the stored state is unchanged.
+ */
+export class ParticipantMissingError extends AgentPersistenceError {
+  override readonly code = "participant_missing";
+
+  constructor(
+    readonly agentId: string,
+    /** The target of the rollback. */
+    readonly checkpointId: string,
+    readonly participant: string,
+  ) {
+    super(
+      `The interrupted rollback of agent ${quoted(agentId)} to checkpoint ${quoted(checkpointId)} has remaining steps for ` +
+        `participant ${quoted(participant)}, which this agent definition does not have. Add it to ` +
+        "the option participants of install(Persistence, …), then run or resume again.",
+    );
+  }
+}
+
+/** Recovery was refused by a decision, or the stored state cannot be continued. The stored state is unchanged. */
+export class RecoveryRefusedError extends AgentPersistenceError {
+  override readonly code = "recovery_refused";
+
+  constructor(
+    readonly agentId: string,
+    /** The reason, as a clause without a period. */
+    readonly reason: string,
+  ) {
+    super(`Agent ${quoted(agentId)} was not recovered: ${reason}. The stored state is unchanged.`);
+  }
+}
+
+interface ListedCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+}
+
+interface FailedCall extends ListedCall {
+  /** The id to pass to `settleToolCall` to settle the inverse. Omitted if the call has no inverse to settle. */
+  readonly inverseId?: string;
+  /** The thrown value. */
+  readonly error: unknown;
+}
+
+/**
+ * A rollback stopped at a call that could not be reverted. The rollback stays open and blocks the agent. The next
+ * rollback, run or resume continues it.
+ */
+export class RollbackIncompleteError extends AgentPersistenceError {
+  override readonly code = "rollback_incomplete";
+
+  constructor(
+    readonly agentId: string,
+    /** The target of the rollback. */
+    readonly checkpointId: string,
+    /** The reverted calls, newest first. */
+    readonly reverted: readonly ListedCall[],
+    /** The calls that could not be reverted. The last one stopped the rollback. */
+    readonly failed: readonly FailedCall[],
+    /** The calls that the rollback did not reach. */
+    readonly remaining: readonly ListedCall[],
+  ) {
+    const stopped = failed.at(-1);
+    const agent = quoted(agentId);
+    super(
+      `The rollback of agent ${agent} to checkpoint ${quoted(checkpointId)} stopped at call ` +
+        `${stopped?.toolCallId} of "${stopped?.toolName}": ${describe(stopped?.error)} ` +
+        `Reverted before it: ${reverted.length}; remaining after it: ${remaining.length}. ` +
+        `Remove the cause, then roll back, run or resume to continue the rollback. Or revert the effect by hand and record that with ` +
+        `persistence(agent).agent(${agent}).settleToolCall(${stopped?.inverseId && quoted(stopped.inverseId)}, { output: undefined }). ` +
+        `To keep the effect, settle with { error: "…" }, or roll back with { onFailure: "leave" }.`,
+    );
+  }
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return "a value that is not an Error was thrown.";
+  return `${error.name}: ${error.message.replace(/\.?$/u, ".")}`;
+}

@@ -1,0 +1,190 @@
+import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
+import { quotedList, quoted } from "./quoted.ts";
+
+/**
+ * A parallel node of a resumed run no longer has some of the branches that already started. The log is unchanged, and
+ * no branch runs.
+ */
+export class BranchesChangedError extends AgentPersistenceError {
+  override readonly code = "branches_changed";
+
+  constructor(
+    readonly agentId: string,
+    /** The path of the parallel node. */
+    readonly nodeId: string,
+    /** The keys of the started branches that the node no longer has. */
+    readonly missing: readonly string[],
+    /** The current branch keys of the node. */
+    readonly keys: readonly string[],
+  ) {
+    super(
+      `Node "${nodeId}" started the branches ${quotedList(missing)}, but its items now have the keys ${quotedList(keys) || "(empty)"}. ` +
+        `The key of an item must not change between attempts, so derive it only from the item. ` +
+        `Restore the earlier keys and resume. Or discard the results of the branches: ` +
+        `persistence(agent).agent(${quoted(agentId)}).setExecutionPoint({ nodeId: ${quoted(nodeId)}, input }).`,
+    );
+  }
+}
+
+/** A node used its context after the run left the node, because the node finished or the execution point moved. */
+export class ExecutionMovedError extends AgentPersistenceError {
+  override readonly code = "run_moved";
+
+  constructor(
+    /** The path of the node that the run left. */
+    readonly nodeId: string,
+    options?: ErrorCause,
+  ) {
+    super(
+      `The context of node "${nodeId}" is closed, because the node finished or the execution point moved. Use a context only until its node finishes, and return from the node right after a move.`,
+      options,
+    );
+  }
+}
+
+/** A node that runs again makes a different request than the recorded one, and its first attempt had effects. */
+export class ReplayDivergedError extends AgentPersistenceError {
+  override readonly code = "replay_diverged";
+
+  constructor(
+    readonly agentId: string,
+    readonly nodeId: string,
+    /** The recorded request of the first attempt. */
+    readonly recorded: string,
+    /** The current request of the node. */
+    readonly found: string,
+    /** The calls of the first attempt that took effect. Calls with `inDoubt` possibly took effect. */
+    readonly effects: readonly { readonly toolCallId: string; readonly toolName: string; readonly inDoubt: boolean }[],
+    /** Other ways to continue, as sentences. Defaults to the ways that an agent offers. */
+    wayOut: string = wayOutOfAgent(agentId, nodeId),
+  ) {
+    const calls = effects.map(
+      ({ toolName, toolCallId, inDoubt }) => `${toolName} (${toolCallId}${inDoubt ? ", in doubt" : ""})`,
+    );
+    super(
+      `Node "${nodeId}" runs again and requests ${found}, but ${recorded} is recorded. Its first attempt took effect: ` +
+        `${calls.join(", ")}. Make the node repeat the recorded request. ${wayOut}`,
+    );
+  }
+}
+
+function wayOutOfAgent(agentId: string, nodeId: string): string {
+  const stored = `persistence(agent).agent(${quoted(agentId)})`;
+  return (
+    `Or keep the effects and restart the node: ${stored}.setExecutionPoint({ nodeId: ${quoted(nodeId)}, input }). ` +
+    `Or revert them: ${stored}.rollbackToLatestCheckpoint(). Then resume.`
+  );
+}
+
+/** The `runId` already belongs to a run with a different input. The stored state is unchanged. */
+export class RunInputDiffersError extends AgentPersistenceError {
+  override readonly code = "run_input_differs";
+
+  constructor(
+    readonly agentId: string,
+    readonly runId: string,
+  ) {
+    super(
+      `Run ${quoted(runId)} of agent ${quoted(agentId)} was started with another input. ` +
+        `Give each run a unique runId. To continue that run, call resume({ agentId }), or run it with the original input.`,
+    );
+  }
+}
+
+/**
+ * The agent has no run to cancel or resume, because the run does not exist, finished or was canceled. The stored state
+ * is unchanged.
+ */
+export class RunNotOpenError extends AgentPersistenceError {
+  constructor(
+    override readonly code: "nothing_to_cancel" | "nothing_to_resume",
+    readonly agentId: string,
+    reason: string,
+  ) {
+    const id = quoted(agentId);
+    super(
+      code === "nothing_to_cancel"
+        ? `Agent ${id} has no run to cancel: ${reason}. No action is required.`
+        : `Agent ${id} has no run to resume: ${reason}. Start a run with run(input, { agentId: ${id} }).`,
+    );
+  }
+}
+
+/** A run that was followed from outside stopped before it finished. */
+export class RunStoppedError extends AgentPersistenceError {
+  override readonly code = "run_stopped";
+
+  constructor(
+    readonly agentId: string,
+    /** The current status. */
+    readonly status: string,
+  ) {
+    super(
+      `The run of agent ${quoted(agentId)} is ${status} and does not continue automatically. Resume it to continue.`,
+    );
+  }
+}
+
+/**
+ * The run waits for a response to a request. The node that made the request can no longer use its context in this
+ * process.
+ */
+export class RunSuspendedError extends AgentPersistenceError {
+  override readonly code = "run_suspended";
+
+  constructor(readonly nodeId: string) {
+    super(
+      `The context of node "${nodeId}" is closed, because the run waits for input that the node requested. Resume the run when the request is answered. The node then runs again from its start.`,
+    );
+  }
+}
+
+/** The agent should be resumed only in certain statuses, but it has another status. The stored state is unchanged. */
+export class StatusChangedError extends AgentPersistenceError {
+  override readonly code = "status_changed";
+
+  constructor(
+    readonly agentId: string,
+    /** The current status. `undefined` if the agent is not stored. */
+    readonly status: string | undefined,
+    /** The accepted statuses. */
+    readonly expected: readonly string[],
+  ) {
+    super(
+      `Agent ${quoted(agentId)} was not resumed, because it is ${status ?? "not stored"} and ` +
+        `the caller expected ${expected.join(" or ")}. Read the status again before you decide.`,
+    );
+  }
+}
+
+/** The owner of an agent was requested to stop. The owner may still append before it releases the agent. */
+export class StopRequestedError extends AgentPersistenceError {
+  override readonly code = "stop_requested";
+
+  constructor(
+    readonly agentId: string,
+    readonly reason: string,
+  ) {
+    super(`The owner of agent ${quoted(agentId)} must stop: ${reason}. Finish pending work and release the agent.`);
+  }
+}
+
+/** Another run was requested while the agent has an unfinished run. The stored state is unchanged. */
+export class UnfinishedRunError extends AgentPersistenceError {
+  override readonly code = "unfinished_run";
+
+  constructor(
+    readonly agentId: string,
+    /** The unfinished run. */
+    readonly runId: string,
+    /** Whether that run waits for a response to a request. It can only continue after a response. */
+    readonly waits: boolean,
+  ) {
+    const run = quoted(runId);
+    const way = waits
+      ? `it waits for an answer. Answer or reject the requests that getRequests() lists, then resume the run. Or abandon it with unfinished: "abandon".`
+      : `it is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
+        `Or set unfinished: "finish_first" | "abandon".`;
+    super(`Agent ${quoted(agentId)} cannot start another run after run ${run}, because ${way}`);
+  }
+}
