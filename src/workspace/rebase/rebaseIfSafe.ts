@@ -121,11 +121,12 @@ const maximumFileBytes = 64 * 1024 * 1024;
  *
  * @example
  * ```ts
+ * const exec = promisify(childProcess.exec);
  * const result = await rebaseIfSafe({
  *   root: process.cwd(),
  *   enabled: true,
- *   test: async (folder, signal) => runTests(folder, signal),
- *   permission: async (report) => confirm(`Rebase onto ${report.upstream}?`),
+ *   test: (directory, signal) => exec("npm test", { cwd: directory, signal }).then(() => true, () => false),
+ *   permission: ({ upstream, commitsBehind }) => askOwner(`Rebase onto ${commitsBehind} commits of ${upstream}?`),
  *   committer: { name: "Agent", email: "agent@example.com" },
  * });
  * if (!result.rebased) console.log(`Not rebased: ${result.reason}`);
