@@ -7,13 +7,13 @@ import { logStorages } from "./support/storages.ts";
 const kilobyte = 1024;
 const echo = strategy<string, string>("echo", (g) => g.edge(g.start, g.finish));
 
-describe.each(logStorages)("$name: values", (storage) => {
+describe.each(logStorages)("$name: a value", (storage) => {
   it.each([
     ["10 KB is stored in the log", 10 * kilobyte, undefined],
     ["more than 10 KB is stored as a blob", 10 * kilobyte + 1, "plain"],
     ["100 KB is stored as a plain blob", 100 * kilobyte, "plain"],
     ["more than 100 KB is stored as a compressed blob", 100 * kilobyte + 1, "compressed"],
-  ] as const)("a value of %s, and comes back unchanged", async (_name, bytes, expected) => {
+  ] as const)("of %s, and is restored unchanged", async (_name, bytes, expected) => {
     const opened = await storage.open();
     const agent = durableAgent(echo, opened());
     // JSON puts it between quotation marks.

@@ -23,8 +23,8 @@ import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
-describe.each(logStorages)("$name: agents that are called", (storage) => {
-  it("a model calls them, several in one message, and gets their outputs as results", async () => {
+describe.each(logStorages)("$name: called agents", (storage) => {
+  it("return several outputs of one model message as tool results", async () => {
     const world = new World();
     const book = world.adder("book");
     const research = called("research", defaultLoop, {
@@ -62,7 +62,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     expect(world.items).toEqual(["krill", "whales"]);
   });
 
-  it("that take longer to begin than others stand in the log after these: it can be read", async () => {
+  it("keep the log readable if one starts later than the others", async () => {
     const quickHasBegun = gate();
     const quick = called(
       "quick",
@@ -100,7 +100,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     await expect(agent().run("x", { runId: "r" })).resolves.toMatchObject({ output: "x x" });
   });
 
-  it("have a history, stored values, a model and limits of their own", async () => {
+  it("have separate histories, storage, models and limits", async () => {
     const key = storageKey("key", z.string());
     const seen: unknown[] = [];
     const inner = chain("inner", {
@@ -130,7 +130,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     expect(seen).toEqual([undefined, [{ role: "system", content: "You look." }], "parent", []]);
   });
 
-  it("count their own nodes against their own limit, which fails the call", async () => {
+  it("count their nodes against a separate limit, which fails the call", async () => {
     const ask = called("ask", chain("inner", { one: (text) => text, two: (text) => text }), {
       config: { maxIterations: 1 },
     });
@@ -147,7 +147,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     expect(errors[0]).toMatchObject({ toolName: "ask", cause: { code: "iteration_limit" } });
   });
 
-  it("call each other three deep, and a definition calls itself; every process finds them by their names", async () => {
+  it("nest three deep and call themselves, and every process finds them by name", async () => {
     const world = new World();
     const book = world.adder("book");
     const deeper: { tool?: AgentTool } = {};
@@ -175,7 +175,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     expect(paths).toContainEqual(["middle", "count", "count", "count"]);
   });
 
-  it("are refused where no other process would find them, and without Persistence", async () => {
+  it("are refused without Persistence or if another process could not find them", async () => {
     const named = called("named", chain("inner", { one: (text) => text }));
     const bare = called("bare", chain("inner", { one: (text) => text }), { persistence: false });
     const outer = (ask: AgentTool) =>
@@ -191,7 +191,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     await expect(refused).rejects.toThrow("Add .install(Persistence); it needs no storage.");
   });
 
-  it("tell their listener and that of their caller; so do triggers, trimming and failed branches in them", async () => {
+  it("emit events of triggers, trimming and failed branches to their listener and the caller's", async () => {
     const own: PersistenceEvent[] = [];
     const callers: PersistenceEvent[] = [];
     const look = tool({
@@ -242,7 +242,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
       expect(shown).toContain(kind);
   });
 
-  it("use the clock of their caller, and no timeout of tools cuts them", async () => {
+  it("use the clock of their caller and are not cut off by tool timeouts", async () => {
     const clock = new SimulatedClock();
     const hangs = { execute: () => new Promise<never>(() => setImmediate(() => clock.advance(5_000))) };
     const inner = chain("inner", {
@@ -265,7 +265,7 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
     await expect(agent.run("x")).resolves.toMatchObject({ output: "model_timed_out" });
   });
 
-  it("add their tokens to those of the run", async () => {
+  it("add their tokens to the run", async () => {
     const counted = {
       execute: async () => ({
         message: { role: "assistant" as const, content: "yes" },
@@ -309,8 +309,8 @@ describe.each(logStorages)("$name: agents that are called", (storage) => {
   });
 });
 
-describe("agents that are called without Persistence in their caller", () => {
-  it("run in memory, whether or not they have it", async () => {
+describe("agents called by an agent without Persistence", () => {
+  it("run in memory, with or without Persistence", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const inner = strategy<string, string>("inner", (graph) => {
       const a = graph.node("a", async (text: string, { storage: values }) => {
@@ -329,7 +329,7 @@ describe("agents that are called without Persistence in their caller", () => {
     for await (const { agentId } of storage.log.list()) expect(agentId).toBe("none");
   });
 
-  it("cannot ask: nobody could answer", async () => {
+  it("cannot request input", async () => {
     const ask = called(
       "ask",
       chain("inner", { one: (_text, context) => context.requestInput({ prompt: "?", schema: z.string() }) }),

@@ -20,8 +20,8 @@ import { World } from "../support/World.ts";
 
 const message = (error: unknown) => (error instanceof Error ? error.message : "none");
 
-describe.each(logStorages)("$name: failures of agents that are called", (storage) => {
-  it("fail the call: code gets ToolFailedError, a model an error result; both are replayed", async () => {
+describe.each(logStorages)("$name: failures of called agents", (storage) => {
+  it("give code a ToolFailedError and a model an error result, and are replayed", async () => {
     const world = new World();
     const ask = called(
       "ask",
@@ -61,7 +61,7 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     expect("output" in result && JSON.parse(result.output)).toMatchObject([{ output: "no y", isError: true }]);
   });
 
-  it("that end the run are tried again: the agent goes on where it failed", async () => {
+  it("that end the run are retried from the failed node", async () => {
     const world = new World();
     const fault = new Fault();
     const ask = called(
@@ -87,7 +87,7 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     expect(world.nodes).toEqual(["one", "two", "two"]);
   });
 
-  it("of which two failed, each through a call of its own, are tried again one after the other, as the run rejects with them", async () => {
+  it("of two calls are retried one after the other, in the order in which the run rejects", async () => {
     const fault = new Fault();
     const fetch = tool({
       name: "fetch",
@@ -113,7 +113,7 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     await expect(agent().resume()).resolves.toMatchObject({ output: "x1,x2" });
   });
 
-  it("whose strategy has changed are named, with advice that works: the caller goes back to before the call", async () => {
+  it("after a change of strategy advise a rollback of the caller to before the call", async () => {
     const fault = new Fault();
     const ask = (node: string) => called("ask", chain("inner", { [node]: (text) => (fault.strike(), text) }));
     const agent = (tool: ReturnType<typeof ask>) =>
@@ -136,7 +136,7 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     expect(await agent(ask("two")).resume()).toMatchObject({ output: "x" });
   });
 
-  it("a call in doubt within one stops the run, whatever catches it, and goes on once it is settled", async () => {
+  it("stop the run at a call in doubt, even if caught, until the call is settled", async () => {
     for (const settlement of ["retry", { output: "made" }] as const) {
       const fault = new Fault();
       const stop = new AbortController();
@@ -180,7 +180,7 @@ describe.each(logStorages)("$name: failures of agents that are called", (storage
     }
   });
 
-  it("a node within one that does not repeat its calls stops the run with divergence", async () => {
+  it("stop the run with divergence if a node does not repeat its calls", async () => {
     const world = new World();
     const book = world.adder("book");
     const fault = new Fault();
@@ -246,8 +246,8 @@ const idAt = async (context: AgentContext, node: string, path: readonly string[]
     ({ nodeId, agentPath }) => nodeId === node && agentPath.join() === path.join(),
   )?.checkpointId ?? "none";
 
-describe.each(logStorages)("$name: rollbacks and agents that are called", (storage) => {
-  it("the caller takes back what they did, newest first, each by its own inverse, and they begin afresh", async () => {
+describe.each(logStorages)("$name: rollbacks of called agents", (storage) => {
+  it("revert their calls, newest first, with each agent's inverses, and start the agents again", async () => {
     const world = new World();
     let moves = 0;
     let report: RollbackReport | undefined;
@@ -268,7 +268,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.nodes.filter((node) => node === "left one")).toHaveLength(2);
   });
 
-  it("from outside, in another process, it is the same", async () => {
+  it("have the same result from another process", async () => {
     const world = new World();
     const { outer, options } = namesakes(world, () => undefined);
     const opened = await storage.open();
@@ -285,7 +285,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.items).toEqual(all);
   });
 
-  it("one goes back to its own checkpoint, and crashed at any append it ends the same", async () => {
+  it("within a called agent go to its checkpoint, even after a crash at any append", async () => {
     for (let saves = 0, isOver = false; !isOver; saves++) {
       const world = new World();
       let moves = 0;
@@ -308,7 +308,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     }
   });
 
-  it("one goes back to a checkpoint of its caller, and another one ends before anything is taken back", async () => {
+  it("within a called agent to a checkpoint of its caller wait until the other agent ends", async () => {
     const world = new World();
     let moves = 0;
     const { outer, options } = namesakes(world, async (node, context) => {
@@ -321,7 +321,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.items).toEqual(all);
   });
 
-  it("the caller cannot go to a checkpoint within one, and setExecutionPoint within one names its own nodes", async () => {
+  it("refuse a checkpoint of a called agent, whose setExecutionPoint accepts only its nodes", async () => {
     const world = new World();
     const refused: unknown[] = [];
     let moves = 0;
@@ -338,7 +338,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(refused).toEqual(["unknown_node", "not_an_ancestor"]);
   });
 
-  it("a caller without a checkpoint of its own cannot go to one within them", async () => {
+  it("from a caller without a checkpoint cannot go to a checkpoint of a called agent", async () => {
     const world = new World();
     const ask = called("ask", chain("inner", { one: (text) => text }));
     const book = world.adder("book", "idempotent");
@@ -360,7 +360,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.executed).toHaveLength(1);
   });
 
-  it("from outside, one that has not ended goes back to its own checkpoint, and one that has ended does not", async () => {
+  it("from outside go to a checkpoint of a called agent only while the agent is unfinished", async () => {
     const world = new World();
     const fault = new Fault();
     const { outer, options } = namesakes(world, (node) => {
@@ -380,7 +380,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.items).toEqual(all);
   });
 
-  it("one that still waits is taken back whole by a rollback to a checkpoint within the node that calls it", async () => {
+  it("to a checkpoint within the calling node revert a waiting called agent completely", async () => {
     const world = new World();
     const book = world.adder("book");
     const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
@@ -421,7 +421,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.items).toEqual(["x"]);
   });
 
-  it("one goes on after its caller went back to a checkpoint within the node that calls it, and was stopped again", async () => {
+  it("to a checkpoint within the calling node let a called agent continue after another stop", async () => {
     const world = new World();
     let [stop, begun] = [new AbortController(), gate()];
     const ask = called(
@@ -463,7 +463,7 @@ describe.each(logStorages)("$name: rollbacks and agents that are called", (stora
     expect(world.nodes).toEqual(["one", "two", "one", "two", "two"]);
   });
 
-  it("one makes checkpoints by hand, which are shown with its path; they are valid, and a run resumes from them", async () => {
+  it("and resumes accept requested checkpoints of a called agent, which show its path", async () => {
     const world = new World();
     const fault = new Fault();
     const { outer, options } = namesakes(world, async (node, context) => {

@@ -11,8 +11,8 @@ const rollBackTo = async (context: AgentContext, input: string) => {
   return persistence(context).rollbackToCheckpoint(target?.checkpointId ?? "none");
 };
 
-describe.each(logStorages)("$name: agents that are called at once", (storage) => {
-  it("all go back, two of them to before their calls: the one goes back, and the run does not wait for the other", async () => {
+describe.each(logStorages)("$name: called agents that run at once", (storage) => {
+  it("all roll back, two of them to before their calls, without waiting for each other", async () => {
     const world = new World();
     const undoing = gate();
     const asked = [gate(), gate()] as const;

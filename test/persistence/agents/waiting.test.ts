@@ -66,8 +66,8 @@ const only = (result: RunResult<unknown>) => {
   return request;
 };
 
-describe.each(logStorages)("$name: approvals in agents that are called", (storage) => {
-  it("two deep are listed with their path, and answered or rejected from another process", async () => {
+describe.each(logStorages)("$name: approvals in called agents", (storage) => {
+  it("are listed with their path two levels deep, and decided from another process", async () => {
     for (const approved of [true, false]) {
       const { outer, options, paid, looks } = approving();
       const opened = await storage.open();
@@ -89,7 +89,7 @@ describe.each(logStorages)("$name: approvals in agents that are called", (storag
     }
   });
 
-  it("are answered in the process that runs them, while another agent goes on", async () => {
+  it("are decided in the process that runs them while another agent continues", async () => {
     const end = gate<void>();
     const asked = gate<string>();
     const { outer, options, paid, looks } = approving(end.opened);
@@ -108,7 +108,7 @@ describe.each(logStorages)("$name: approvals in agents that are called", (storag
     expect(looks()).toBe(1);
   });
 
-  it("of the agent itself are asked before it begins", async () => {
+  it("for the called agent itself are requested before it starts", async () => {
     const nodes: string[] = [];
     const ask = called("ask", chain("inner", { one: (text) => (nodes.push("one"), text) }), { needsApproval: true });
     const outer = chain("outer", { plan: (text, { tools }) => tools.call(ask, { topic: text }) });
@@ -122,7 +122,7 @@ describe.each(logStorages)("$name: approvals in agents that are called", (storag
     expect(nodes).toEqual(["one"]);
   });
 
-  it("branches in a called agent, and a called agent in a branch, wait and go on each on its own", async () => {
+  it("wait independently in branches of a called agent and in a called agent of a branch", async () => {
     const asking = (name: string) =>
       strategy<string, string>(name, (graph) => {
         const a = graph.node("a", async (text: string, context) => {

@@ -32,9 +32,9 @@ const one = (body: (input: string, context: AgentContext) => Promise<string>) =>
     graph.edge(node, graph.finish);
   });
 
-describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => {
+describe.each(logStorages)("a call whose failure ended the run, $name", ({ open }) => {
   it.each<ToolEffect>(["none", "idempotent", "reversible", "irreversible"])(
-    "is tried again under its id when the run is resumed: %s",
+    "is made again under its id when the run is resumed: %s",
     async (effect) => {
       const opened = await open();
       const { pay, ids } = shaky(2, effect);
@@ -62,7 +62,7 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     },
   );
 
-  it("is found as a cause and among several errors; one that the node caught is given back", async () => {
+  it("is recognized by a cause or within several errors, unlike a call whose failure the node caught", async () => {
     const opened = await open();
     const first = shaky(1, "idempotent");
     const second = shaky(1, "idempotent");
@@ -90,7 +90,7 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     expect(said[1]).toBe(said[0]);
   });
 
-  it("that ended otherwise since is given back: a catch takes the same way", async () => {
+  it("is not made again once it has another outcome, so a catch runs the same way", async () => {
     const opened = await open();
     const [first, second] = [shaky(2, "idempotent"), shaky(1, "idempotent")];
     const tools = [Object.freeze({ ...first.pay, name: "first" }), Object.freeze({ ...second.pay, name: "second" })];
@@ -113,7 +113,7 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     expect([first.ids.length, second.ids.length]).toEqual([2, 2]);
   });
 
-  it("that ended otherwise since is given back after an abort, too", async () => {
+  it("is not made again once it has another outcome, even after an abort", async () => {
     const opened = await open();
     const { pay, ids } = shaky(2, "idempotent");
     const other = shaky(0, "irreversible");
@@ -135,7 +135,7 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     expect([ids.length, other.ids.length]).toEqual([2, 1]);
   });
 
-  it("is tried again also if the run waits before it comes to it", async () => {
+  it("is made again even if the run waits first", async () => {
     const opened = await open();
     const [first, second] = [shaky(1, "idempotent"), shaky(1, "idempotent")];
     const tools = [Object.freeze({ ...first.pay, name: "first" }), Object.freeze({ ...second.pay, name: "second" })];
@@ -156,7 +156,7 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     expect([first.ids.length, second.ids.length]).toEqual([2, 2]);
   });
 
-  it("is in doubt if the process ends while it is tried again", async () => {
+  it("is in doubt if the process ends during the repetition", async () => {
     const opened = await open();
     const { pay, ids } = shaky(1, "irreversible");
     const graph = one((item, context) => context.tools.call(pay, { item }));
@@ -171,7 +171,7 @@ describe.each(logStorages)("a failure that ended the run, $name", ({ open }) => 
     expect(ids).toHaveLength(2);
   });
 
-  it("is tried again in a task that is retried", async () => {
+  it("is made again by a task that is retried", async () => {
     const opened = await open();
     const { pay, ids } = shaky(1, "irreversible");
     const graph = one((item, context) => context.tools.call(pay, { item }));

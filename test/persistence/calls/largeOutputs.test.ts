@@ -23,7 +23,7 @@ async function outcomeOf(output: unknown) {
 }
 
 describe("a large output of a tool", () => {
-  it("is copied in turns, so that others get theirs", async () => {
+  it("is copied over several turns of the event loop", async () => {
     let others = 0;
     setImmediate(() => others++);
     const value = rows(20_000);
@@ -38,19 +38,19 @@ describe("a large output of a tool", () => {
     ["an object with too many fields", () => Object.fromEntries(rows(300_000).map(({ at }) => [`k${at}`, at]))],
     ["too many dates", () => Array.from({ length: 300_000 }, () => new Date(0))],
     ["an array of a billion holes", () => Object.assign([], { length: 1_000_000_000 })],
-  ])("is refused when it has too many parts: %s", async (_name, make) => {
+  ])("is refused if it has too many parts: %s", async (_name, make) => {
     const { result, agent } = await outcomeOf(make());
     expect(result).toMatchObject({ code: "not_serializable" });
     expect(await persistence(agent).agent().getLatestCheckpoint()).toBeDefined();
   });
 
-  it("is kept when it is an array of many numbers", async () => {
+  it("is kept if it is an array of many numbers", async () => {
     const { result } = await outcomeOf(Array.from({ length: 300_000 }, (_, at) => at % 10));
     expect(result).toMatchObject({ status: "completed" });
   });
 });
 
-it("counts no further than it is asked to", () => {
+it("the count of parts stops at its limit", () => {
   const circle: { self?: object } = {};
   circle.self = circle;
   expect(countParts(circle, 100)).toBe(101);

@@ -41,7 +41,7 @@ describe.each(logStorages)("$name: tool calls that time out", (storage) => {
     return { agent, seen, calls: () => calls };
   }
 
-  it("the outcome of a call with an effect is unknown, is not made again, and can be settled when it is known", async () => {
+  it("the outcome of a call with an effect is unknown until it is settled, and the call is not made again", async () => {
     const { agent, seen, calls } = await hanging("irreversible");
     const durable = persistence(agent()).agent();
     const [{ toolCallId } = { toolCallId: "" }] = await durable.getToolCallsInDoubt();
@@ -60,7 +60,7 @@ describe.each(logStorages)("$name: tool calls that time out", (storage) => {
     expect(checkpoints.at(-1)?.toolCalls).toMatchObject([{ toolName: "pay", status: "unknown" }]);
   });
 
-  it("a call that is safe to repeat has failed, and its failure is replayed", async () => {
+  it("a call that is safe to repeat fails, and its failure is replayed", async () => {
     const { agent, seen, calls } = await hanging("idempotent");
     expect(await agent().resume()).toMatchObject({ output: "tool_failed" });
     expect(seen).toEqual(["tool_failed", "tool_failed"]);

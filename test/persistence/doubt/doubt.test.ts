@@ -108,7 +108,7 @@ const cases: readonly Case[] = [
 ];
 
 describe.each(logStorages)("$name: calls in doubt", (storage) => {
-  describe.each(askers)("that $by asked for", (asker) => {
+  describe.each(askers)("requested by $by", (asker) => {
     const isCode = asker.by === "node code";
 
     async function expectSettled(agent: AIAgent<string, string>, world: World, { runs, code, model }: Case) {
@@ -121,7 +121,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
       expect(await persistence(agent).agent().getToolCallsInDoubt()).toHaveLength(code === '"unknown"' ? 1 : 0);
     }
 
-    it.each(cases)("a call in doubt is resolved by a handler as $settlement", async (one) => {
+    it.each(cases)("are resolved by a handler as $settlement", async (one) => {
       const asked: ToolCallInDoubt[] = [];
       const onToolCallInDoubt = async (call: ToolCallInDoubt) => {
         asked.push(call);
@@ -136,23 +136,20 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
       ]);
     });
 
-    it.each(cases)(
-      "a call in doubt is resolved from outside as $settlement, without the process that made it",
-      async (one) => {
-        const { world, opened, agent } = await inDoubt(asker, storage);
-        await expect(agent().resume()).rejects.toMatchObject({ code: "tool_call_in_doubt" });
-        const outside = persistence(agent()).agent();
-        const [call] = await outside.getToolCallsInDoubt();
-        expect(call).toMatchObject({ toolCallId: world.executed[0], toolName: "pay", input: { item: "x" } });
-        await outside.settleToolCall(call?.toolCallId ?? "", one.settlement);
-        expect(await recordsOf(opened())).toContainEqual(
-          expect.objectContaining({ kind: "outcome", call: call?.toolCallId, settled: "outside" }),
-        );
-        await expectSettled(agent(), world, one);
-      },
-    );
+    it.each(cases)("are resolved from outside as $settlement, without the process that made them", async (one) => {
+      const { world, opened, agent } = await inDoubt(asker, storage);
+      await expect(agent().resume()).rejects.toMatchObject({ code: "tool_call_in_doubt" });
+      const outside = persistence(agent()).agent();
+      const [call] = await outside.getToolCallsInDoubt();
+      expect(call).toMatchObject({ toolCallId: world.executed[0], toolName: "pay", input: { item: "x" } });
+      await outside.settleToolCall(call?.toolCallId ?? "", one.settlement);
+      expect(await recordsOf(opened())).toContainEqual(
+        expect.objectContaining({ kind: "outcome", call: call?.toolCallId, settled: "outside" }),
+      );
+      await expectSettled(agent(), world, one);
+    });
 
-    it("a call in doubt is repeated under its id where the configuration says so", async () => {
+    it("are repeated under their id if the configuration says so", async () => {
       const { world, agent } = await inDoubt(asker, storage);
       await expectSettled(agent({ onToolCallInDoubt: "retry" }), world, cases[0] as Case);
     });
@@ -160,7 +157,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
     it.each([
       { answer: { status: "done", output: { made: "found" } }, runs: 1, told: '{"made":"found"}' },
       { answer: "not-done", runs: 2, told: '{"made":"x"}' },
-    ] as const)("a call in doubt is resolved by its tool's probe: $answer", async ({ answer, runs, told }) => {
+    ] as const)("are resolved by the probe of their tool: $answer", async ({ answer, runs, told }) => {
       const asked: string[] = [];
       const probe = async (item: string): Promise<ToolProbeAnswer<Made>> => {
         asked.push(item);
@@ -177,7 +174,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
       expect(asked).toEqual(["x"]);
     });
 
-    it("a call in doubt has no output when its tool's probe only says that it is done", async () => {
+    it("have no output if the probe reports only that they are done", async () => {
       const { agent } = await inDoubt(asker, storage, { probe: () => "done" });
       expect(await agent().resume()).toMatchObject({ status: "completed" });
       expect((await latestOf(agent())).toolCalls).toEqual(
@@ -193,7 +190,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
         () => "perhaps" as never,
         expect.stringContaining('The probe of tool "pay" answered perhaps'),
       ],
-    ])("a call in doubt whose tool %s is decided by a person", async (_what, probe, reason: unknown) => {
+    ])("are left to a person if their tool %s", async (_what, probe, reason: unknown) => {
       const { world, agent } = await inDoubt(asker, storage, { probe });
       const error: unknown = await agent()
         .resume()
@@ -213,7 +210,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
     });
 
     it.each([undefined, "done", {}, { output: 1, error: "both" }, { error: 7 }, null])(
-      "a call in doubt stays in doubt when it is resolved as %j, which is invalid",
+      "stay in doubt if they are resolved as %j, which is invalid",
       async (nonsense) => {
         const { world, agent } = await inDoubt(asker, storage);
         const settlement = nonsense as ToolCallSettlement;
@@ -226,7 +223,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
       },
     );
 
-    it("a call in doubt stays in doubt when its handler throws, or gives an output that cannot be stored", async () => {
+    it("stay in doubt if their handler throws or returns an output that cannot be stored", async () => {
       const { world, agent } = await inDoubt(asker, storage);
       const thrown = new RangeError("nobody there");
       const throwing = agent({ onToolCallInDoubt: () => Promise.reject(thrown) });
@@ -240,7 +237,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
       expect(world.executed).toHaveLength(1);
     });
 
-    it("a call in doubt that was resolved with a retry is in doubt again when the retry is interrupted", async () => {
+    it("are in doubt again if a retry is interrupted", async () => {
       const { world, opened, agent } = await inDoubt(asker, storage);
       const outside = persistence(agent()).agent();
       const toolCallId = world.executed[0] ?? "";
@@ -260,7 +257,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
     });
   });
 
-  it("a call that is not in doubt cannot be resolved", async () => {
+  it("cannot be resolved if they are not in doubt", async () => {
     const [asker] = askers;
     const { world, opened, agent } = await inDoubt(asker, storage);
     const outside = persistence(agent()).agent();
@@ -282,7 +279,7 @@ describe.each(logStorages)("$name: calls in doubt", (storage) => {
     expect((await recordedCalls(opened())).inDoubt).toEqual(new Set());
   });
 
-  it("a call in doubt cannot be resolved while its agent runs", async () => {
+  it("cannot be resolved while their agent runs", async () => {
     const [asker] = askers;
     const { world, agent } = await inDoubt(asker, storage);
     const outside = persistence(agent()).agent();
@@ -309,8 +306,8 @@ const stopping = (stop: AbortController): AgentFeature<Record<never, never>, und
   },
 });
 
-describe.each(logStorages)("$name: calls that began before a crash", (storage) => {
-  it("a call that began before a crash stays in doubt when its second attempt was stopped before it began", async () => {
+describe.each(logStorages)("$name: calls that started before a crash", (storage) => {
+  it("stay in doubt if the second attempt stops before it starts", async () => {
     const { opened, world, agent } = await inDoubt(askers[0], storage);
     const stop = new AbortController();
     const stopped = agent({ onToolCallInDoubt: "retry" }).install(stopping(stop)).resume({ signal: stop.signal });
@@ -318,7 +315,7 @@ describe.each(logStorages)("$name: calls that began before a crash", (storage) =
     expect(await recordedCalls(opened())).toEqual({ ended: new Set(), inDoubt: new Set(world.executed) });
   });
 
-  it("a call that began before a crash ends on the lane where it is repeated, whatever lane it began on", async () => {
+  it("end on the lane that repeats them", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "idempotent");

@@ -50,7 +50,7 @@ const idOf = async (agent: AIAgent<string, string>, nodeId: string): Promise<str
   (await at(agent).getCheckpoints()).find((each) => each.nodeId === nodeId)?.checkpointId ?? "none";
 
 describe.each(storages)("$name: an edit", (storage) => {
-  it("an edit changes input, messages and storage on a branch, says who and why, and runs nothing", async () => {
+  it("changes input, messages and storage on a branch, records the author and reason, and runs no node", async () => {
     const ran: string[] = [];
     const opened = await storage.open();
     const agent = durableAgent(refunding(ran), opened());
@@ -88,7 +88,7 @@ describe.each(storages)("$name: an edit", (storage) => {
     expect(ran).toEqual(["check 8"]);
   });
 
-  it("an edit sets another node, which gets the stored input unless another is given", async () => {
+  it("sets another node with the stored input or a given one", async () => {
     const opened = await storage.open();
     const agent = durableAgent(refunding([]), opened());
     await agent.run("7");
@@ -98,7 +98,7 @@ describe.each(storages)("$name: an edit", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: "paid 9" });
   });
 
-  it("an edit is refused that a run would refuse, and changes nothing", async () => {
+  it("is refused without changes if a run would refuse its values", async () => {
     const opened = await storage.open();
     const agent = durableAgent(refunding([]), opened());
     await agent.run("7");
@@ -140,7 +140,7 @@ describe.each(storages)("$name: an edit", (storage) => {
     await refused({}, "invalid_input", (await latestOf(agent)).checkpointId);
   });
 
-  it("a finished run keeps its result, and the edit is of a new run", async () => {
+  it("of a finished run keeps its result and creates a new run", async () => {
     const opened = await storage.open();
     const agent = durableAgent(refunding([]), opened());
     await agent.run("7", { runId: "first" });
@@ -151,7 +151,7 @@ describe.each(storages)("$name: an edit", (storage) => {
 });
 
 describe.each(logStorages)("$name: an edit", (storage) => {
-  it("is one append, with the status", async () => {
+  it("is one append that includes the status", async () => {
     const opened = await storage.open();
     const provider: LogPersistenceStorageProvider = opened();
     const fault = new Fault();
@@ -170,7 +170,7 @@ describe.each(logStorages)("$name: an edit", (storage) => {
     for await (const summary of provider.log.list()) expect(summary).toMatchObject({ status: "paused" });
   });
 
-  it("the calls that the new history leaves unanswered get new ids when they are made", async () => {
+  it("gives new ids to calls that the new history leaves open", async () => {
     const world = new World();
     const book = world.adder("book", "idempotent");
     const turns = [{ toolCalls: [{ toolName: "book", input: { item: "one" } }] }, "done"];
@@ -194,7 +194,7 @@ describe.each(logStorages)("$name: an edit", (storage) => {
     expect(ids).toEqual([second, second]);
   });
 
-  it("a changed call of the model is made as it was changed", async () => {
+  it("makes a changed call of the model with its new input", async () => {
     const world = new World();
     const book = world.adder("book", "idempotent");
     const turns = [{ toolCalls: [{ toolName: "book", input: { item: "one" } }] }, "done"];
@@ -214,7 +214,7 @@ describe.each(logStorages)("$name: an edit", (storage) => {
     expect(JSON.stringify(await at(agent()).getMessages())).not.toContain('"toolCallId":"mine"');
   });
 
-  it("what a branch asks beside an edited branch goes on, and is answered", async () => {
+  it("keeps the open request of a sibling branch", async () => {
     const ran: string[] = [];
     const built = strategy<string, string>("beside", (graph) => {
       const ask = graph.node("ask", (_: string, context: AgentContext) =>
@@ -245,7 +245,7 @@ describe.each(logStorages)("$name: an edit", (storage) => {
     expect(ran).toEqual(["go", "other"]);
   });
 
-  it("a checkpoint of a called agent is edited by its own strategy", async () => {
+  it("of a checkpoint of a called agent uses the strategy of that agent", async () => {
     const fault = new Fault();
     const research = chain("research", {
       look: (topic) => `found ${topic}`,
@@ -270,7 +270,7 @@ describe.each(logStorages)("$name: an edit", (storage) => {
     expect(await agent().resume()).toMatchObject({ output: "edited" });
   });
 
-  it("an open rollback is finished first, and an edit that is refused leaves it as it is", async () => {
+  it("finishes an open rollback first, and leaves it unchanged if the edit is refused", async () => {
     const world = new World();
     const book = world.adder("book");
     let fails = true;
@@ -302,7 +302,7 @@ describe.each(logStorages)("$name: an edit", (storage) => {
     expect(await agent().resume()).toMatchObject({ output: "y" });
   });
 
-  it("an agent that runs is not edited", async () => {
+  it("is refused while the agent runs", async () => {
     let inside: unknown;
     const agent: AIAgent<string, string> = durableAgent(
       chain("one", {

@@ -81,8 +81,8 @@ async function asksThenPays(agent: Agent, bank: Bank, agentId: string): Promise<
   expect(new Set(bank.paid).size).toBe(bank.paid.length);
 }
 
-describe.each(logStorages)("$name: an approval that was given to an agent", (storage) => {
-  it.each(["model", "code"] as const)("is not one of its forks, for a call by %s", async (by) => {
+describe.each(logStorages)("$name: an approval of an agent's call", (storage) => {
+  it.each(["model", "code"] as const)("does not count for its forks, for a call by %s", async (by) => {
     const [opened, bank] = [await storage.open(), payTool()];
     const built = by === "model" ? payers.model : payers.code(bank);
     const agent: Agent = () => durableAgent(built, opened(), { tools: [bank.pay], turns });
@@ -98,7 +98,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     for (const agentId of ["f1", "f2", "f3"]) await asksThenPays(agent, bank, agentId);
   });
 
-  it("is not one of a fork of a fork that was approved itself", async () => {
+  it("does not count for a fork of an approved fork", async () => {
     const [opened, bank] = [await storage.open(), payTool()];
     const agent = agentsOf(opened, bank);
     await agent().run("go");
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     await asksThenPays(agent, bank, "c");
   });
 
-  it("is not one of a fork that is made while the call runs", async () => {
+  it("does not count for a fork made while the call runs", async () => {
     const [opened, running, released] = [await storage.open(), gate(), gate()];
     const bank = payTool(() => {
       running.open();
@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     await asksThenPays(agent, bank, "b");
   });
 
-  it("is not one of a fork that is made after the call failed", async () => {
+  it("does not count for a fork made after the call failed", async () => {
     const [opened, fault] = [await storage.open(), new Fault()];
     const bank = payTool(() => fault.strike());
     const agent = agentsOf(opened, bank);
@@ -141,7 +141,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     expect(bank.paid).toHaveLength(2);
   });
 
-  it("is not one of a fork at a checkpoint that was saved with the answer, nor after a rollback to it", async () => {
+  it("does not count for a fork at a checkpoint saved with the answer, nor after a rollback to it", async () => {
     const [opened, bank] = [await storage.open(), payTool()];
     const agent = agentsOf(opened, bank, { triggers: [triggers.afterUserInteraction()] });
     await agent().run("go");
@@ -159,7 +159,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     expect(bank.paid).toHaveLength(4);
   });
 
-  it("is not one of a fork in another storage", async () => {
+  it("does not count for a fork in another storage", async () => {
     const [opened, other, bank] = [await storage.open(), await storage.open(), payTool()];
     const [agent, there] = [agentsOf(opened, bank), agentsOf(other, bank)];
     await agent().run("go");
@@ -169,7 +169,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     await asksThenPays(there, bank, "b");
   });
 
-  it("is not one of a fork that fails with the failure of the call, and makes it again", async () => {
+  it("does not count for a fork that fails with the call and makes it again", async () => {
     const [opened, fault, failed, released] = [await storage.open(), new Fault(), gate(), gate()];
     const bank = payTool(() => fault.strike());
     const built = asking(async (_, { tools }) => {
@@ -197,7 +197,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     await asksThenPays(agent, bank, "b");
   });
 
-  it("is asked for with the tool's own words where its time has passed", async () => {
+  it("is requested again with a new expiry if it has expired", async () => {
     const [opened, clock, paid] = [await storage.open(), new SimulatedClock(), [] as string[]];
     const pay = tool({
       name: "pay",
@@ -217,7 +217,7 @@ describe.each(logStorages)("$name: an approval that was given to an agent", (sto
     expect(Date.parse(request?.expiresAt ?? "")).toBe(clock.now() + 1_000);
   });
 
-  it("is not one of a fork, in branches, of which one has paid", async () => {
+  it("does not count for a fork with branches after one branch has paid", async () => {
     const [opened, bank] = [await storage.open(), payTool()];
     const built = strategy<string, string>("both", (graph) => {
       const node = (name: string) =>

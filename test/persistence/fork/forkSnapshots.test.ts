@@ -47,8 +47,8 @@ async function isReadFromSnapshot({ log }: LogPersistenceStorageProvider, agentI
   return kinds[0] !== undefined && kinds.includes("snapshot") && !kinds.includes("origin");
 }
 
-describe.each(logStorages)("$name: a fork that is read from a snapshot after its origin", (storage) => {
-  it("goes on, is forked again and rolled back, and each call stays with the agent that made it", async () => {
+describe.each(logStorages)("$name: a fork that is read from a snapshot", (storage) => {
+  it("continues, can be forked and rolled back, and leaves each call to the agent that made it", async () => {
     const [world, opened] = [new World(), await storage.open()];
     const build = agentsOf(world);
     const agent = () => build(opened());
@@ -82,7 +82,7 @@ describe.each(logStorages)("$name: a fork that is read from a snapshot after its
     expect(world.items).toHaveLength(world.effects.size);
   });
 
-  it("made within a visit has snapshots while the visit goes on: calls of the visit are found again, and none is made twice", async () => {
+  it("within an unfinished node finds the recorded calls and does not repeat them", async () => {
     const [world, opened] = [new World(), await storage.open()];
     const book = world.adder("book");
     const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>

@@ -70,7 +70,7 @@ const onlyRequest = (result: RunResult<unknown>) => {
 };
 
 describe.each(logStorages)("$name: a fork", (storage) => {
-  it("of an agent that waits waits for the same, under an id of its own: both decisions are tried, and neither sees the other", async () => {
+  it("of a waiting agent waits under another request id, and both are decided independently", async () => {
     const opened = await storage.open();
     const agent = () =>
       durableAgent(
@@ -93,7 +93,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(await agent().resume({ answers: { [asked.requestId]: true } })).toMatchObject({ output: "go true" });
   });
 
-  it("makes a call that awaits its approval under an id of its own, where a model asks for it and where code makes it", async () => {
+  it("makes a call that awaits approval under another id, whether a model or code made it", async () => {
     const loop = strategy<string, string>("loop", (graph) => {
       const ask = graph.node("callModel", callModel);
       const act = graph.node("callTools", callTools);
@@ -131,7 +131,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     }
   });
 
-  it("goes back to a moment before the fork with a call that awaited its approval then: it is not asked for anew", async () => {
+  it("can roll back past its origin with a call that awaited approval, without a second request", async () => {
     const opened = await storage.open();
     const pay = paying(() => undefined);
     let isAsked = (): void => undefined;
@@ -163,7 +163,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       expect(onlyRequest(await agent().resume({ agentId, checkpointId }))).toMatchObject({ askedAt });
   });
 
-  it("replays what a model was told of a call that was not approved: the question after it stays, and nothing is done again", async () => {
+  it("replays a rejection to the model, keeps the next request, and repeats no call", async () => {
     const world = new World();
     const book = world.adder("book");
     const pay = paying(() => undefined);
@@ -195,7 +195,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(world.items).toEqual(["1", "2", "3", "3"]);
   });
 
-  it("goes on with a called agent that waits, and with a tool that asks: what they had done is not done again", async () => {
+  it("continues a waiting called agent and a waiting tool without repeating their calls", async () => {
     const world = new World();
     const book = world.adder("book");
     const research = chain("research", {
@@ -235,7 +235,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(world.items).toEqual(["inner", "x"]);
   });
 
-  it("of an agent that runs is made meanwhile, and is paused: a call that is over is replayed, one in flight is made by each", async () => {
+  it("of a running agent is paused, replays finished calls, and makes the unfinished call again", async () => {
     const world = new World();
     const [book, slow] = [world.adder("book"), gate<void>()];
     const began = gate<void>();
@@ -270,7 +270,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(world.items).toEqual(["one", "two", "two"]);
   });
 
-  it("of a run that a call has failed is failed: it makes the call as one of its own, also when it fails again", async () => {
+  it("of a run that failed at a call is failed, and makes the call under another id", async () => {
     const world = new World();
     const fault = new Fault();
     const ship = tool({
@@ -300,7 +300,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(first).not.toBe(second);
   });
 
-  it("of a completed agent is completed: it has the result and the history, its rollback reverts nothing, and the other may be deleted", async () => {
+  it("of a completed agent keeps result and history, reverts no call, and outlives the agent", async () => {
     const world = new World();
     const book = world.adder("book");
     const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) =>
@@ -331,7 +331,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(world.items).toEqual(["go", "go"]);
   });
 
-  it("of a task that has not begun is a queued task of its own", async () => {
+  it("of a task that has not started is a separate queued task", async () => {
     const opened = await storage.open();
     const agent = () =>
       durableAgent(
@@ -346,7 +346,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect((await tasks.get("a"))?.status).toBe("queued");
   });
 
-  it("in the middle of a rollback goes on from where that goes back to, and leaves the calls to the other agent", async () => {
+  it("of an agent in a rollback continues from the target and leaves the calls to the agent", async () => {
     const world = new World();
     const [book, fault] = [world.adder("book"), new Fault()];
     const registry = new RollbackToolRegistry().registerRollback(book, ({ item }, { toolCallId }) => {
@@ -381,7 +381,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(world.undone).toHaveLength(2);
   });
 
-  it("from a checkpoint has what was there then, is paused, and does nothing until it is resumed", async () => {
+  it("from a checkpoint has the state of that checkpoint, and is paused until it is resumed", async () => {
     const world = new World();
     const book = world.adder("book");
     const node = (name: string) => async (text: string, context: AgentContext) => {
@@ -412,7 +412,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(await durable.getCheckpoints()).toHaveLength(checkpoints.length);
   });
 
-  it("is refused where the id is taken, for an unknown agent or checkpoint, and nothing has changed then", async () => {
+  it("is refused for a taken id and an unknown agent or checkpoint, and changes nothing", async () => {
     const opened = await storage.open();
     const agent = () =>
       durableAgent(
@@ -432,7 +432,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
   });
 
   it.each(["before", "after"])(
-    "of an agent that is deleted %s its lines are read is refused as for one that never was",
+    "of an agent that is deleted %s its lines are read is refused as for an unknown agent",
     async (moment) => {
       const opened = await storage.open();
       const provider = opened();
@@ -449,7 +449,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     },
   );
 
-  it("of an agent that is pruned once its lines are read has every value of what it has", async () => {
+  it("of an agent that is pruned during the copy has all its values", async () => {
     const opened = await storage.open();
     const provider = opened();
     const agent = durableAgent(
@@ -472,7 +472,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(await storedIn(fork)).toMatchObject(await storedIn(conversation));
   });
 
-  it("under the id of an earlier fork, which was deleted, makes its calls under other ids", async () => {
+  it("under the id of a deleted fork gives its calls other ids", async () => {
     const world = new World();
     const book = world.adder("book");
     const opened = await storage.open();
@@ -494,7 +494,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
   });
 });
 
-it("a storage of three methods refuses a fork", async () => {
+it("a fork in a three-method storage is refused", async () => {
   const agent = durableAgent(
     asking(async (input) => input),
     new RowsProvider(),
@@ -503,7 +503,7 @@ it("a storage of three methods refuses a fork", async () => {
   await expect(persistence(agent).agent("a").fork("b")).rejects.toMatchObject({ code: "not_supported" });
 });
 
-it("a fork keeps large values and contents: blobs are its own", async () => {
+it("a fork keeps large values and contents in separate blobs", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const agent = new AIAgent({
     llmModel: "m",

@@ -10,8 +10,8 @@ import { chain } from "../support/calledAgents.ts";
 import { NotebookParticipant } from "../support/NotebookParticipant.ts";
 import { logStorages } from "../support/storages.ts";
 
-describe.each(logStorages)("$name: files and notes of participants in a fork", (storage) => {
-  it("are the agent's from before the fork: a rollback past it takes back the fork's own, and names the owner of the others", async () => {
+describe.each(logStorages)("$name: a rollback of a fork past its origin", (storage) => {
+  it("reverts only the files of the fork, and names the owner of the other notes", async () => {
     const opened = await storage.open();
     const root = temporaryFolder();
     writeFileSync(join(root, "plan"), "empty");

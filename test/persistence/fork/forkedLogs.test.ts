@@ -9,8 +9,8 @@ import { World } from "../support/World.ts";
 
 const question = { prompt: "ok?", schema: z.boolean() };
 
-describe.each(logStorages)("$name: the fork", (storage) => {
-  it("of a pruned log has what is left of it, from the head and from any checkpoint, and is pruned itself", async () => {
+describe.each(logStorages)("$name: a fork", (storage) => {
+  it("of a pruned log keeps the remaining checkpoints, and can be pruned", async () => {
     const world = new World();
     const book = world.adder("book");
     const nodes = Object.fromEntries(
@@ -59,7 +59,7 @@ describe.each(logStorages)("$name: the fork", (storage) => {
     expect(report.irreversible).toEqual([]);
   });
 
-  it("from before a given id was taken again finds the earlier checkpoint under both of its ids", async () => {
+  it("from before a checkpoint id was taken again finds the earlier checkpoint under both ids", async () => {
     const opened = await storage.open();
     const built = asking(async (input, context) => {
       await persistence(context).createCheckpoint({ checkpointId: "mine" });
@@ -82,7 +82,7 @@ describe.each(logStorages)("$name: the fork", (storage) => {
     expect(await fork.rollbackToCheckpoint(first?.checkpointId ?? "")).toMatchObject({ reverted: [] });
   });
 
-  it("of one agent under one id, ten times at once, is made by one", async () => {
+  it("of one agent under one id is made once by ten calls at the same time", async () => {
     const opened = await storage.open();
     const agent = () =>
       durableAgent(

@@ -74,7 +74,7 @@ const stages: readonly Stage[] = [
 ];
 
 describe.each(logStorages)("$name: a fork of a task", (storage) => {
-  it.each(stages)("that is $status is $inFork, and a task of its own", async ({ status, inFork, reach, goesOn }) => {
+  it.each(stages)("that is $status is $inFork and a separate task", async ({ status, inFork, reach, goesOn }) => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");

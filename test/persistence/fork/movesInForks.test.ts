@@ -5,13 +5,13 @@ import { requestsOf } from "../support/asking.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 
-describe.each(logStorages)("$name: a node of a line that began anew", (storage) => {
+describe.each(logStorages)("$name: a node in a branch of a new line", (storage) => {
   it.each([
     ["the branch", "the fork"],
     ["the lines around it", "the fork"],
     ["the branch", "a resume from a checkpoint"],
     ["the lines around it", "a resume from a checkpoint"],
-  ])("in a branch goes back to a checkpoint of %s from before %s", async (where, move) => {
+  ])("rolls back to a checkpoint of %s from before %s", async (where, move) => {
     const opened = await storage.open();
     const ran: string[] = [];
     const codes: unknown[] = [];
@@ -65,7 +65,7 @@ describe.each(logStorages)("$name: a node of a line that began anew", (storage) 
     expect(ran).toEqual(["first", "one", "two", ...again]);
   });
 
-  it("in a branch goes back, from outside, to a checkpoint of the branch from before the fork", async () => {
+  it("is rolled back from outside to a checkpoint of the branch from before the fork", async () => {
     const [opened, ran] = [await storage.open(), [] as string[]];
     const built = strategy<string, string>("moving", (graph) => {
       const chain = graph.subgraph<string, string>("chain", (inner) => {

@@ -23,7 +23,7 @@ interface Shown {
 }
 
 describe.each(logStorages)("$name: a fork", (storage) => {
-  it("begins with one append after the copied ones, which says where it comes from, above all their generations", async () => {
+  it("starts with one append that records its origin, with a generation above all copied ones", async () => {
     const opened = await storage.open();
     const built = asking(async (input, context) => `${input} ${await context.requestInput(question)}`);
     const agent = () => durableAgent(built, opened());
@@ -55,7 +55,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     }
   });
 
-  it("is not stopped with the agent that was asked to stop, and has another owner", async () => {
+  it("has a separate owner and is not stopped with the agent", async () => {
     const opened = await storage.open();
     const provider = opened();
     const [began, slow] = [gate<void>(), gate<void>()];
@@ -77,7 +77,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     await running.catch(() => undefined);
   });
 
-  it("goes back before its origin with its own changes alone: participants get no notes of the other", async () => {
+  it("rolls back past its origin without notes of the agent for participants", async () => {
     const opened = await storage.open();
     const notebook = new NotebookParticipant(new Map());
     const write = (page: string) => async (text: string, context: AgentContext) => {
@@ -107,7 +107,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(notebook.pages.get("one")).toBe("");
   });
 
-  it("leaves the calls of the other out of its effects, its doubts, its settlements and its pruning", async () => {
+  it("excludes the agent's calls from its effects, doubts, settlements and pruning", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");
@@ -142,7 +142,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
   });
 });
 
-it("a fork in files has the blobs of the other as links, which take no room", async () => {
+it("a fork in files shares blobs with the agent by links, which take no space", async () => {
   const opened = await logStorages[1]!.open();
   const provider = opened();
   const agent = durableAgent(

@@ -9,7 +9,7 @@ const counts: Readonly<Record<string, number>> = soak ? { memory: 12, file: 2 } 
 
 describe.each(logStorages)("$name: random forks", (storage) => {
   it.each([1, 2])(
-    "of any run with branches and called agents %i deep, anywhere, with files, pruned, trimmed and with snapshots, equal their moment, end as the run would, and see nothing of each other",
+    "of any run with branches and called agents %i deep equal their checkpoint, end like the run, and stay independent",
     async (depth) => {
       const numRuns = Math.ceil((counts[storage.name] ?? 1) / depth ** 2);
       await fc.assert(

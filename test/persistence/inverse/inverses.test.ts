@@ -28,7 +28,7 @@ async function undo(storage: TestStorage, body: (context: AgentContext) => Promi
 }
 
 describe.each(storages)("$name: inverses", (storage) => {
-  it("inverses run in the reverse order of the ends of their calls", async () => {
+  it("run in the reverse order in which their calls finished", async () => {
     const world = new World();
     const order: (() => void)[] = [];
     const allBegun = gate();
@@ -58,7 +58,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     expect(world.done).toEqual(["book b", "book c", "book a", "undo a", "undo c", "undo b"]);
   });
 
-  it("inverses run only for calls that succeeded; the report names the others by their outcome", async () => {
+  it("run only for calls that succeeded, and the report lists the others by outcome", async () => {
     const world = new World();
     const [book, send, look] = [world.adder("book"), world.adder("send"), world.adder("look", "none")];
     const broken = world.failing("broken");
@@ -81,7 +81,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     });
   });
 
-  it("inverses that are tools get the same arguments, validated again", async () => {
+  it("that are tools get the same arguments, validated again", async () => {
     const world = new World();
     const book = tool({
       name: "book",
@@ -114,7 +114,7 @@ describe.each(storages)("$name: inverses", (storage) => {
     expect(world.done).toEqual(["book many", "book ok", "unbook ok 2"]);
   });
 
-  it("inverses receive rich values unchanged", async () => {
+  it("receive rich values unchanged", async () => {
     const got: unknown[] = [];
     const rich = tool({
       name: "rich",
@@ -132,7 +132,7 @@ describe.each(storages)("$name: inverses", (storage) => {
 });
 
 describe.each(logStorages)("$name: a call whose output cannot be stored", (storage) => {
-  it("a call whose output cannot be stored counts as done: it is not repeated, and can be undone", async () => {
+  it("counts as done, is not repeated, and can be undone", async () => {
     const world = new World();
     const opened = await storage.open();
     const odd = tool({

@@ -61,7 +61,7 @@ const idAt = async (context: AgentContext, nodeId: string) => {
 };
 
 describe.each(logStorages)("$name: moves with branches", (storage) => {
-  it("a branch goes back to its own checkpoint, and the others are not disturbed", async () => {
+  it("a branch rolls back to a checkpoint of the branch without disturbing the others", async () => {
     const world = new World();
     const [moved, besideRuns] = [gate<void>(), gate<void>()];
     let moves = 0;
@@ -85,7 +85,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
   });
 
-  it("a branch goes back to before the fork: all lines below are ended first, and what they did is taken back", async () => {
+  it("a branch rolls back to before the fork after all lines below end, and their calls are reverted", async () => {
     const world = new World();
     const [besideRuns, closed] = [gate<void>(), gate<unknown>()];
     let moves = 0;
@@ -112,7 +112,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.undone).toHaveLength(4);
   });
 
-  it("a merge goes back to the fork, and a node after the join to the merge: each takes back what is below", async () => {
+  it("a merge rolls back to the fork, and a node after the join to the merge", async () => {
     for (const [from, to, undone] of [
       ["merge", "both", ["merge", "chain", "beside"]],
       ["end", "both", ["end", "merge"]],
@@ -134,7 +134,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     }
   });
 
-  it("a branch cannot go to a checkpoint of another branch, nor the line after the join to one of a joined branch", async () => {
+  it("a branch cannot roll back to another branch's checkpoint, nor the run to a joined branch's", async () => {
     const world = new World();
     const besideBegun = gate<void>();
     const refused: unknown[] = [];
@@ -163,7 +163,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.undone).toEqual([]);
   });
 
-  it("setExecutionPoint in a branch leads to its own nodes only", async () => {
+  it("setExecutionPoint in a branch accepts only nodes of the branch", async () => {
     const world = new World();
     const refused: unknown[] = [];
     let moves = 0;
@@ -183,7 +183,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(result).toMatchObject({ output: "jumped three | go first beside end" });
   });
 
-  it("a branch goes back to its own checkpoint while another is in the middle of doing so", async () => {
+  it("a branch rolls back while another branch is rolling back", async () => {
     const world = new World();
     const [undoing, asked, besideRuns] = [gate(), gate(), gate()];
     const remove = world.remove.bind(world);
@@ -214,7 +214,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
   });
 });
 
-it("setExecutionPoint from outside to a node of a closed branch is refused with where to move", async () => {
+it("setExecutionPoint from outside to a node of a closed branch is refused with advice", async () => {
   const fault = new Fault();
   const { built, options } = moving(new World(), (node) => void (node === "end" && fault.strike()));
   const storage = new InMemoryPersistenceStorageProvider();
@@ -230,7 +230,7 @@ it("setExecutionPoint from outside to a node of a closed branch is refused with 
   expect(await agent().resume()).toMatchObject({ output: "x one two three | x beside end" });
 });
 
-it("a rollback from outside goes back to a checkpoint of a branch", async () => {
+it("a rollback from outside goes to a checkpoint of a branch", async () => {
   const world = new World();
   const fault = new Fault();
   const { built, options } = moving(world, (node) => void (node === "three" && fault.strike()));

@@ -74,7 +74,7 @@ async function undisturbed(): Promise<{ readonly output: unknown; readonly world
 
 describe.each(storages)("$name: branches of a durable run", (storage) => {
   it.each([true, false])(
-    "crashed after any append, it ends as if nothing had happened (automatic checkpoints: %s)",
+    "ends undisturbed after a crash at any append (automatic checkpoints: %s)",
     async (automatic) => {
       const wanted = await undisturbed();
       for (let saves = 0, isOver = false; !isOver; saves++) {
@@ -110,8 +110,8 @@ function besideFailure(ask: ReturnType<typeof called>, begun: Promise<unknown>) 
   });
 }
 
-describe.each(logStorages)("$name: branches that are stopped", (storage) => {
-  it("are not joined, however deep: a resume goes on with them", async () => {
+describe.each(logStorages)("$name: stopped branches", (storage) => {
+  it("stay unjoined at any depth until a resume continues them", async () => {
     const [oneRuns, failed] = [gate(), gate()];
     let failures = 0;
     const built = strategy<string, string>("stopping", (graph) => {
@@ -146,7 +146,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
     expect(await durableAgent(built, opened()).resume()).toMatchObject({ output: "(go one two)" });
   });
 
-  it("stop an agent that one of them calls between two of its nodes: a resume goes on with it", async () => {
+  it("stop a called agent between two of its nodes until a resume continues it", async () => {
     const [begun, failed] = [gate(), gate()];
     const ask = called(
       "ask",
@@ -166,7 +166,7 @@ describe.each(logStorages)("$name: branches that are stopped", (storage) => {
     expect(await durableAgent(built, opened(), { tools: [ask] }).resume()).toMatchObject({ output: "go one two" });
   });
 
-  it("end though an agent that one of them calls asks only then", async () => {
+  it("end even if a called agent then requests input", async () => {
     const [begun, failed] = [gate(), gate()];
     const ask = called(
       "ask",
@@ -196,7 +196,7 @@ function isCrash(error: unknown): false {
   throw error;
 }
 
-it.each(storages)("$name: items whose keys are others after a crash begin no branch anew", async (storage) => {
+it.each(storages)("$name: items whose keys change after a crash restart no branch", async (storage) => {
   const [fault, world] = [new Fault(), [] as string[]];
   const opened = await storage.open();
   const paying = (prefix: string) =>

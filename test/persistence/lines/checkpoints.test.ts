@@ -57,7 +57,7 @@ describe.each(storages)("$name: checkpoints of lines", (storage) => {
     return { agent, world, of: persistence(agent()).agent("a") };
   };
 
-  it("the latest is that of the main line, and shows the branches in it that are not joined", async () => {
+  it("the latest checkpoint belongs to the main line, and lists its open branches", async () => {
     const { of } = await stopped();
     const latest = await of.getLatestCheckpoint();
     expect(latest && shown(latest)).toEqual([undefined, "both", "in_progress"]);
@@ -83,7 +83,7 @@ describe.each(storages)("$name: checkpoints of lines", (storage) => {
     ]);
   });
 
-  it("all are listed, the oldest first, each with its branch and those that were nested in it", async () => {
+  it("the list shows the oldest first, each with its branch and nested branches", async () => {
     const { of } = await stopped();
     const all = await of.getCheckpoints();
     expect(all.map(shown)).toEqual([
@@ -105,7 +105,7 @@ describe.each(storages)("$name: checkpoints of lines", (storage) => {
     expect([end?.storage, end?.iteration]).toEqual([{ found: "quick" }, 2]);
   });
 
-  it("a line that was joined shows no branches, and names the fork", async () => {
+  it("a joined line shows no branches, and names the fork", async () => {
     const { agent, of, world } = await stopped();
     await expect(agent().resume()).resolves.toMatchObject({ output: "quick, stops+done" });
     expect(world.nodes).toEqual(["go", "quick", "done", "stops", "quick, stops+done"]);
@@ -121,7 +121,7 @@ describe.each(storages)("$name: checkpoints of lines", (storage) => {
 });
 
 describe.each(logStorages)("$name: the latest checkpoint of a line", (storage) => {
-  it("shows the branches of a line that is nested, too", async () => {
+  it("includes the branches of nested lines", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const agent = durableAgent(stopping(new World(), fault), opened());
@@ -140,8 +140,8 @@ describe.each(logStorages)("$name: the latest checkpoint of a line", (storage) =
   });
 });
 
-describe.each(storages)("$name: a run with branches that crashed", (storage) => {
-  it("goes on from its checkpoints: no branch that has ended runs again", async () => {
+describe.each(storages)("$name: a crashed run with branches", (storage) => {
+  it("continues from its checkpoints without running finished branches again", async () => {
     const fault = new Fault();
     fault.repair();
     const endOf = async (agent: ReturnType<typeof durableAgent>) => {

@@ -117,8 +117,8 @@ async function live(storage: PersistenceStorageProvider, nested: Nested): Promis
   expect(result).toMatchObject({ status: "completed", output: items.join() });
 }
 
-describe.each(logStorages)("$name: branches of each that are answered", (storage) => {
-  it("go on once fewer run than may, and the answer does not wait for that", async () => {
+describe.each(logStorages)("$name: answered branches of each", (storage) => {
+  it("continue once fewer than the limit run, without delaying the answer", async () => {
     const opened = (await storage.open())();
     const seen: string[] = [];
     const world = new World();
@@ -146,7 +146,7 @@ describe.each(logStorages)("$name: branches of each that are answered", (storage
     expect(seen).toEqual(["1 ends", "0 goes on: true"]);
   });
 
-  it("never run more at once than `concurrency`, however they are nested and answered", async () => {
+  it("never exceed `concurrency`, however they are nested and answered", async () => {
     const each = fc.record({
       items: fc.integer({ min: 1, max: 4 }),
       concurrency: fc.integer({ min: 1, max: 3 }),

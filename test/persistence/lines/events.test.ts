@@ -59,7 +59,7 @@ const ofLine = (events: readonly Shown[], line: string | undefined) =>
   events.filter(([, branch]) => branch === line).map(([kind, , ...rest]) => [kind, ...rest]);
 
 describe.each(logStorages)("$name: events of branches", (storage) => {
-  it("name the branch, in the process that began it and in the next", async () => {
+  it("name the branch, in the process that started it and in the next", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const told: Shown[] = [];
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: events of branches", (storage) => {
     expect(lines).toContain("a: saved checkpoint 1-1 (run_started), next both, iteration 0");
   });
 
-  it("no branch is said to have failed when the run was aborted", async () => {
+  it("report no failed branch if the run was aborted", async () => {
     const opened = await storage.open();
     const stop = new AbortController();
     const graph = strategy<string, string>("s", (g) => {
@@ -129,7 +129,7 @@ describe.each(logStorages)("$name: events of branches", (storage) => {
     expect(kinds).not.toContain("branch_failed");
   });
 
-  it("request_opened names the branch that asks, and the latest checkpoint shows that it waits", async () => {
+  it("of type request_opened name the branch, and the latest checkpoint shows that it waits", async () => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const asks = g.node("asks", (_text: string, context: AgentContext) =>

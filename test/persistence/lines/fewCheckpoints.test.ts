@@ -45,7 +45,7 @@ async function stoppedOnce(
 
 describe.each(Object.entries(seldom))("%s", (_name, options) => {
   it.each(everyLine(storages, branchKinds))(
-    "branches, %s: the fork and the ends are saved, and a branch that has not ended begins again",
+    "branches, %s: forks and ends are saved, and an unfinished branch starts again",
     async (...each) => {
       const { world, saved, count } = await stoppedOnce(each, options);
       const [, storage, { branch }] = each;
@@ -63,7 +63,7 @@ describe.each(Object.entries(seldom))("%s", (_name, options) => {
   );
 
   it.each(everyLine(logStorages, lineKinds.slice(branchKinds.length)))(
-    "agents, %s: each saves what it was built to save",
+    "agents, %s: each saves according to its options",
     async (...each) => {
       const { world, count } = await stoppedOnce(each, options);
       expect([count("line begins"), count("line acts"), count("beside begins")]).toEqual([1, 2, 1]);
@@ -72,31 +72,34 @@ describe.each(Object.entries(seldom))("%s", (_name, options) => {
   );
 });
 
-it.each(everyLine(logStorages))("an interval that is due within a line, %s: it goes on from there", async (...each) => {
-  const [, storage, kind] = each;
-  const [world, fault, clock] = [new World(), new Fault(), new SimulatedClock()];
-  const book = world.adder("book", "irreversible");
-  const build = kind.build(
-    world,
-    {
-      line: async (role, { tools }) => {
-        await tools.call(book, { item: `${role} 1` });
-        clock.advance(1_001);
-        await tools.call(book, { item: `${role} 2` });
-        fault.strike();
-        return role;
+it.each(everyLine(logStorages))(
+  "an interval that is due within a line, %s: continues from its checkpoint",
+  async (...each) => {
+    const [, storage, kind] = each;
+    const [world, fault, clock] = [new World(), new Fault(), new SimulatedClock()];
+    const book = world.adder("book", "irreversible");
+    const build = kind.build(
+      world,
+      {
+        line: async (role, { tools }) => {
+          await tools.call(book, { item: `${role} 1` });
+          clock.advance(1_001);
+          await tools.call(book, { item: `${role} 2` });
+          fault.strike();
+          return role;
+        },
       },
-    },
-    { tools: [book] },
-  );
-  const opened = await storage.open();
-  const agent = () => build(opened(), { clock, triggers: [triggers.interval({ everyMs: 1_000 })] });
-  await expect(agent().run("go")).rejects.toThrow("stopped");
-  fault.repair();
-  expect(await agent().resume()).toMatchObject({ output: bothEnded });
-  expect(world.executed).toHaveLength(2);
-  expect(world.items).toEqual(["line 1", "line 2"]);
-});
+      { tools: [book] },
+    );
+    const opened = await storage.open();
+    const agent = () => build(opened(), { clock, triggers: [triggers.interval({ everyMs: 1_000 })] });
+    await expect(agent().run("go")).rejects.toThrow("stopped");
+    fault.repair();
+    expect(await agent().resume()).toMatchObject({ output: bothEnded });
+    expect(world.executed).toHaveLength(2);
+    expect(world.items).toEqual(["line 1", "line 2"]);
+  },
+);
 
 /** The log that an earlier version wrote when a run moved before its first checkpoint. */
 async function withoutSettings({ log }: LogPersistenceStorageProvider): Promise<LogPersistenceStorageProvider> {
@@ -111,9 +114,9 @@ async function withoutSettings({ log }: LogPersistenceStorageProvider): Promise<
 }
 
 it.each([
-  ["as it is stored", async (stored: LogPersistenceStorageProvider) => stored],
+  ["with its stored settings", async (stored: LogPersistenceStorageProvider) => stored],
   ["whose log has no settings", withoutSettings],
-])("a merge of a run that moved before its first checkpoint, %s: it asks the same model again", async (_name, read) => {
+])("a merge of a run that moved before its first checkpoint, %s: requests the same model", async (_name, read) => {
   const world = new World();
   const [second, merge] = [new Fault(), new Fault()];
   const book = world.adder("book");

@@ -29,7 +29,7 @@ const full = { code: "storage_failed", reason: "full" };
 
 describe.each(lineKinds.map((kind) => [kind.name, kind] as const))("on a full device, %s", (_name, kind) => {
   it.each(["calls", "ends"])(
-    "a line that %s fails the run; the other has no effect after that, and both go on with room",
+    "a line that %s fails the run without further effects, and continues once space is free",
     async (what) => {
       const { state, open } = device();
       const world = new World();

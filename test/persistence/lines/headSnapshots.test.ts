@@ -32,7 +32,7 @@ function expectWhole(result: unknown, world: World, note: string): void {
   expect({ note, items: world.items }).toEqual({ note, items: officeItems(size) });
 }
 
-it("while lines are open, an open reads a bounded multiple of what is live, however long the nested lines are", async () => {
+it("an open with open lines reads a bounded multiple of the current state", async () => {
   const read = async (steps: number) => {
     const files = await CountedFiles.create();
     const build = office(new World(), { ...size, steps });
@@ -49,8 +49,8 @@ it("while lines are open, an open reads a bounded multiple of what is live, howe
   for (const { run, whole } of [short, long]) expect(run.recordsRead).toBeLessThan(3 * whole.recordsRead);
 });
 
-describe.each(logStorages)("$name: while lines are open", (storage) => {
-  it("a run goes on from a snapshot with branches open, ended and waiting and agents in a visit, crashed at any append around it", async () => {
+describe.each(logStorages)("$name: a run with open lines", (storage) => {
+  it("continues from a snapshot after a crash at any append around it", async () => {
     const undisturbed = await storage.open();
     const world = new World();
     await office(world, size)(undisturbed()).run("go", { runId: "r" });
@@ -71,7 +71,7 @@ describe.each(logStorages)("$name: while lines are open", (storage) => {
   });
 });
 
-it("after a power loss at any moment around a snapshot, a run goes on", async () => {
+it("a run with open lines continues from a snapshot after a power loss at any moment around it", async () => {
   const fileSystem = new SimulatedFileSystem();
   const first = new Machine().start(fileSystem);
   const world = new World();

@@ -56,7 +56,7 @@ const saved = (events: readonly PersistenceEvent[]) =>
   events.flatMap((event) => (event.type === "checkpoint_saved" ? [[event.branch, event.nodeId, event.trigger]] : []));
 
 describe.each(logStorages)("$name: triggers of branches", (storage) => {
-  it("by growth: what one branch stores counts in that branch alone", async () => {
+  it("by growth count the values of each branch separately", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const [begun, told] = [gate<void>(), gate<void>()];
@@ -91,7 +91,7 @@ describe.each(logStorages)("$name: triggers of branches", (storage) => {
     ]);
   });
 
-  it("by time: since the last checkpoint of that branch", async () => {
+  it("by time count from the last checkpoint of the branch", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const events: PersistenceEvent[] = [];
@@ -112,7 +112,7 @@ describe.each(logStorages)("$name: triggers of branches", (storage) => {
     ]);
   });
 
-  it("that fail or find nothing new are told of with the branch", async () => {
+  it("that fail or find no change are reported with the branch", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const failing = {
@@ -135,7 +135,7 @@ describe.each(logStorages)("$name: triggers of branches", (storage) => {
 });
 
 describe.each(logStorages)("$name: trimming of branches", (storage) => {
-  it("shortens the history of the branch that grew, and no other", async () => {
+  it("shortens only the history of the branch that grew", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const fault = new Fault();
@@ -162,7 +162,7 @@ describe.each(logStorages)("$name: trimming of branches", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: what readers say of an agent with open branches", (storage) => {
+describe.each(logStorages)("$name: readers of an agent with open branches", (storage) => {
   const key = storageKey("key", z.string());
   const stopped = async () => {
     const opened = await storage.open();
@@ -206,7 +206,7 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
     return { agent, large, of: persistence(agent()).agent("a"), world, hang, opened };
   };
 
-  it("large values of branches are read, by readers and by a resume", async () => {
+  it("read large values of branches, as does a resume", async () => {
     const { agent, of, large } = await stopped();
     const latest = await of.getLatestCheckpoint();
     expect(latest?.branches).toMatchObject([
@@ -221,7 +221,7 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
     expect((await of.getLatestCheckpoint())?.storage).toEqual({ key: `${large} kept` });
   });
 
-  it("a value of a branch that is lost makes the checkpoint of the main line invalid, and names the branch", async () => {
+  it("report the main line's checkpoint as invalid and name the branch that lost a value", async () => {
     const { of, opened } = await stopped();
     const stored = (await recordsOf(opened())).find(({ kind }) => kind === "storage");
     const [blob = ""] = /blob:[^"]+/.exec(JSON.stringify(stored)) ?? [];
@@ -234,12 +234,12 @@ describe.each(logStorages)("$name: what readers say of an agent with open branch
     for (const other of [first, stops]) expect((await of.validateCheckpoint(other?.checkpointId)).valid).toBe(true);
   });
 
-  it("the messages are those of the main line", async () => {
+  it("return the messages of the main line", async () => {
     const { of } = await stopped();
     expect([await of.getMessages(), await of.getMessages({ original: true })]).toEqual([[], []]);
   });
 
-  it("a resume whose agent lacks a tool of an open branch is refused before anything happens", async () => {
+  it("are refused before any change if the agent lacks a tool of an open branch", async () => {
     const { agent, hang, world } = await stopped();
     const before = world.nodes.length;
     await expect(agent([hang]).resume()).rejects.toMatchObject({ code: "strategy_changed" });

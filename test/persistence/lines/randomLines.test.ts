@@ -13,7 +13,7 @@ const counts = soak ? { memory: 30, file: 5 } : { memory: 6, file: 1 };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
-    "any run with branches and called agents %i deep, crashed, rolled back and answered anywhere, ends as if nothing had happened",
+    "of branches and called agents %i deep end undisturbed despite crashes, rollbacks and answers anywhere",
     async (depth) => {
       const numRuns = Math.ceil(counts[storage.name as keyof typeof counts] / depth ** 2);
       await fc.assert(
@@ -30,7 +30,7 @@ describe.each(logStorages)("$name: random lines", (storage) => {
   );
 });
 
-it("files that lose power: any run with branches and called agents ends as if nothing had happened", async () => {
+it("runs with branches and called agents end undisturbed despite power losses, on files", async () => {
   await fc.assert(
     fc.asyncProperty(linesOf(1), fc.integer(), async (lines, seed) => {
       await checkLines(lines, async () => {
@@ -42,7 +42,7 @@ it("files that lose power: any run with branches and called agents ends as if no
   );
 });
 
-it("a rollback to where called agents have begun takes back all of them: they begin afresh", async () => {
+it("a rollback to a start of called agents reverts all of them and starts them again", async () => {
   const asks: LineBody = [{ kind: "leaf", acts: [{ kind: "consult", agents: [0, 0] }] }];
   const body: LineBody = [
     { kind: "leaf", acts: [{ kind: "consult", agents: [0, 0, 0] }] },
@@ -66,7 +66,7 @@ it("a rollback to where called agents have begun takes back all of them: they be
   });
 });
 
-it("a rollback to where called agents have failed takes back all of them, also the one that the run did not reject with", async () => {
+it("a rollback to a failure of called agents reverts all of them, whichever failed the run", async () => {
   const lines: RandomLines = {
     body: [{ kind: "leaf", acts: [{ kind: "book" }, { kind: "book" }, { kind: "consult", agents: [0, 0] }] }],
     agents: [[{ kind: "leaf", acts: [{ kind: "pair" }, { kind: "fail" }] }]],

@@ -70,7 +70,7 @@ describe.each(logStorages)("$name: readers of a long log with open lines", (stor
     return { agent, opened, of: persistence(agent()).agent("a") };
   };
 
-  it("the latest checkpoint is the same whether the log is read from a snapshot or from its start", async () => {
+  it("find the same latest checkpoint from a snapshot and from the start of the log", async () => {
     const { agent, of, opened } = await stopped();
     const plain = async () => {
       const whole = (await of.getCheckpoints()).filter(({ branch }) => branch === undefined).at(-1);
@@ -88,7 +88,7 @@ describe.each(logStorages)("$name: readers of a long log with open lines", (stor
     await expect(agent().resume()).resolves.toMatchObject({ output: "go go" });
   });
 
-  it("a resume from an older checkpoint says which effects of open branches remain", async () => {
+  it("learn which effects of open branches remain after a resume from an older checkpoint", async () => {
     const { agent, of } = await stopped();
     const [first] = await of.getCheckpoints();
     const result = await agent().resume({ checkpointId: first?.checkpointId ?? "" });
@@ -101,7 +101,7 @@ describe.each(logStorages)("$name: readers of a long log with open lines", (stor
     ]);
   });
 
-  it("lists and the name of its task are those of the agent", async () => {
+  it("list tasks and their names per agent", async () => {
     const { agent, of } = await stopped();
     const listed = [];
     for await (const summary of persistence(agent()).unfinished()) listed.push(summary);

@@ -43,7 +43,7 @@ function spinning(graph: Graph<string, string>, name: string) {
   });
 }
 
-it("ten branches take no more bytes than the same steps in a line, and fewer appends", async () => {
+it("ten branches store no more bytes than the same steps in sequence, in fewer appends", async () => {
   const steps = 30;
   const line = strategy<string, string>("line", (graph) => {
     const all = spinning(graph, "all");
@@ -61,7 +61,7 @@ it("ten branches take no more bytes than the same steps in a line, and fewer app
   expect(ten.appends).toBeLessThan(one.appends / 5);
 });
 
-it("an item of a thousand takes at most 250 bytes beside its values", async () => {
+it("an item of a thousand takes at most 250 bytes in addition to its values", async () => {
   const items = Array.from({ length: 1_000 }, (_, at) => at);
   const built = strategy<string, string>("items", (graph) => {
     const work = graph.node("work", (item: number) => item);
@@ -75,7 +75,7 @@ it("an item of a thousand takes at most 250 bytes beside its values", async () =
   expect((bytes - values) / items.length).toBeLessThan(250);
 });
 
-it("branches wait for the storage once 256 KB wait to be stored, so that what waits stays small", async () => {
+it("branches wait for the storage once 256 KB are pending", async () => {
   const items = Array.from({ length: 300 }, (_, at) => at);
   const built = strategy<string, string>("items", (graph) => {
     const work = graph.node("work", (item: number) => `${item} `.padEnd(4_000, "x"));
@@ -91,7 +91,7 @@ it("branches wait for the storage once 256 KB wait to be stored, so that what wa
   expect(largest).toBeLessThan(400_000);
 });
 
-it("asking and answering cost one append each, however many branches there are", async () => {
+it("a request and its answer cost one append each, for any number of branches", async () => {
   const built = asking([1, 2, 3]);
   const files = await CountedFiles.create();
   const agent = () => durableAgent(built, files.open());
@@ -104,7 +104,7 @@ it("asking and answering cost one append each, however many branches there are",
   expect((await sizeOf(files)).appends).toBe(asked.appends + 1);
 });
 
-it("an answer reads as many records beside 150 open requests as beside 600, in the process that gives all of them", async () => {
+it("an answer reads as many records with 150 open requests as with 600", async () => {
   const answering = async (open: number) => {
     const files = await CountedFiles.create();
     const agent = durableAgent(asking(Array.from({ length: open }, (_, at) => at)), files.open(), options);

@@ -35,7 +35,7 @@ function spinning(fault: Fault, ran: string[]) {
   });
 }
 
-it.each(logStorages)("$name: what is stored on branches is whole, however much it is", async (storage) => {
+it.each(logStorages)("$name: branches that store many records resume completely", async (storage) => {
   const [fault, ran] = [new Fault(), [] as string[]];
   const opened = await storage.open();
   const options = { maxIterations: 1_000 };
@@ -47,35 +47,38 @@ it.each(logStorages)("$name: what is stored on branches is whole, however much i
   expect(ran).toHaveLength(201);
 });
 
-it.each(logStorages)("$name: what a branch waits for is open to all while others store much", async (storage) => {
-  const [stored, held] = [gate<void>(), gate<void>()];
-  const opened = await storage.open();
-  const built = strategy<string, string>("asking", (graph) => {
-    const asks = graph.node("asks", (_: number, context) =>
-      context.requestInput({ prompt: "go on?", schema: z.string() }),
-    );
-    const busy = graph.subgraph<number, number>("busy", (inner) => {
-      const spin = inner.node("spin", async (left: number, context) => {
-        context.storage.set(large, String(left).padEnd(9_000, "."));
-        if (left > 0) return left - 1;
-        stored.open();
-        await held.opened;
-        return -1;
+it.each(logStorages)(
+  "$name: a request of a branch stays visible while other branches store many records",
+  async (storage) => {
+    const [stored, held] = [gate<void>(), gate<void>()];
+    const opened = await storage.open();
+    const built = strategy<string, string>("asking", (graph) => {
+      const asks = graph.node("asks", (_: number, context) =>
+        context.requestInput({ prompt: "go on?", schema: z.string() }),
+      );
+      const busy = graph.subgraph<number, number>("busy", (inner) => {
+        const spin = inner.node("spin", async (left: number, context) => {
+          context.storage.set(large, String(left).padEnd(9_000, "."));
+          if (left > 0) return left - 1;
+          stored.open();
+          await held.opened;
+          return -1;
+        });
+        inner.edge(inner.start, spin);
+        inner.edge(spin, spin, { when: (left: number) => left >= 0 });
+        inner.edge(spin, inner.finish, { when: (left: number) => left < 0 });
       });
-      inner.edge(inner.start, spin);
-      inner.edge(spin, spin, { when: (left: number) => left >= 0 });
-      inner.edge(spin, inner.finish, { when: (left: number) => left < 0 });
+      const both = graph.parallel("both", { asks, busy }, (results) => results.asks);
+      graph.edge(graph.start, both, { map: Number });
+      graph.edge(both, graph.finish);
     });
-    const both = graph.parallel("both", { asks, busy }, (results) => results.asks);
-    graph.edge(graph.start, both, { map: Number });
-    graph.edge(both, graph.finish);
-  });
-  const agent = durableAgent(built, opened(), { maxIterations: 1_000 });
-  const run = agent.run("200");
-  await stored.opened;
-  const [request] = await persistence(durableAgent(built, opened())).agent().getRequests();
-  expect(request).toMatchObject({ prompt: "go on?" });
-  await persistence(agent).answer(request?.requestId ?? "", "yes");
-  held.open();
-  expect(await run).toMatchObject({ output: "yes" });
-});
+    const agent = durableAgent(built, opened(), { maxIterations: 1_000 });
+    const run = agent.run("200");
+    await stored.opened;
+    const [request] = await persistence(durableAgent(built, opened())).agent().getRequests();
+    expect(request).toMatchObject({ prompt: "go on?" });
+    await persistence(agent).answer(request?.requestId ?? "", "yes");
+    held.open();
+    expect(await run).toMatchObject({ output: "yes" });
+  },
+);

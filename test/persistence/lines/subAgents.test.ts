@@ -84,7 +84,7 @@ const output = "research; look x; write x | research; look x, again; write x, ag
 const items = ["look x", "look x, again", "paper", "write x", "write x, again"];
 
 describe.each(logStorages)("$name: agents as tools", (storage) => {
-  it("run with their own history, and crashed after any append they go on where they were", async () => {
+  it("run with separate histories, and continue after a crash at any append", async () => {
     for (let saves = 0, isOver = false; !isOver; saves++) {
       const world = new World();
       const { chief, options } = calling(world);
@@ -105,7 +105,7 @@ describe.each(logStorages)("$name: agents as tools", (storage) => {
     }
   });
 
-  it("are taken back with what they did, newest first, by their own inverses", async () => {
+  it("are reverted with their calls, newest first, by each agent's inverses", async () => {
     const world = new World();
     let moves = 0;
     const { chief, options } = calling(world, {
@@ -122,7 +122,7 @@ describe.each(logStorages)("$name: agents as tools", (storage) => {
     expect(world.done.findLast((each) => each.startsWith("undo"))).toBe("undo paper");
   });
 
-  it("wait each on its own, are listed with their path, and go on when they are answered", async () => {
+  it("wait independently, are listed with their path, and continue when answered", async () => {
     const world = new World();
     const { chief, options } = calling(world, { asks: true });
     const opened = await storage.open();

@@ -21,7 +21,7 @@ const late: Readonly<Record<string, (book: Book) => NodeBody>> = {
       await tools.call(book, { item: `late ${role}` }).catch(swallow);
       return role;
     },
-  "asks the model":
+  "makes a model request":
     () =>
     async (role, { llm }) => {
       await llm.request().catch(swallow);
@@ -44,45 +44,48 @@ const late: Readonly<Record<string, (book: Book) => NodeBody>> = {
   },
 };
 
-describe.each(lineKinds.map((kind) => [kind.name, kind] as const))("lines that are taken over, %s", (_name, kind) => {
-  it.each(Object.keys(late))("a process that %s after that loses its run, and changes nothing", async (act) => {
-    const directory = await testDirectory();
-    const [machine, world] = [new TestMachine(), new World()];
-    const [first, second] = [machine.start(), machine.start()];
-    const provider = (processIdentity: ProcessIdentity) =>
-      new FilePersistenceStorageProvider({ directory, processIdentity });
-    const book = world.adder("book", "idempotent") as Book;
-    let isTaken = false;
-    const build = kind.build(
-      world,
-      {
-        line: async (role, context) => {
-          if (isTaken) return role;
-          isTaken = true;
-          // It is taken for ended and is not.
-          machine.end(first);
-          const next = build(provider(second));
-          expect(await next.resume()).toMatchObject({ status: "completed", output: bothEnded });
-          return (late[act] ?? (() => (text) => text))(book)(role, context);
+describe.each(lineKinds.map((kind) => [kind.name, kind] as const))(
+  "a takeover of an agent with lines, %s",
+  (_name, kind) => {
+    it.each(Object.keys(late))("makes a process that %s afterwards lose its run and change nothing", async (act) => {
+      const directory = await testDirectory();
+      const [machine, world] = [new TestMachine(), new World()];
+      const [first, second] = [machine.start(), machine.start()];
+      const provider = (processIdentity: ProcessIdentity) =>
+        new FilePersistenceStorageProvider({ directory, processIdentity });
+      const book = world.adder("book", "idempotent") as Book;
+      let isTaken = false;
+      const build = kind.build(
+        world,
+        {
+          line: async (role, context) => {
+            if (isTaken) return role;
+            isTaken = true;
+            // It is taken for ended and is not.
+            machine.end(first);
+            const next = build(provider(second));
+            expect(await next.resume()).toMatchObject({ status: "completed", output: bothEnded });
+            return (late[act] ?? (() => (text) => text))(book)(role, context);
+          },
+          beside: async (role, { tools }) => {
+            await tools.call(book, { item: role });
+            return role;
+          },
         },
-        beside: async (role, { tools }) => {
-          await tools.call(book, { item: role });
-          return role;
-        },
-      },
-      { tools: [book] },
-    );
-    const failure: unknown = await build(provider(first), { turns: ["late"] })
-      .run("go", { runId: "r" })
-      .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(OwnershipLostError);
-    const before = await recordsOf(provider(second));
-    const latest = await persistence(build(provider(second)))
-      .agent("a")
-      .getLatestCheckpoint();
-    expect(latest).toMatchObject({ status: "completed", lastInput: bothEnded });
-    expect(world.items).toEqual(["beside"]);
-    expect(await build(provider(second)).run("go", { runId: "r" })).toMatchObject({ output: bothEnded });
-    expect(await recordsOf(provider(second))).toEqual(before);
-  });
-});
+        { tools: [book] },
+      );
+      const failure: unknown = await build(provider(first), { turns: ["late"] })
+        .run("go", { runId: "r" })
+        .catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(OwnershipLostError);
+      const before = await recordsOf(provider(second));
+      const latest = await persistence(build(provider(second)))
+        .agent("a")
+        .getLatestCheckpoint();
+      expect(latest).toMatchObject({ status: "completed", lastInput: bothEnded });
+      expect(world.items).toEqual(["beside"]);
+      expect(await build(provider(second)).run("go", { runId: "r" })).toMatchObject({ output: bothEnded });
+      expect(await recordsOf(provider(second))).toEqual(before);
+    });
+  },
+);

@@ -30,7 +30,7 @@ describe.each(everyLine(threeMethods))("lines on %s", (_name, storage, kind) => 
     );
   };
 
-  it("crashed at any save end the same: a call that is made again has its id", async () => {
+  it("end the same after a crash at any save, and repeated calls keep their ids", async () => {
     for (let saves = 0, isOver = false; !isOver; saves++) {
       const world = new World();
       const build = booking(world);
@@ -47,7 +47,7 @@ describe.each(everyLine(threeMethods))("lines on %s", (_name, storage, kind) => 
     }
   });
 
-  it("go on where one of them failed", async () => {
+  it("continue from the line that failed", async () => {
     const [world, fault] = [new World(), new Fault()];
     const build = booking(world, fault);
     const opened = await storage.open();
@@ -59,7 +59,7 @@ describe.each(everyLine(threeMethods))("lines on %s", (_name, storage, kind) => 
     expect(latest).toMatchObject({ nodeId: "finish", status: "completed", lastInput: bothEnded });
   });
 
-  it("cannot ask: nothing would keep the question", async () => {
+  it("cannot request input", async () => {
     const world = new World();
     const build = kind.build(world, {
       line: (role, context) => context.requestInput({ prompt: `${role}?`, schema: z.string() }),
@@ -72,7 +72,7 @@ describe.each(everyLine(threeMethods))("lines on %s", (_name, storage, kind) => 
   });
 });
 
-it.each(everyLine(threeMethods, branchKinds))("%s: one that has ended does not run again", async (_, storage, kind) => {
+it.each(everyLine(threeMethods, branchKinds))("%s: a finished line does not run again", async (_, storage, kind) => {
   const [world, fault] = [new World(), new Fault()];
   const build = kind.build(world, { line: (role) => (fault.strike(), role) });
   const opened = await storage.open();
@@ -87,7 +87,7 @@ it.each(everyLine(threeMethods, branchKinds))("%s: one that has ended does not r
 });
 
 it.each(everyLine(threeMethods, agentKinds))(
-  "%s: agents run again from their start with the node that called them",
+  "%s: agents start again with the node that called them",
   async (_, storage, kind) => {
     const [world, fault] = [new World(), new Fault()];
     const build = kind.build(world, { line: (role) => (fault.strike(), role) });

@@ -57,8 +57,8 @@ function askingBeside(world: World) {
   return { built, options: { tools: [book] } };
 }
 
-describe.each(logStorages)("$name: the moment of a checkpoint", (storage) => {
-  it("a resume from a checkpoint of a branch begins the branch beside it where it stood: it waits again, and does nothing again", async () => {
+describe.each(logStorages)("$name: a resume from an earlier checkpoint", (storage) => {
+  it("of a branch restores the sibling branch, which waits again and repeats no call", async () => {
     const world = new World();
     const { built, options } = askingBeside(world);
     const opened = await storage.open();
@@ -75,7 +75,7 @@ describe.each(logStorages)("$name: the moment of a checkpoint", (storage) => {
     expect(world.items).toEqual(["ask", "one", "two", "two"]);
   });
 
-  it("branches that were joined since begin again where they stood, and a branch that had ended is not run again", async () => {
+  it("restores branches joined since, and does not run finished branches again", async () => {
     const world = new World();
     const { built, options } = askingBeside(world);
     const opened = await storage.open();
@@ -92,9 +92,9 @@ describe.each(logStorages)("$name: the moment of a checkpoint", (storage) => {
   });
 
   it.each([
-    ["goes on with the agent that it had called, and with what that waits for", false],
-    ["begins the agent that it had called where it stood, also when that has ended since", true],
-  ])("a resume from a checkpoint of the caller %s", async (_how, hasEnded) => {
+    ["continues the called agent and its open request", false],
+    ["restarts the called agent from its state at that time, even if it has finished since", true],
+  ])("of the caller %s", async (_how, hasEnded) => {
     const world = new World();
     const book = world.adder("book");
     const research = chain("research", {

@@ -10,7 +10,7 @@ import { World } from "../support/World.ts";
 const contents = (context: AgentContext) => JSON.stringify(context.llm.messages.map(({ content }) => content));
 
 describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
-  it("setExecutionPoint inside a run keeps the messages of the visit it leaves, across a crash", async () => {
+  it("keeps the messages of the node it leaves, across a crash", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -33,7 +33,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(await durableAgent(graph, opened(), options).resume()).toMatchObject({ output: '["hi","hello"]' });
   });
 
-  it("setExecutionPoint inside a run passes an answer of the visit it leaves to the next node, which may append it again", async () => {
+  it("passes a response of the node it leaves to the next node, which may append it again", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -60,7 +60,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(await durableAgent(graph, opened(), options).resume()).toMatchObject({ output: '["hi","hello"]' });
   });
 
-  it("setExecutionPoint inside a run replaces the history only when one is given", async () => {
+  it("replaces the history only if a history is given", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<string, string>("s", (g) => {
@@ -83,7 +83,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: '["zero","two"]' });
   });
 
-  it("setExecutionPoint inside a run parses its input once when the schema changes the value", async () => {
+  it("parses its input once if the schema changes the value", async () => {
     const opened = await storage.open();
     const seen: number[] = [];
     const length = z.string().transform((text) => text.length) as unknown as z.ZodType<number>;
@@ -103,7 +103,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     expect(seen).toEqual([4]);
   });
 
-  it("setExecutionPoint inside a run refuses an unknown node and a wrong input, says what is valid, and changes nothing", async () => {
+  it("refuses an unknown node and an invalid input without changes, and lists the valid nodes", async () => {
     const opened = await storage.open();
     const refusals: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
@@ -132,7 +132,7 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
     ]);
   });
 
-  it("setExecutionPoint and createCheckpoint refuse an input that the branches of a parallel node do not accept", async () => {
+  it("refuses an input that the branches of a parallel node do not accept, as does createCheckpoint", async () => {
     const opened = await storage.open();
     const refusals: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
@@ -161,8 +161,8 @@ describe.each(storages)("$name: setExecutionPoint inside a run", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: what an execution point leaves standing", (storage) => {
-  it("the record of an execution point lists the calls whose effects remain, including those replayed after a crash", async () => {
+describe.each(logStorages)("$name: the record of an execution point", (storage) => {
+  it("lists the calls whose effects remain, including calls replayed after a crash", async () => {
     const opened = await storage.open();
     const world = new World();
     const fault = new Fault();
@@ -207,7 +207,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
       g.edge(second, g.finish);
     });
 
-  it("moves from outside set another node with its input, and keep history and progress", async () => {
+  it("set another node with its input, and keep history and progress", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const agent = durableAgent(failing(fault), opened());
@@ -226,7 +226,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: '["one","two"]' });
   });
 
-  it("moves from outside replace the history when one is given", async () => {
+  it("replace the history if a history is given", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const agent = durableAgent(failing(fault), opened());
@@ -238,7 +238,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: '["other"]' });
   });
 
-  it("moves from outside refuse invalid requests, and change nothing", async () => {
+  it("refuse invalid requests without changes", async () => {
     const opened = await storage.open();
     const agent = durableAgent(failing(new Fault()), opened());
     await expect(agent.run("one")).rejects.toBeInstanceOf(Stopped);
@@ -255,7 +255,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await outside.getCheckpoints()).toEqual(before);
   });
 
-  it("moves of messages alone keep an edge that did not match unresolved", async () => {
+  it("of messages alone keep an unmatched edge unresolved", async () => {
     const opened = await storage.open();
     const world = new World();
     const open = new Fault();
@@ -288,7 +288,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
 });
 
 describe.each(logStorages)("$name: without automatic checkpoints", (storage) => {
-  it("a move keeps the point from which the run continues, without automatic checkpoints", async () => {
+  it("a move keeps the point from which the run continues", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     let moves = false;
@@ -341,7 +341,7 @@ describe.each(storages)("$name: a move before the first checkpoint", (storage) =
   const output = JSON.stringify([systemPrompt]);
   const options = { automatic: false, systemPrompt, tools: [new World().adder("book")] };
 
-  it("a move before the first checkpoint keeps the system prompt and the settings of the model", async () => {
+  it("keeps the system prompt and the model settings", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = moving(fault);
@@ -356,7 +356,7 @@ describe.each(storages)("$name: a move before the first checkpoint", (storage) =
     expect(await agent.resume()).toMatchObject({ output });
   });
 
-  it("a move before the first checkpoint keeps what the process before it stored", async () => {
+  it("keeps the values that the previous process stored", async () => {
     const opened = await storage.open();
     const [before, fault] = [new Fault(), new Fault()];
     const graph = moving(fault, before);

@@ -31,7 +31,7 @@ const nameRecords = async (provider: LogPersistenceStorageProvider) =>
   (await recordsOf(provider)).filter(({ kind }) => kind === "name");
 
 describe.each(logStorages)("$name: names of checkpoints", (storage) => {
-  it("a name is moved by naming another checkpoint, replaced by naming the same one, and removed", async () => {
+  it("move to another checkpoint, can be replaced, and can be removed", async () => {
     const opened = await storage.open();
     const agent = durableAgent(counting(), opened(), options);
     await agent.run("4");
@@ -49,7 +49,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     await expect(at(agent).removeCheckpointName("before")).rejects.toThrow("Its checkpoints have no names");
   });
 
-  it("a name costs one append, and none if the checkpoint has it", async () => {
+  it("cost one append, or no append if the checkpoint already has the name", async () => {
     const opened = await storage.open();
     const provider = opened();
     const agent = durableAgent(counting(), provider, options);
@@ -60,7 +60,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     expect((await recordsOf(provider)).slice(before)).toEqual([{ kind: "name", name: "before", version: 2 }]);
   });
 
-  it("a name stands for the id in a rollback, a resume and a validation", async () => {
+  it("replace the id in a rollback, a resume and a validation", async () => {
     const opened = await storage.open();
     const agent = durableAgent(counting(), opened(), options);
     await agent.run("4");
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     expect(await namesOf(agent)).toEqual([["1-2", "before"]]);
   });
 
-  it("names and given ids are one name space, and the generated form is no name", async () => {
+  it("share one namespace with given ids, and cannot have the form of generated ids", async () => {
     const opened = await storage.open();
     const named = strategy<string, string>("named", (graph) => {
       const node = graph.node("node", async (id: string, context) => {
@@ -99,7 +99,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     ]);
   });
 
-  it("a named checkpoint is kept by pruning, and its name with it", async () => {
+  it("are kept by pruning together with their checkpoint", async () => {
     const opened = await storage.open();
     const agent = durableAgent(counting(), opened(), options);
     await agent.run("60");
@@ -119,7 +119,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     expect((await checkpointsOf(agent)).map(({ checkpointId }) => checkpointId)).not.toContain("1-13");
   });
 
-  it("a name is in snapshots, and naming near the head reads from the newest one", async () => {
+  it("are part of snapshots, and naming near the head reads from the newest snapshot", async () => {
     const opened = await storage.open();
     const first = durableAgent(counting(9_000), opened(), options);
     await first.run("4");
@@ -148,7 +148,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     ]);
   });
 
-  it("an agent that runs is not named, and one that waits or failed is", async () => {
+  it("can be set while an agent waits or has failed, but not while it runs", async () => {
     const opened = await storage.open();
     const provider = opened();
     let inside: unknown;
@@ -172,13 +172,13 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
   });
 });
 
-it("a storage of three methods keeps no names", async () => {
+it("a three-method storage keeps no checkpoint names", async () => {
   const agent = durableAgent(counting(), new RowsProvider(), options);
   await agent.run("1");
   await expect(at(agent).nameCheckpoint("1-1", "first")).rejects.toBeInstanceOf(NotSupportedError);
 });
 
-it("a checkpoint is saved into another storage with its name", async () => {
+it("a checkpoint keeps its name when it is saved into another storage", async () => {
   const [memory] = logStorages;
   const [from, to] = [(await memory?.open())?.(), (await memory?.open())?.()];
   if (!from || !to) throw new Error("There is no storage.");

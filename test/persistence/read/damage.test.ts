@@ -61,7 +61,7 @@ describe("interrupted appends", () => {
     return { directory, path, text: await readFile(path, "utf8"), agent };
   }
 
-  it("an append that a crash interrupted is skipped and reported", async () => {
+  it("are skipped and reported after a crash", async () => {
     const { path, text, agent: start } = await killed();
     await writeFile(path, text.slice(0, text.indexOf('"node":"third"')));
     const told: PersistenceEvent[] = [];
@@ -88,7 +88,7 @@ describe("interrupted appends", () => {
     });
   });
 
-  it("a changed byte in the last acknowledged append of a killed process is damage, never an older checkpoint", async () => {
+  it("count as damage if they were acknowledged, instead of falling back to an older checkpoint", async () => {
     const { path, agent: start } = await killed();
     await damage(path, '"node":"third"');
     const agent = start();
@@ -100,7 +100,7 @@ describe("interrupted appends", () => {
     await expect(recoverTask(agent)).rejects.toMatchObject({ code: "corrupt_log" });
   });
 
-  it("a finished run never runs again because its log was cut", async () => {
+  it("never make a finished run run again because its log was cut", async () => {
     const directory = await testDirectory();
     const machine = new TestMachine();
     let began = 0;
@@ -125,7 +125,7 @@ describe("interrupted appends", () => {
 });
 
 describe("damaged logs", () => {
-  it("an agent whose log is damaged is refused by each verb with an error that names the file, the line and the last checkpoint before", async () => {
+  it("make each method fail with the file, the line and the last checkpoint before", async () => {
     const directory = await testDirectory();
     const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
     await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
@@ -140,7 +140,7 @@ describe("damaged logs", () => {
     await expect(agent.resume()).rejects.toThrow(/line \d+: .*last checkpoint before it is 1-2/);
   });
 
-  it("an agent whose log is damaged can continue from the last checkpoint before the damage, in a copy made explicitly", async () => {
+  it("can be copied explicitly to continue from the last checkpoint before the damage", async () => {
     const directory = await testDirectory();
     const copy = await testDirectory();
     const fault = new Fault();
@@ -157,7 +157,7 @@ describe("damaged logs", () => {
     await expect(agent.resume()).rejects.toMatchObject({ code: "corrupt_log" });
   });
 
-  it("an agent whose log is damaged does not keep others from being listed as unfinished and checked, and is listed itself", async () => {
+  it("do not hide other unfinished agents, and are listed themselves", async () => {
     const directory = await testDirectory();
     const agent = durableAgent(steps(new Fault()), new FilePersistenceStorageProvider({ directory }));
     for (const agentId of ["one", "two", "three"]) {

@@ -28,7 +28,7 @@ const steps = (fault: Fault, ran: string[]) =>
     graph.edge(third, graph.finish);
   });
 
-describe.each(logStorages)("$name: lost values", (storage) => {
+describe.each(logStorages)("$name: a newest checkpoint with a lost value", (storage) => {
   async function damaged() {
     const opened = await storage.open();
     const fault = new Fault();
@@ -42,7 +42,7 @@ describe.each(logStorages)("$name: lost values", (storage) => {
     return { opened, agent, ids, blob, ran };
   }
 
-  it("a newest checkpoint whose value is lost is named, and no run continues from an older one by itself", async () => {
+  it("is named in the error, and no run falls back to an older checkpoint", async () => {
     const { opened, agent, ids, blob } = await damaged();
     const before = await recordsOf(opened());
     const newest = ids.at(-1);
@@ -57,7 +57,7 @@ describe.each(logStorages)("$name: lost values", (storage) => {
     expect(await recordsOf(opened())).toEqual(before);
   });
 
-  it("a newest checkpoint whose value is lost can be left behind explicitly", async () => {
+  it("can be abandoned explicitly", async () => {
     const { agent, ids, ran } = await damaged();
     const [, valid = ""] = ids;
     expect(await persistence(agent()).agent().validateCheckpoint(valid)).toMatchObject({ valid: true });

@@ -22,7 +22,7 @@ function diarist(storage: PersistenceStorageProvider, seen: unknown[] = []) {
 }
 
 describe.each(logStorages)("notes, $name", ({ open }) => {
-  it("notes are read back: in the run, from outside, and in another process", async () => {
+  it("are read back in the run, from outside, and in another process", async () => {
     const opened = await open();
     const seen: unknown[] = [];
     const { agent, saved } = diarist(opened(), seen);
@@ -35,7 +35,7 @@ describe.each(logStorages)("notes, $name", ({ open }) => {
     expect(await again.getNotes("nothing")).toEqual([]);
   });
 
-  it("notes go with a rollback to an earlier checkpoint, and with the next run", async () => {
+  it("disappear with a rollback to an earlier checkpoint and with the next run", async () => {
     const opened = await open();
     const { agent, saved } = diarist(opened());
     await agent.run("first");
@@ -53,7 +53,7 @@ describe.each(logStorages)("notes, $name", ({ open }) => {
 });
 
 describe("notes", () => {
-  it("notes need an agent that has run, and a storage with a log", async () => {
+  it("require an agent that has run and a storage with a log", async () => {
     const { saved, agent } = diarist(new RowsProvider());
     await expect(saved.note({ key: "diary", value: 1 })).rejects.toMatchObject({ code: "checkpoint_not_found" });
     expect(await saved.getNotes("diary")).toEqual([]);

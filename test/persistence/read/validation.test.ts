@@ -42,8 +42,8 @@ const failures = ({ structural, integrity }: CheckpointValidation) =>
     .filter(([, check]) => !check.ok)
     .map(([name]) => name);
 
-describe.each(storages)("$name: valid checkpoints", (storage) => {
-  it("a stored checkpoint is valid, whether newest or older, and a missing one is not", async () => {
+describe.each(storages)("$name: stored checkpoints", (storage) => {
+  it("are valid, the newest and older ones, unlike missing ones", async () => {
     const opened = await storage.open();
     const agent = durableAgent(small(new Fault()), opened());
     await expect(agent.run(large)).rejects.toBeInstanceOf(Stopped);
@@ -61,7 +61,7 @@ describe.each(storages)("$name: valid checkpoints", (storage) => {
 });
 
 describe("a changed byte of a stored checkpoint", () => {
-  it("a changed byte of a stored checkpoint never leads to other data being accepted, wherever it is", async () => {
+  it("never makes the library accept changed data, at any position", async () => {
     const fileSystem = new SimulatedFileSystem();
     let changed: { readonly path: string; readonly at: number } | undefined;
     const readFile = async (path: string, start = 0, length?: number) => {
@@ -109,7 +109,7 @@ describe("damaged checkpoints", () => {
     return { outside: persistence(agent).agent(), paths };
   }
 
-  it("a damaged checkpoint is reported with the blob that is missing or changed", async () => {
+  it("are reported with the missing or changed blob", async () => {
     for (const harm of [(path: string) => rm(path), (path: string) => writeFile(path, "other")]) {
       const { outside, paths } = await interrupted();
       for (const path of paths.filter((file) => file.includes("/blobs/"))) await harm(path);
@@ -119,7 +119,7 @@ describe("damaged checkpoints", () => {
     }
   });
 
-  it("a damaged checkpoint does not harm the ones before it, and none of them takes its place", async () => {
+  it("neither harm nor are replaced by earlier checkpoints", async () => {
     const { outside, paths } = await interrupted();
     const [segment = ""] = paths.filter((path) => path.endsWith(".jsonl"));
     const bytes = await readFile(segment);
@@ -134,7 +134,7 @@ describe("damaged checkpoints", () => {
   });
 });
 
-describe.each(logStorages)("$name: records whose checksums are right and whose shapes are not", (storage) => {
+describe.each(logStorages)("$name: records with correct checksums and invalid shapes", (storage) => {
   const lane = { kind: "lane", lane: 1, keep: "nothing" };
   const run = { kind: "run", run: "r", input: "in", at: 0 };
   const checkpoint = { kind: "checkpoint", lane: 1, version: 1, at: 0, node: "first", input: "in", iteration: 0 };
@@ -144,13 +144,13 @@ describe.each(logStorages)("$name: records whose checksums are right and whose s
     ["a lane that begins at itself", [run, { ...lane, from: 1, keep: "all" }, checkpoint]],
     ["versions that go back", [run, lane, { ...checkpoint, version: 2 }, checkpoint]],
     ["a call without a visit", [run, lane, checkpoint, { kind: "intent", lane: 1, call: "c", tool: "t" }]],
-    ["an edit of nothing", [run, lane, { kind: "edit", lane: 1, remove: 5, insert: [] }, checkpoint]],
+    ["an edit of missing messages", [run, lane, { kind: "edit", lane: 1, remove: 5, insert: [] }, checkpoint]],
     [
-      "a history that is none",
+      "an invalid history",
       [run, lane, { kind: "message", lane: 1, number: 1, message: { role: "nobody" } }, checkpoint],
     ],
     [
-      "a note with contents that are none",
+      "a note with invalid contents",
       [
         run,
         lane,
@@ -159,21 +159,18 @@ describe.each(logStorages)("$name: records whose checksums are right and whose s
       ],
     ],
     [
-      "a rollback with participants that are none",
+      "a rollback with invalid participants",
       [run, lane, checkpoint, { kind: "rollback", target: 1, calls: [], closed: [], participants: [{ key: 1 }] }],
     ],
-    ["an input that refers to nothing", [run, lane, { ...checkpoint, input: { $message: 9 } }]],
-    ["a value that is none", [run, lane, { ...checkpoint, input: { $rich: 7 } }]],
-  ] as const)(
-    "records with correct checksums and invalid shapes are reported, and no run continues from them: %s",
-    async (_name, records) => {
-      const opened = await storage.open();
-      const owned = await opened().log.open("a", { host: "h", processId: 1, nonce: "n" });
-      await owned.append({ id: "1-1", records: records as readonly LogRecord[] }, 0);
-      await owned.release();
-      const outside = persistence(durableAgent(small(), opened())).agent();
-      const found = await outside.validateCheckpoint();
-      expect([found.valid, failures(found)]).toEqual([false, ["schemaValid"]]);
-    },
-  );
+    ["an input that refers to a missing message", [run, lane, { ...checkpoint, input: { $message: 9 } }]],
+    ["an invalid value", [run, lane, { ...checkpoint, input: { $rich: 7 } }]],
+  ] as const)("are reported, and no run continues from them: %s", async (_name, records) => {
+    const opened = await storage.open();
+    const owned = await opened().log.open("a", { host: "h", processId: 1, nonce: "n" });
+    await owned.append({ id: "1-1", records: records as readonly LogRecord[] }, 0);
+    await owned.release();
+    const outside = persistence(durableAgent(small(), opened())).agent();
+    const found = await outside.validateCheckpoint();
+    expect([found.valid, failures(found)]).toEqual([false, ["schemaValid"]]);
+  });
 });

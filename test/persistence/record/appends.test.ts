@@ -73,39 +73,30 @@ async function turnOf(storage: LogPersistenceStorageProvider, calls: number, end
 const endings: readonly Ending[] = ["together", "one after the other"];
 const table = [1, 2, 8].flatMap((calls) => endings.map((ending) => ({ calls, ending })));
 
-describe.each(logStorages)("$name: appends of a turn", (storage) => {
-  it.each(table)(
-    "a turn of the default loop with $calls calls that end $ending costs at most two appends more",
-    async ({ calls, ending }) => {
-      const { inTurn, beforeCalls } = await turnOf((await storage.open())(), calls, ending, "reversible");
-      expect(inTurn).toBe(ending === "together" ? 3 : calls + 2);
-      // The answer with its checkpoint, and the intents of all.
-      expect(beforeCalls).toEqual(Array.from({ length: calls }, () => 2));
-    },
-  );
+describe.each(logStorages)("$name: a turn of the default loop", (storage) => {
+  it.each(table)("with $calls calls that end $ending costs at most two appends more", async ({ calls, ending }) => {
+    const { inTurn, beforeCalls } = await turnOf((await storage.open())(), calls, ending, "reversible");
+    expect(inTurn).toBe(ending === "together" ? 3 : calls + 2);
+    // The answer with its checkpoint, and the intents of all.
+    expect(beforeCalls).toEqual(Array.from({ length: calls }, () => 2));
+  });
 
-  it.each([1, 2, 8])(
-    "a turn of the default loop with %i calls declared none appends nothing for them before they run",
-    async (calls) => {
-      const { inTurn, beforeCalls } = await turnOf((await storage.open())(), calls, "together", "none");
-      expect(beforeCalls).toEqual(Array.from({ length: calls }, () => 1));
-      expect(inTurn).toBe(2);
-    },
-  );
+  it.each([1, 2, 8])("with %i calls declared none appends nothing for them before they run", async (calls) => {
+    const { inTurn, beforeCalls } = await turnOf((await storage.open())(), calls, "together", "none");
+    expect(beforeCalls).toEqual(Array.from({ length: calls }, () => 1));
+    expect(inTurn).toBe(2);
+  });
 });
 
-describe("files of a turn", () => {
-  it.each(table)(
-    "the files of a turn of the default loop with $calls calls that end $ending hold each argument and result once",
-    async (turn) => {
-      const directory = await testDirectory();
-      const storage = new FilePersistenceStorageProvider({ directory });
-      await turnOf(storage, turn.calls, turn.ending, "reversible");
-      const stored = [...(await filesBelow(directory)).values()].join("\n");
-      for (let at = 0; at < turn.calls; at++) {
-        expect(stored.split(argument(at))).toHaveLength(2);
-        expect(stored.split(result(at))).toHaveLength(2);
-      }
-    },
-  );
+describe("the files of a turn of the default loop", () => {
+  it.each(table)("with $calls calls that end $ending hold each argument and result once", async (turn) => {
+    const directory = await testDirectory();
+    const storage = new FilePersistenceStorageProvider({ directory });
+    await turnOf(storage, turn.calls, turn.ending, "reversible");
+    const stored = [...(await filesBelow(directory)).values()].join("\n");
+    for (let at = 0; at < turn.calls; at++) {
+      expect(stored.split(argument(at))).toHaveLength(2);
+      expect(stored.split(result(at))).toHaveLength(2);
+    }
+  });
 });

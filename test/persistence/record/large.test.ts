@@ -67,7 +67,7 @@ function readsOf(provider: LogPersistenceStorageProvider) {
 }
 
 describe.each(logStorages)("$name: long runs", (storage) => {
-  it("a long run is opened from its newest snapshot, resumes right after it, and can be rolled back to before it", async () => {
+  it("open from the newest snapshot, resume after it, and roll back to before it", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const { graph, options } = trimming(world, fault, 150, 160);
@@ -105,7 +105,7 @@ describe.each(logStorages)("$name: long runs", (storage) => {
     expect(world.items).toHaveLength(160);
   });
 
-  it("the results of finished runs and named checkpoints are found behind a snapshot", async () => {
+  it("find results of finished runs and named checkpoints before a snapshot", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = trimming(world, new Fault(), -1, 100);
@@ -124,7 +124,7 @@ describe.each(logStorages)("$name: long runs", (storage) => {
 });
 
 describe.each(logStorages)("$name: large values", (storage) => {
-  it("a value over the inline threshold is stored once, however often it occurs, also by the next process", async () => {
+  it("are stored once, however often they occur, even by the next process", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const big = "é".repeat(20_000);

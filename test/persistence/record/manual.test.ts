@@ -24,8 +24,8 @@ function around(body: (context: AgentContext, input: string) => Promise<number> 
   });
 }
 
-describe.each(storages)("$name: createCheckpoint, without automatic checkpoints", (storage) => {
-  it("createCheckpoint makes the only checkpoints when automatic ones are off, in every form", async () => {
+describe.each(storages)("$name: createCheckpoint without automatic checkpoints", (storage) => {
+  it("makes the only checkpoints, in every form", async () => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const next = g.node("next", { input: z.number() }, (n: number) => `next ${n}`);
@@ -64,7 +64,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect(JSON.parse(stored[1]?.lastInputType ?? "")).toMatchObject({ type: "number" });
   });
 
-  it("createCheckpoint returns what it saved", async () => {
+  it("returns the saved checkpoint", async () => {
     const opened = await storage.open();
     const returned: unknown[] = [];
     const graph = around(async (context) => {
@@ -82,7 +82,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect(returned).toEqual([{ ...stored, checksum: "" }]);
   });
 
-  it("a run without automatic checkpoints continues from the requested checkpoint after a crash", async () => {
+  it("is where a run continues after a crash", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = around(async (context) => {
@@ -97,7 +97,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect((await latestOf(agent)).messageHistory).toEqual([{ role: "user", content: "once" }]);
   });
 
-  it("createCheckpoint refuses invalid ids, versions and inputs, and changes nothing", async () => {
+  it("refuses invalid ids, versions and inputs without changes", async () => {
     const opened = await storage.open();
     const codes: unknown[] = [];
     const fault = new Fault();
@@ -153,7 +153,7 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
     expect(await build().resume()).toMatchObject({ output: "next 1" });
   });
 
-  it("createCheckpoint cannot save the start of a visit after a point within it", async () => {
+  it("cannot save the start of a node after a point within it", async () => {
     const opened = await storage.open();
     const graph = around(async (context) => {
       await persistence(context).createCheckpoint({ nodeId: "next", lastInput: 1 });
@@ -169,8 +169,8 @@ describe.each(storages)("$name: createCheckpoint, without automatic checkpoints"
   });
 });
 
-describe.each(logStorages)("$name: what was done since an asked-for checkpoint", (storage) => {
-  it("work since a requested checkpoint is replayed to the same nodes", async () => {
+describe.each(logStorages)("$name: work since a requested checkpoint", (storage) => {
+  it("is replayed to the same nodes", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const book = world.adder("book");
@@ -200,7 +200,7 @@ describe.each(logStorages)("$name: what was done since an asked-for checkpoint",
     expect(world.done).toEqual(["book second", "book third"]);
   });
 
-  it("work since a requested checkpoint is not replayed to another node than the one that did it", async () => {
+  it("is not replayed to a node other than the original node", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const book = world.adder("book");
@@ -230,7 +230,7 @@ describe.each(logStorages)("$name: what was done since an asked-for checkpoint",
     expect(world.items).toEqual(["planned", "real"]);
   });
 
-  it("work since a requested checkpoint is not replayed to a run that continues the messages", async () => {
+  it("is not replayed to a run that continues the messages", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     fault.repair();
@@ -253,7 +253,7 @@ describe.each(logStorages)("$name: what was done since an asked-for checkpoint",
     expect((await latestOf(build())).messageHistory.map(({ content }) => content)).toEqual(["q1", "one", "q2", "two"]);
   });
 
-  it("work since a requested checkpoint and before a checkpoint made in a tool is kept, whichever way the run returns to it", async () => {
+  it("is kept before a checkpoint made in a tool, however the run returns to it", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");

@@ -32,8 +32,8 @@ function once(): Body {
   };
 }
 
-describe.each(storages)("$name: given ids", (storage) => {
-  it("a checkpoint with a given id is the same when its node runs again", async () => {
+describe.each(storages)("$name: a checkpoint with a given id", (storage) => {
+  it("is the same when its node runs again", async () => {
     const opened = await storage.open();
     const body = once();
     await expect(durableAgent(paying(body), opened()).run("go")).rejects.toThrow("cut short");
@@ -44,7 +44,7 @@ describe.each(storages)("$name: given ids", (storage) => {
     expect(after).toEqual([before]);
   });
 
-  it("a checkpoint with a given id is the same after a rollback to it", async () => {
+  it("is the same after a rollback to it", async () => {
     const opened = await storage.open();
     const agent = durableAgent(paying(), opened());
     await agent.run("go");
@@ -53,7 +53,7 @@ describe.each(storages)("$name: given ids", (storage) => {
     expect((await checkpointsOf(agent)).filter(({ checkpointId }) => checkpointId === "before")).toHaveLength(1);
   });
 
-  it("a checkpoint with a given id is the same among several of one visit", async () => {
+  it("is the same among several of one node", async () => {
     const opened = await storage.open();
     const cut = once();
     const body: Body = async (context) => {
@@ -64,7 +64,7 @@ describe.each(storages)("$name: given ids", (storage) => {
     expect(await durableAgent(paying(body), opened()).resume()).toMatchObject({ output: "go! after before" });
   });
 
-  it("a checkpoint with a given id is the same when it was requested by a version", async () => {
+  it("is the same if it was requested by a version", async () => {
     const opened = await storage.open();
     const cut = once();
     const versioned = strategy<string, string>("versioned", (g) => {
@@ -80,7 +80,7 @@ describe.each(storages)("$name: given ids", (storage) => {
     expect(await durableAgent(versioned, opened()).resume()).toMatchObject({ output: "version 7" });
   });
 
-  it("a checkpoint with a given id is refused where the run has one already: twice in a visit, and in a later visit", async () => {
+  it("is refused if the run already has the id, in the same or a later visit of the node", async () => {
     const twice: Body = (context) => persistence(context).createCheckpoint({ checkpointId: "before" });
     const refused = expect.objectContaining({ code: "checkpoint_exists", checkpointId: "before" });
     await expect(durableAgent(paying(twice), (await storage.open())()).run("go")).rejects.toEqual(refused);
@@ -99,8 +99,8 @@ describe.each(storages)("$name: given ids", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: given ids", (storage) => {
-  it("a checkpoint with a given id is the same after a wait", async () => {
+describe.each(logStorages)("$name: a given checkpoint id", (storage) => {
+  it("names the same checkpoint after a wait", async () => {
     const opened = await storage.open();
     const body: Body = (context) => context.requestInput({ id: "go", prompt: "Go on?", schema: z.boolean() });
     const result = await durableAgent(paying(body), opened()).run("go");
@@ -111,14 +111,14 @@ describe.each(logStorages)("$name: given ids", (storage) => {
     });
   });
 
-  it("a checkpoint with a given id is the same after a rollback to it from its own node", async () => {
+  it("names the same checkpoint after a rollback to it from the same node", async () => {
     const cut = once();
     const body: Body = (context) => cut(context).catch(() => persistence(context).rollbackToCheckpoint("before"));
     const agent = durableAgent(paying(body), (await storage.open())());
     expect(await agent.run("go")).toMatchObject({ output: "go! after before" });
   });
 
-  it("a given id belongs to the newest checkpoint that asked for it, after a rollback and in a later run", async () => {
+  it("belongs to the newest checkpoint that requested it, after a rollback and in a later run", async () => {
     const agent = durableAgent(paying(), (await storage.open())());
     await agent.run("go");
     const durable = persistence(agent).agent("a");

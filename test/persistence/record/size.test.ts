@@ -30,8 +30,8 @@ async function blobsOf(storage: LogPersistenceStorageProvider): Promise<Readonly
   return new Set(text.match(/blob:\/\/[0-9a-f]+-\d+(?:\.gz)?/g) ?? []);
 }
 
-describe.each(logStorages)("$name: size control", (storage) => {
-  it("a tool result of 3 MB is stored once, however many checkpoints and snapshots refer to it", async () => {
+describe.each(logStorages)("$name: size limits", (storage) => {
+  it("a 3 MB tool result is stored once for all checkpoints and snapshots that refer to it", async () => {
     const opened = await storage.open();
     const big = Array.from({ length: 30_000 }, (_, at) => `${at} `.padEnd(104, "."));
     const read = tool({
@@ -72,7 +72,7 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect(results).toMatchObject({ content: [{ output: big }] });
   });
 
-  it("a checkpoint of more than 5 MB is refused, and the error names its largest parts", async () => {
+  it("a checkpoint of more than 5 MB is refused with an error that names its largest parts", async () => {
     const opened = await storage.open();
     let refused: CheckpointTooLargeError | undefined;
     const graph = strategy<string, string>("s", (g) => {
@@ -106,7 +106,7 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect((await blobsOf(opened())).size).toBe(1);
   });
 
-  it("a run whose step is too large fails, and continues from before that step", async () => {
+  it("a run with a step that is too large fails and continues from before that step", async () => {
     const opened = await storage.open();
     let size = 6;
     const graph = strategy<string, string>("s", (g) => {
@@ -129,7 +129,7 @@ describe.each(logStorages)("$name: size control", (storage) => {
     expect((await checkpointsOf(agent)).map(restoredBy).slice(0, 1)).toEqual(before);
   });
 
-  it("a branch whose output is too large fails, and is run again; the one beside it is not", async () => {
+  it("a branch with an output that is too large fails and runs again, without its sibling", async () => {
     const opened = await storage.open();
     let size = 6;
     const ran: string[] = [];
@@ -149,9 +149,9 @@ describe.each(logStorages)("$name: size control", (storage) => {
   });
 });
 
-describe("a step that is too large, on files", () => {
+describe("a refused checkpoint on files", () => {
   it.each([[[triggers.afterNode()]], [[triggers.afterNode(), triggers.contextDelta(), triggers.interval()]]])(
-    "a refused checkpoint stores none of its blobs, those of messages included: %j",
+    "stores none of its blobs, including blobs of messages: %j",
     async (installed) => {
       const directory = await testDirectory();
       const graph = strategy<string, string>("s", (g) => {
@@ -173,7 +173,7 @@ describe("a step that is too large, on files", () => {
     },
   );
 
-  it("a refused checkpoint stores no blob with the calls that ran before it", async () => {
+  it("stores no blob with the calls that ran before it", async () => {
     const directory = await testDirectory();
     const call = tool({
       name: "call",

@@ -18,7 +18,7 @@ function structureOf(build: Build) {
 }
 
 describe("the fingerprint of a strategy", () => {
-  it("is the one that stored runs have where the strategy has no parallel nodes", async () => {
+  it("equals the fingerprint of stored runs if the strategy has no parallel nodes", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const stored = strategy<string, string>("s", (graph) => {
       const count = pass(graph, "count");
@@ -41,7 +41,7 @@ describe("the fingerprint of a strategy", () => {
 });
 
 describe("the differences of two strategies", () => {
-  it("name the branches of a parallel node that changed, what they begin with and what follows a failure", () => {
+  it("name the changed branches of a parallel node, their start and their reaction to failures", () => {
     const before = structureOf((graph) => {
       const branches = { facts: pass(graph, "a"), shout: pass(graph, "b") };
       return graph.parallel("both", branches, ({ facts }) => facts);
@@ -62,7 +62,7 @@ describe("the differences of two strategies", () => {
     ]);
   });
 
-  it("name the paths of what changed in a subgraph, and whether the branches of items have keys", () => {
+  it("name the changed paths in a subgraph, and whether the branches of items have keys", () => {
     const within =
       (keyed: boolean): Build =>
       (graph) =>
@@ -78,7 +78,7 @@ describe("the differences of two strategies", () => {
     ]);
   });
 
-  it("are none exactly if the two have the same fingerprint", () => {
+  it("are empty exactly if the fingerprints are equal", () => {
     const names = ["x", "y"] as const;
     const nodes = fc.shuffledSubarray(["a", "b"], { minLength: 2 });
     const options = fc.record(

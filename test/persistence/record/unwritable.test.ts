@@ -7,12 +7,12 @@ import { logStorages } from "../support/storages.ts";
 type Wrong = (context: AgentContext & Record<string, (...given: unknown[]) => unknown>) => unknown;
 
 const wrong: readonly (readonly [string, Wrong])[] = [
-  ["progress that is no number", (context) => context.setProgress(null as never)],
-  ["a summary that is no text", (context) => context.setProgress(5, 7 as never)],
-  ["a decision that is no text", (context) => context.recordDecision({ decision: 5 } as never)],
-  ["a decision that is no object", (context) => context.recordDecision("x" as never)],
+  ["progress that is not a number", (context) => context.setProgress(null as never)],
+  ["a summary that is not text", (context) => context.setProgress(5, 7 as never)],
+  ["a decision that is not text", (context) => context.recordDecision({ decision: 5 } as never)],
+  ["a decision that is not an object", (context) => context.recordDecision("x" as never)],
   [
-    "a request whose id is no text",
+    "a request whose id is not text",
     (context) => context.requestInput({ id: 7, prompt: "p", schema: z.string() } as never),
   ],
   ["a request without a schema", (context) => context.requestInput({ prompt: "p" } as never)],
@@ -20,13 +20,16 @@ const wrong: readonly (readonly [string, Wrong])[] = [
     "a request that expires at no time",
     (context) => context.requestInput({ prompt: "p", schema: z.string(), expiresAt: new Date(NaN) }),
   ],
-  ["a checkpoint id that is no text", (context) => persistence(context).createCheckpoint({ checkpointId: 7 } as never)],
+  [
+    "a checkpoint id that is not text",
+    (context) => persistence(context).createCheckpoint({ checkpointId: 7 } as never),
+  ],
   ["a storage key without a name", (context) => context.storage.set({ name: 7, schema: z.number() } as never, 1)],
   ["a tool that is only its name", (context) => context.tools.call("tool" as never, {} as never)],
 ];
 
-describe.each(logStorages)("values that could not be read back, on storage in $name", ({ open }) => {
-  it.each(wrong)("a value that could not be read back is not written: %s", async (_name, use) => {
+describe.each(logStorages)("unreadable values, on storage in $name", ({ open }) => {
+  it.each(wrong)("are not written: %s", async (_name, use) => {
     const opened = await open();
     const graph = strategy<string, string>("s", (s) => {
       const node = s.node("node", async (text: string, context) => {
@@ -56,7 +59,7 @@ describe.each(logStorages)("values that could not be read back, on storage in $n
         },
       }),
     ],
-  ])("an error with %s is recorded as a failure", async (_name, thrown) => {
+  ])("in an error with %s are recorded as a failure", async (_name, thrown) => {
     const opened = await open();
     const graph = strategy<string, string>("s", (s) => {
       const node = s.node("node", async (): Promise<string> => Promise.reject(thrown as Error));
@@ -73,7 +76,7 @@ describe.each(logStorages)("values that could not be read back, on storage in $n
     expect(found).toEqual(["failed"]);
   });
 
-  it("an invalid rollback strategy runs no inverse", async () => {
+  it("in a rollback strategy prevent all inverses", async () => {
     const opened = await open();
     const graph = strategy<string, string>("s", (s) => s.edge(s.start, s.finish));
     const agent = durableAgent(graph, opened());

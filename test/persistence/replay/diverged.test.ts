@@ -54,7 +54,7 @@ function echo(): PromptExecutor & { readonly asked: () => number } {
   };
 }
 
-describe.each(logStorages)("$name: diverging replays", (storage) => {
+describe.each(logStorages)("$name: a node that runs again", (storage) => {
   async function twice({ first, second }: Case, before: (context: AgentContext, tools: Tools) => Promise<unknown>) {
     const world = new World();
     const opened = await storage.open();
@@ -83,37 +83,29 @@ describe.each(logStorages)("$name: diverging replays", (storage) => {
     return { world, agent, model };
   }
 
-  it.each(differences)(
-    "a node that runs again discards its replay when it asks for $what, and nothing had an effect",
-    async (one) => {
-      const { agent } = await twice(one, async () => undefined);
-      expect(await agent.resume()).toMatchObject({ output: "go" });
-    },
-  );
+  it.each(differences)("discards its replay if it requests $what and no call has an effect", async (one) => {
+    const { agent } = await twice(one, async () => undefined);
+    expect(await agent.resume()).toMatchObject({ output: "go" });
+  });
 
-  it.each(differences)(
-    "a node that runs again stops when it asks for $what, and an effect is at stake",
-    async (one) => {
-      const { agent, world } = await twice(one, (context, { book }) => context.tools.call(book, { item: "b" }));
-      const done = [...world.done];
-      await expect(agent.resume()).rejects.toMatchObject({
-        code: "replay_diverged",
-        agentId: "a",
-        nodeId: "only",
-        effects: [{ toolCallId: world.executed[0], toolName: "book", inDoubt: false }],
-        message: expect.stringMatching(
-          /setExecutionPoint\(\{ nodeId: "only".*rollbackToLatestCheckpoint\(\)/,
-        ) as string,
-      });
-      expect(world.done).toEqual(done);
-      // Kept: the node runs afresh, and the effect stands.
-      await persistence(agent).agent().setExecutionPoint({ nodeId: "only", input: "kept" });
-      expect(await agent.resume()).toMatchObject({ output: "kept" });
-      expect(world.done.filter((item) => item === "book b")).toHaveLength(2);
-    },
-  );
+  it.each(differences)("stops if it requests $what and a call has an effect", async (one) => {
+    const { agent, world } = await twice(one, (context, { book }) => context.tools.call(book, { item: "b" }));
+    const done = [...world.done];
+    await expect(agent.resume()).rejects.toMatchObject({
+      code: "replay_diverged",
+      agentId: "a",
+      nodeId: "only",
+      effects: [{ toolCallId: world.executed[0], toolName: "book", inDoubt: false }],
+      message: expect.stringMatching(/setExecutionPoint\(\{ nodeId: "only".*rollbackToLatestCheckpoint\(\)/) as string,
+    });
+    expect(world.done).toEqual(done);
+    // Kept: the node runs afresh, and the effect stands.
+    await persistence(agent).agent().setExecutionPoint({ nodeId: "only", input: "kept" });
+    expect(await agent.resume()).toMatchObject({ output: "kept" });
+    expect(world.done.filter((item) => item === "book b")).toHaveLength(2);
+  });
 
-  it("a node that runs again stops when it no longer asks for a call that had an effect", async () => {
+  it("stops if it no longer makes a call that has an effect", async () => {
     const one: Case = {
       what: "nothing",
       first: (context, { book }) => context.tools.call(book, { item: "b" }),
@@ -129,7 +121,7 @@ describe.each(logStorages)("$name: diverging replays", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: "go" });
   });
 
-  it("a node that runs again and asks for the same gets the recorded answers, and makes no request", async () => {
+  it("gets the recorded responses if it makes the same requests, without calling the model", async () => {
     const same = (context: AgentContext) => ask(context, "one").then(() => ask(context, "two"));
     const { agent, model } = await twice({ what: "the same", first: same, second: same }, (context, { book }) =>
       context.tools.call(book, { item: "b" }),
@@ -139,7 +131,7 @@ describe.each(logStorages)("$name: diverging replays", (storage) => {
     expect(model.asked()).toBe(2);
   });
 
-  it("a node that runs again and discards its replay ignores what was recorded after the difference", async () => {
+  it("ignores the records after a difference if it discards its replay", async () => {
     const answers = (question: string) => async (context: AgentContext) => {
       await ask(context, question);
       await ask(context, "more");

@@ -23,7 +23,7 @@ function refusing(...refused: readonly number[]) {
   return { asked, promptExecutor };
 }
 
-describe.each(logStorages)("$name: model requests that failed, when their node runs again", (storage) => {
+describe.each(logStorages)("$name: failed model requests, when their node runs again", (storage) => {
   /** Runs a node that is interrupted at its end, and then again. */
   async function twice(model: ReturnType<typeof refusing>, body: (context: AgentContext) => Promise<unknown>) {
     const world = new World();
@@ -51,7 +51,7 @@ describe.each(logStorages)("$name: model requests that failed, when their node r
     return { result, outputs, world, asked, askedAgain: model.asked.slice(asked.length) };
   }
 
-  it("a failed request that is repeated takes no place: the node that runs again gets the answers and asks nothing", async () => {
+  it("that were repeated are skipped, and the node gets the recorded responses", async () => {
     const { result, outputs, world, askedAgain } = await twice(refusing(0, 1, 3), async ({ llm }) => {
       const answers: unknown[] = [];
       while (answers.length < 2) {
@@ -72,7 +72,7 @@ describe.each(logStorages)("$name: model requests that failed, when their node r
     expect(world.done).toEqual(["book room"]);
   });
 
-  it("requests that overlap keep their places when one of them fails and is repeated", async () => {
+  it("that overlap keep their order if one of them fails and is repeated", async () => {
     const { result, outputs, askedAgain } = await twice(refusing(0), async ({ llm }) => {
       const first = llm.request({ model: "one" }).catch(() => llm.request({ model: "one" }));
       const second = llm.request({ model: "two" });
@@ -86,7 +86,7 @@ describe.each(logStorages)("$name: model requests that failed, when their node r
     expect(askedAgain).toEqual([]);
   });
 
-  it("a failed request that another one followed fails again, with the same facts, and asks nothing", async () => {
+  it("that another request followed fail again with the same facts", async () => {
     const { result, outputs, askedAgain } = await twice(refusing(0, 1), async ({ llm }) => {
       const failures: unknown[] = [];
       for (const model of ["one", "two", "three"]) {
@@ -108,7 +108,7 @@ describe.each(logStorages)("$name: model requests that failed, when their node r
     expect(askedAgain).toEqual([]);
   });
 
-  it("a request that failed its node is made again by a resume", async () => {
+  it("that failed their node are made again by a resume", async () => {
     const { result, outputs, asked, askedAgain } = await twice(refusing(0), async ({ llm }) => llm.request());
     expect(result).toMatchObject({ status: "completed" });
     expect(asked).toEqual(["scripted"]);

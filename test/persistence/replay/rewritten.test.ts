@@ -56,8 +56,8 @@ async function withDigest({ log }: LogPersistenceStorageProvider, asked: string)
   return copy;
 }
 
-describe.each(logStorages)("$name: a node that rewrites messages which no checkpoint has", (storage) => {
-  it("asks for the same when it runs again, although another line has taken the numbers of the messages", async () => {
+describe.each(logStorages)("$name: a node that rewrites messages without a checkpoint", (storage) => {
+  it("makes the same request when it runs again, even if another line reused the message numbers", async () => {
     const world = new World();
     const fault = new Fault();
     const { graph, options } = summarizing(world, fault);
@@ -69,7 +69,7 @@ describe.each(logStorages)("$name: a node that rewrites messages which no checkp
   });
 });
 
-it("a node that rewrote its history before an earlier version recorded its request gets the recorded answer", async () => {
+it("a node that rewrote its history before an earlier version recorded its request gets the recorded response", async () => {
   const world = new World();
   const fault = new Fault();
   const { graph, options } = summarizing(world, fault);

@@ -41,7 +41,7 @@ it("a deleted agent is not restored by a late writer, which gets a typed error",
   expect(await collect(persistence(after).unfinished({ includeFailed: true }))).toEqual([]);
 });
 
-it("a pruned agent is listed as before when its state.json is gone", async () => {
+it("a pruned agent without its state.json is listed as before", async () => {
   const directory = await testDirectory();
   const opened = () => new FilePersistenceStorageProvider({ directory });
   const agent = durableAgent(
@@ -60,7 +60,7 @@ it("a pruned agent is listed as before when its state.json is gone", async () =>
   expect(await collect(opened().log.list({ status: "completed" }))).toHaveLength(1);
 });
 
-it("a tool call of a new agent with the id and the run of a deleted one has another id", async () => {
+it("a tool call of a new agent with a deleted agent's id and runId has another id", async () => {
   const directory = await testDirectory();
   const ids: string[] = [];
   const note = tool({

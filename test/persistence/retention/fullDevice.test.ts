@@ -60,7 +60,7 @@ async function fullDevice() {
 }
 
 describe("on a full device", () => {
-  it("prune() frees", async () => {
+  it("prune() frees space", async () => {
     const agent = await fullDevice();
     const before = (await checkpointsOf(agent())).length;
     const report = await persistence(agent()).prune({ agentId: "a" });
@@ -69,14 +69,14 @@ describe("on a full device", () => {
     expect((await checkpointsOf(agent())).length).toBeLessThan(before);
   });
 
-  it("deleteAgent() frees, so that another agent can run", async () => {
+  it("deleteAgent() frees space, so another agent can run", async () => {
     const agent = await fullDevice();
     await persistence(agent()).deleteAgent("a");
     expect(await checkpointsOf(agent())).toEqual([]);
     await expect(agent(10).run("go", { agentId: "small" })).resolves.toMatchObject({ status: "completed" });
   });
 
-  it("does so once more after that: the reserve was made again", async () => {
+  it("deleteAgent() frees space again, because the reserve was restored", async () => {
     const agent = await fullDevice();
     await persistence(agent()).deleteAgent("a");
     await expect(agent().run("go", { agentId: "b" })).rejects.toMatchObject({ reason: "full" });

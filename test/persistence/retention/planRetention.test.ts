@@ -29,12 +29,12 @@ describe("retention plans", () => {
     expect(planRetention(agent, defaultRetention, (1_000 + days) * day)).toEqual({ kind });
   });
 
-  it("retention leaves an agent that is queued unchanged, however many checkpoints it has", () => {
+  it("keep a queued agent unchanged, with any number of checkpoints", () => {
     const queued = { status: "queued", lastTime: 0, checkpoints: versions(500) };
     expect(planRetention(queued, defaultRetention, 0)).toEqual({ kind: "keep" });
   });
 
-  it.each(["paused", "waiting"])("retention thins an agent that is %s by a number of its own", (status) => {
+  it.each(["paused", "waiting"])("thin an agent that is %s to a separate limit", (status) => {
     const held = { status, lastTime: 0, checkpoints: versions(21) };
     const keptBy = (policy: RetentionPolicy) => planRetention(held, fullRetention(policy), 10_000 * day);
     const thinned = { kind: "prune", kept: new Set([1, 5, 10, 15, 20, 21]) };
@@ -50,7 +50,7 @@ describe("retention plans", () => {
     [93, [1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 93]],
     [96, [1, 25, 50, 75, 96]],
     [500, [1, 125, 250, 375, 500]],
-  ])("retention of %d checkpoints keeps %j", (count, expected) => {
+  ])("for %d checkpoints keep %j", (count, expected) => {
     const plan = planRetention(
       { status: "in_progress", lastTime: 0, checkpoints: versions(count) },
       defaultRetention,
@@ -59,7 +59,7 @@ describe("retention plans", () => {
     expect(plan).toEqual(expected ? { kind: "prune", kept: new Set(expected) } : { kind: "keep" });
   });
 
-  it("retention keeps the first, the last, what is exempt, at most the cap of the others, and nothing less the second time", () => {
+  it("keep the first, the last and all exempt checkpoints, and remove no more the second time", () => {
     const checkpoints = fc
       .uniqueArray(fc.record({ version: fc.integer({ min: 1, max: 2_000 }), exempt: fc.boolean() }), {
         selector: ({ version }) => version,
@@ -88,7 +88,7 @@ describe("retention plans", () => {
   });
 
   it.each([{ maxCheckpoints: 1 }, { maxCheckpointsPaused: 1 }, { completedDays: -1 }, { failedDays: Number.NaN }])(
-    "retention refuses %j",
+    "refuse %j",
     (policy) => {
       expect(() => fullRetention(policy)).toThrow(InvalidInputError);
     },

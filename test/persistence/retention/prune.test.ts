@@ -87,7 +87,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     return { opened, world, clock, agent, again: made.again };
   };
 
-  it("pruning keeps the first, the last and every 5th checkpoint unchanged, with everything they need", async () => {
+  it("keeps the first, the last and every 5th checkpoint unchanged, with all their data", async () => {
     const { opened, agent } = await ran();
     const before = await checkpointsOf(agent());
     expect(before).toHaveLength(61);
@@ -115,7 +115,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await persistence(agent()).prune()).pruned).toEqual([]);
   });
 
-  it("a rollback after pruning reverts the same calls as without pruning, and the run continues from there", async () => {
+  it("does not change the calls that a later rollback reverts", async () => {
     const [one, other] = [await ran(), await ran()];
     await persistence(one.agent()).prune();
     const target = (await checkpointsOf(one.agent()))[4]?.checkpointId ?? "";
@@ -134,7 +134,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await latestOf(one.agent())).storage["round"]).toBe(79);
   });
 
-  it("a dry run of pruning lists what would be removed, and changes nothing", async () => {
+  it("as a dry run lists the data that would be removed, and changes nothing", async () => {
     const { agent, opened } = await ran();
     const read = async () => {
       const entries: string[] = [];
@@ -147,7 +147,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(await persistence(agent()).prune()).toEqual(foreseen);
   });
 
-  it("pruning drops a finished agent after its time and not before, and not because a clock was set forward", async () => {
+  it("drops a finished agent after its retention time, even if a clock jumps", async () => {
     const { agent, clock, opened } = await ran(3);
     const feature = persistence(agent());
     clock.advance(6.9 * day);
@@ -163,7 +163,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     for await (const { agentId } of opened().log.list()) expect(agentId).toBe("nobody");
   });
 
-  it("pruning plans again when the agent ran after the first look", async () => {
+  it("plans again if the agent ran after the first look", async () => {
     const { opened, agent, again } = await ran();
     const provider = opened();
     const open = provider.log.open.bind(provider.log);
@@ -180,7 +180,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await persistence(agent()).prune()).pruned).toEqual([]);
   });
 
-  it("pruning skips an agent that runs, and says so", async () => {
+  it("skips a running agent and reports it", async () => {
     const { agent, opened } = await ran();
     const owned = await opened().log.open("a", { host: "h", processId: 1, nonce: "n" });
     const feature = persistence(agent());
@@ -191,7 +191,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await feature.prune()).pruned).toHaveLength(1);
   });
 
-  it("pruning happens at the end of a run when that is configured", async () => {
+  it("happens at the end of a run if configured", async () => {
     const events: PersistenceEvent[] = [];
     const { agent } = await ran(60, { retention: {}, onEvent: (event) => void events.push(event) });
     expect(await checkpointsOf(agent())).toHaveLength(14);
@@ -200,7 +200,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     for await (const summary of (await ran(2)).opened().log.list()) expect(summary.status).toBe("completed");
   });
 
-  it("pruning happens at the ends of runs once enough checkpoints have accumulated, also when an owner reads from a snapshot", async () => {
+  it("happens at the end of a run once enough checkpoints exist, even if an owner reads a snapshot", async () => {
     const opened = await storage.open();
     const prunings: string[] = [];
     const onEvent = (event: PersistenceEvent) =>
@@ -234,7 +234,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     [99, false],
     [20, true],
     [51, true],
-  ])("a run that makes %d checkpoints leaves at most 20 at its end, also if it fails: %s", async (count, fails) => {
+  ])("leaves at most 20 of %d checkpoints at the end of a run, even if it fails: %s", async (count, fails) => {
     const agent = counting((await storage.open())(), async (left) => {
       if (fails && left === 1) throw new RangeError("the last one fails");
     });
@@ -247,7 +247,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     if (fails) await expect(agent.resume()).rejects.toBeInstanceOf(RangeError);
   });
 
-  it("each of several runs leaves at most 20 checkpoints at its end, those of the runs before included", async () => {
+  it("leaves at most 20 checkpoints at the end of each of several runs", async () => {
     const agent = counting((await storage.open())());
     for (let run = 1; run <= 6; run++) {
       await agent.run(11, { runId: `r${run}`, history: run % 2 === 0 ? "continue" : "fresh" });
@@ -256,7 +256,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     }
   });
 
-  it("checkpoints with an id of the caller's stay at the end of a run, beside at most 20 others", async () => {
+  it("at the end of a run keeps checkpoints with given ids in addition to 20 others", async () => {
     const agent = counting((await storage.open())(), async (left, context) => {
       const checkpointId = `left ${left}`;
       await persistence(context).createCheckpoint({ nodeId: "turn", lastInput: left, checkpointId });
@@ -268,7 +268,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(left.length - named.length).toBeLessThanOrEqual(20);
   });
 
-  it("pruning thins a waiting agent to the number for these, and the agent goes on", async () => {
+  it("thins a waiting agent to the limit for waiting agents, and the agent continues", async () => {
     const agent = counting(
       (await storage.open())(),
       async (left, context) => void (left === 1 && (await context.requestInput({ prompt: "?", schema: z.string() }))),
@@ -289,7 +289,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect((await checkpointsOf(agent)).length).toBeLessThanOrEqual(20);
   });
 
-  it("pruning thins a paused agent to the number for these, and keeps where it was rolled back to", async () => {
+  it("thins a paused agent to the limit for paused agents, and keeps the rollback target", async () => {
     const agent = counting((await storage.open())(), undefined, { maxCheckpoints: 30, maxCheckpointsPaused: 8 });
     await agent.run(28);
     const target = (await checkpointsOf(agent))[10]?.checkpointId ?? "";
@@ -302,7 +302,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(await agent.resume()).toMatchObject({ status: "completed", output: "0" });
   });
 
-  it("pruning happens less often the more is kept", async () => {
+  it("happens less often the more checkpoints are kept", async () => {
     const prunings: number[] = [];
     let ended = 0;
     const onEvent = ({ type }: PersistenceEvent) => void (type === "checkpoint_pruned" && prunings.push(ended));
@@ -316,7 +316,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(waits.at(-1)).toBeGreaterThan(2);
   });
 
-  it("a pruned agent is listed as before, also without its state.json", async () => {
+  it("does not change how an agent is listed, even without its state.json", async () => {
     const { agent, opened } = await ran();
     await persistence(agent()).prune();
     const listed: string[] = [];
@@ -324,7 +324,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     expect(listed).toEqual(["a completed"]);
   });
 
-  it("deleting an agent takes effect at once, and frees its id", async () => {
+  it("is not needed to delete an agent, which frees its id at once", async () => {
     const { agent, again } = await ran(3);
     await persistence(agent()).deleteAgent("a");
     expect(await checkpointsOf(agent())).toEqual([]);

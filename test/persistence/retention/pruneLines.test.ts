@@ -94,7 +94,7 @@ function isCrash(error: unknown): false {
 }
 
 describe.each(logStorages)("$name: pruning an agent with branches and sub-agents", (storage) => {
-  it("that crashed after any append leaves a run that goes on as if it had not been pruned", async () => {
+  it("does not change how a run continues after a crash at any append", async () => {
     const run = async (saves: number, isPruned: boolean) => {
       const world = new World();
       const { graph, options } = forking(world);
@@ -115,7 +115,7 @@ describe.each(logStorages)("$name: pruning an agent with branches and sub-agents
     }
   });
 
-  it("that waits in one of them thins the others, and it goes on", async () => {
+  it("thins the other lines while one waits, and the run continues", async () => {
     const world = new World();
     const { graph, options } = forking(world, { asks: true });
     const opened = await storage.open();
@@ -136,7 +136,7 @@ describe.each(logStorages)("$name: pruning an agent with branches and sub-agents
     expect(world.nodes.slice(nodes)).not.toContain("go first one");
   });
 
-  it("that failed in one of them, at the end of its run, leaves what a resume needs", async () => {
+  it("at the end of a run that failed in a branch keeps the data for a resume", async () => {
     const run = async (retention: RetentionPolicy | undefined) => {
       const world = new World();
       const { graph, options } = forking(world, { failures: 2 });
@@ -153,7 +153,7 @@ describe.each(logStorages)("$name: pruning an agent with branches and sub-agents
     expect(pruned.outcome).toEqual(whole.outcome);
   });
 
-  it("that has completed leaves at most 20 checkpoints, however many items there were, and takes back the same calls", async () => {
+  it("leaves at most 20 checkpoints of any number of items, and rollbacks revert the same calls", async () => {
     const run = async (isPruned: boolean) => {
       const world = new World();
       const { graph, options } = forking(world, { items: 60 });

@@ -18,7 +18,7 @@ async function conversation(runs: number): Promise<CountedFiles> {
 }
 
 describe("pruning an agent with many finished runs", () => {
-  it("keeps no more checkpoints than the policy says, and all messages", async () => {
+  it("keeps all messages and no more checkpoints than the policy allows", async () => {
     const files = await conversation(400);
     const before = await persistence(build(files.open())).agent().getMessages();
     expect(await prune(files.open())).toMatchObject({ failed: [], pruned: [{ dropped: false }] });
@@ -39,7 +39,7 @@ describe("pruning an agent with many finished runs", () => {
     }
   });
 
-  it("leaves an agent that goes on, and can be rolled back to what is left", async () => {
+  it("leaves an agent that can continue and can be rolled back to the remaining checkpoints", async () => {
     const files = await conversation(100);
     await prune(files.open());
     expect(await build(files.open()).run("And now?", { history: "continue" })).toMatchObject({ output: "fine" });
@@ -52,7 +52,7 @@ describe("pruning an agent with many finished runs", () => {
     expect(await agent.getMessages()).toEqual(second?.messageHistory);
   });
 
-  it("reads each record a fixed number of times, and lets other work go on in between", async () => {
+  it("reads each record a fixed number of times and lets other work run in between", async () => {
     const [few, many] = [await conversation(500), await conversation(4_000)];
     const read = async (files: CountedFiles) => (await files.count(() => prune(files.open()))).recordsRead;
     expect((await read(many)) / (await read(few))).toBeLessThan(8.1);

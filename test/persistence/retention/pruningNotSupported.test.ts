@@ -14,7 +14,7 @@ it.each<[string, (agent: ReturnType<typeof durableAgent>) => Promise<unknown>]>(
   ["prune()", (agent) => persistence(agent).prune({ dryRun: true })],
   ["prune()", (agent) => persistence(agent).prune({ agentId: "a" })],
   ["deleteAgent()", (agent) => persistence(agent).deleteAgent("a")],
-])("a three-method storage refuses %s, and nothing changes", async (operation, action) => {
+])("a three-method storage refuses %s and changes nothing", async (operation, action) => {
   const provider = new RowsProvider();
   const agent = durableAgent(echo, provider);
   await agent.run("go", { runId: "r" });
@@ -26,11 +26,11 @@ it.each<[string, (agent: ReturnType<typeof durableAgent>) => Promise<unknown>]>(
   expect(await agent.run("go", { runId: "r" })).toMatchObject({ output: "go" });
 });
 
-it("retention on a three-method storage is refused at install", () => {
+it("retention on a three-method storage is refused when the feature is installed", () => {
   expect(() => durableAgent(echo, new RowsProvider(), { retention: {} })).toThrow(PruningNotSupportedError);
 });
 
-it("pruning a storage that keeps nothing removes nothing", async () => {
+it("pruning a storage without data removes no agents", async () => {
   const agent = durableAgent(echo, new NoPersistenceStorageProvider(), { retention: {} });
   await agent.run("go");
   expect(await persistence(agent).prune()).toEqual({ pruned: [], busy: [], failed: [], bytes: 0 });

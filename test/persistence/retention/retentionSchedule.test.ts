@@ -48,7 +48,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     return { agent, storage, clock, events, make, after };
   }
 
-  it("a retention schedule prunes daily at 03:00 local time, and not a millisecond before", async () => {
+  it("prunes daily at 03:00 local time, and not a millisecond earlier", async () => {
     const { after, events } = await scheduled();
     expect(await after(2 * hour - 1)).toBe(0);
     expect(await after(0)).toBe(0);
@@ -56,7 +56,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(events.at(-1)).toMatchObject({ type: "checkpoint_pruned", agentId: "a", dropped: false });
   });
 
-  it("a retention schedule prunes at the times of a cron expression, or of a nickname for one", async () => {
+  it("prunes at the times of a cron expression or of a nickname", async () => {
     const early = await scheduled({ schedule: "30 1 * * *" });
     expect([await early.after(30 * minute - 1), await early.after(1)]).toEqual([0, 1]);
     // 10 January 2026 is a Saturday.
@@ -66,7 +66,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect([await nickname.after(21 * day), await nickname.after(2 * day)]).toEqual([0, 1]);
   });
 
-  it("a retention schedule in the configuration starts with the installation", async () => {
+  it("in the configuration starts when the feature is installed", async () => {
     const storage = (await open())();
     const clock = new SimulatedClock(night);
     await durableAgent(counting(), storage, { clock }).run("go");
@@ -85,12 +85,12 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(() => retentionSchedule({ schedule: "never" })).toThrowError(InvalidInputError);
   });
 
-  it("a retention schedule that is false prunes at no time", async () => {
+  it("that is false never prunes", async () => {
     const never = await scheduled({ schedule: false });
     expect(await never.after(3 * day)).toBe(0);
   });
 
-  it("a retention schedule lets two scheduled times wait for a pruning in progress, and skips the others", async () => {
+  it("queues two scheduled times behind a running pruning and skips the others", async () => {
     const { make, agent, clock } = await scheduled({ schedule: "* * * * *" });
     const prune = vi.spyOn(persistence(agent), "prune");
     const schedule = make();
@@ -100,7 +100,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(prune).toHaveBeenCalledTimes(3);
   });
 
-  it("a retention schedule prunes when the disk becomes too full, and not before", async () => {
+  it("prunes when the disk becomes too full, and not earlier", async () => {
     let use = 0.8;
     const { after } = await scheduled({ schedule: false, diskUsage: () => use });
     expect(await after(day)).toBe(0);
@@ -109,7 +109,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(await after(5 * minute)).toBe(1);
   });
 
-  it("a retention schedule prunes once while the disk stays too full, and again when it fills anew", async () => {
+  it("prunes once while the disk stays too full, and again when it fills again", async () => {
     const uses = [0.9, 0.95, 0.9, 0.5, 0.9, 0.9];
     const left = [...uses];
     const prunedBefore: number[] = [];
@@ -134,7 +134,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(prune).toHaveBeenCalledTimes(2);
   });
 
-  it("a retention schedule does nothing before it is started and after it was disposed", async () => {
+  it("does nothing before it starts and after it is disposed", async () => {
     const { make, clock, events } = await scheduled({ diskUsage: () => 1 });
     const schedule = make();
     clock.advance(3 * day);
@@ -144,7 +144,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(() => schedule.start()).toThrow("was disposed");
   });
 
-  it("a retention schedule drops no agent early when the clock jumps, and follows the new time", async () => {
+  it("drops no agent early when the clock jumps, and follows the new time", async () => {
     const { make, clock, events, storage } = await scheduled();
     const schedule = make();
     schedule.start();
@@ -161,13 +161,13 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(listed).toEqual(["a"]);
   });
 
-  it("a retention schedule drops a finished agent after its days, at the scheduled time", async () => {
+  it("drops a finished agent after its days, at the scheduled time", async () => {
     const { after, events } = await scheduled();
     await after(...Array.from({ length: 8 * 24 }, () => hour));
     expect(events.filter(({ type }) => type === "checkpoint_pruned").at(-1)).toMatchObject({ dropped: true });
   });
 
-  it("a retention schedule reports a failed disk usage, list or agent, and continues", async () => {
+  it("reports a failed disk usage, list or agent, and continues", async () => {
     const broken = new Error("no disk");
     const probe = vi.fn<() => Promise<number>>(async () => 0).mockRejectedValueOnce(broken);
     const { after, events, storage } = await scheduled({ diskUsage: probe });
@@ -184,7 +184,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(told()).toEqual([0, 1, 2].map(() => ["a", broken]));
   });
 
-  it("a retention schedule reports bytes that it could not remove, and removes them the next day", async () => {
+  it("reports bytes that it could not remove, and removes them the next day", async () => {
     const { after, events, storage } = await scheduled();
     const full = new Error("no space");
     const take = storage.log.open.bind(storage.log);

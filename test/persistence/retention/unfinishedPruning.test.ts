@@ -48,7 +48,7 @@ async function prunedBlobs(log: RecordLog): Promise<readonly string[]> {
   return named;
 }
 
-describe.each(logStorages)("$name: a pruning that is recorded, and whose bytes could not be removed", (storage) => {
+describe.each(logStorages)("$name: a recorded pruning that could not remove its bytes", (storage) => {
   const ran = async (options: DurableOptions = {}) => {
     const log = (await storage.open())().log;
     const events: PersistenceEvent[] = [];
@@ -71,38 +71,35 @@ describe.each(logStorages)("$name: a pruning that is recorded, and whose bytes c
   };
   const unremoved = (log: RecordLog) => log.unremovedBytes?.("a");
 
-  it.each(["prune", "delete"] as const)(
-    "an unfinished pruning is reported, and finished by the next: %s",
-    async (what) => {
-      const { agent, log, told, fail } = await ran();
-      await agent.run("go", { runId: "r" });
-      const feature = persistence(agent);
-      expect(await unremoved(log)).toBe(0);
-      fail(what);
-      const report = await feature.prune({ policy: retention });
-      expect(report).toMatchObject({
-        pruned: [{ agentId: "a", outstanding: { code: "storage_failed", reason: "full" } }],
-        failed: [],
-      });
-      const kept = await checkpointsOf(agent);
-      expect(kept).toHaveLength(7 - (report.pruned[0]?.checkpointIds.length ?? 0));
-      expect(kept.length).toBeLessThan(5);
-      expect(told()).toEqual(["checkpoint_pruned"]);
-      const left = await unremoved(log);
-      expect(left).toBeGreaterThan(500);
-      fail();
-      const rest = [{ agentId: "a", dropped: false, checkpointIds: [], bytes: left }];
-      expect((await feature.prune({ policy: retention, dryRun: true })).pruned).toEqual(rest);
-      expect(await unremoved(log)).toBe(left);
-      expect((await feature.prune({ policy: retention })).pruned).toEqual(rest);
-      expect([await unremoved(log), await storedBlobs(log, await prunedBlobs(log))]).toEqual([0, 0]);
-      expect(await checkpointsOf(agent)).toEqual(kept);
-      expect(told()).toEqual(["checkpoint_pruned"]);
-      expect((await feature.prune({ policy: retention })).pruned).toEqual([]);
-    },
-  );
+  it.each(["prune", "delete"] as const)("is reported, and finished by the next pruning: %s", async (what) => {
+    const { agent, log, told, fail } = await ran();
+    await agent.run("go", { runId: "r" });
+    const feature = persistence(agent);
+    expect(await unremoved(log)).toBe(0);
+    fail(what);
+    const report = await feature.prune({ policy: retention });
+    expect(report).toMatchObject({
+      pruned: [{ agentId: "a", outstanding: { code: "storage_failed", reason: "full" } }],
+      failed: [],
+    });
+    const kept = await checkpointsOf(agent);
+    expect(kept).toHaveLength(7 - (report.pruned[0]?.checkpointIds.length ?? 0));
+    expect(kept.length).toBeLessThan(5);
+    expect(told()).toEqual(["checkpoint_pruned"]);
+    const left = await unremoved(log);
+    expect(left).toBeGreaterThan(500);
+    fail();
+    const rest = [{ agentId: "a", dropped: false, checkpointIds: [], bytes: left }];
+    expect((await feature.prune({ policy: retention, dryRun: true })).pruned).toEqual(rest);
+    expect(await unremoved(log)).toBe(left);
+    expect((await feature.prune({ policy: retention })).pruned).toEqual(rest);
+    expect([await unremoved(log), await storedBlobs(log, await prunedBlobs(log))]).toEqual([0, 0]);
+    expect(await checkpointsOf(agent)).toEqual(kept);
+    expect(told()).toEqual(["checkpoint_pruned"]);
+    expect((await feature.prune({ policy: retention })).pruned).toEqual([]);
+  });
 
-  it("an unfinished pruning at the end of a run is reported, and finished with the next that is due", async () => {
+  it("at the end of a run is reported, and finished by the next pruning that is due", async () => {
     const { agent, log, told, fail } = await ran({ retention });
     fail("prune");
     await agent.run("go", { runId: "r" });
@@ -118,7 +115,7 @@ describe.each(logStorages)("$name: a pruning that is recorded, and whose bytes c
 /** Of so many calls, one fails. */
 const stride = process.env["SOAK"] === undefined ? 3 : 1;
 
-it("a pruning on a disk that fills at any call reports correctly, and the next one removes all", async () => {
+it("a pruning on a disk that fills at any call reports correctly, and the next pruning finishes", async () => {
   const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const open = (name: string, fileSystem: FaultyFileSystem) =>

@@ -36,8 +36,8 @@ async function waiting(opened: Opened, kind: LineKind) {
 const policy = { maxCheckpoints: 2, maxCheckpointsPaused: 2 };
 const once = ["beside acts", "beside begins", "line acts", "line acts", "line begins"];
 
-describe.each(everyLine(logStorages))("while one line waits, %s", (_name, storage, kind) => {
-  it("pruning and trimming take nothing from it, and it goes on", async () => {
+describe.each(everyLine(logStorages))("a line that waits, %s", (_name, storage, kind) => {
+  it("loses no data to pruning and trimming, and continues", async () => {
     const { agent, answered, world, seen } = await waiting(await storage.open(), kind);
     const outside = persistence(agent()).agent("a");
     const before = await outside.getCheckpoints();
@@ -59,7 +59,7 @@ describe.each(everyLine(logStorages))("while one line waits, %s", (_name, storag
 });
 
 it.each(everyLine(logStorages))(
-  "%s: crashed at any append of it, a pruning keeps what the line needs",
+  "%s: a pruning keeps the data of a waiting line after a crash at any append",
   async (...each) => {
     const [, storage, kind] = each;
     for (let saves = 0, isOver = false; !isOver; saves++) {

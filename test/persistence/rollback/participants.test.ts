@@ -51,7 +51,7 @@ async function ran(storage: PersistenceStorageProvider, pages = new Map<string, 
 }
 
 describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
-  it("a participant undoes what it noted after the checkpoint, newest first, and is in the report", async () => {
+  it("undoes its notes since the checkpoint, newest first, and is listed in the report", async () => {
     const opened = await open();
     const { pages, ids } = await ran(opened());
     const notebook = new NotebookParticipant(pages);
@@ -79,7 +79,7 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
     expect(pages).toEqual(written());
   });
 
-  it("a participant gets only notes that no earlier rollback undid, and those of abandoned lanes too", async () => {
+  it("gets notes of abandoned lanes, and no notes that an earlier rollback undid", async () => {
     const opened = await open();
     const { pages, ids } = await ran(opened());
     const notebook = new NotebookParticipant(pages);
@@ -103,7 +103,7 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
     );
   });
 
-  it("a participant is not called when only messages are rolled back", async () => {
+  it("is not called if only messages are rolled back", async () => {
     const opened = await open();
     const { pages, ids } = await ran(opened());
     const notebook = new NotebookParticipant(pages);
@@ -114,7 +114,7 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
     expect([pages, notebook.asked]).toEqual([written(), []]);
   });
 
-  it("a participant whose plan throws refuses the rollback, and nothing changes", async () => {
+  it("makes the rollback fail without changes if its plan throws", async () => {
     const opened = await open();
     const { pages, ids } = await ran(opened());
     const notebook = new NotebookParticipant(pages);
@@ -126,7 +126,7 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
     expect(pages).toEqual(written());
   });
 
-  it("a participant continues after a failed step, with that step and the stored plan", async () => {
+  it("continues after a failed step, with this step and the stored plan", async () => {
     const opened = await open();
     const { pages, ids } = await ran(opened());
     const notebook = new NotebookParticipant(pages);
@@ -145,7 +145,7 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
     expect(notebook.asked.filter((entry) => entry === "apply two")).toHaveLength(1);
   });
 
-  it("a participant must be installed to finish a rollback in which it has steps left", async () => {
+  it("must be installed to finish a rollback that has steps left for it", async () => {
     const opened = await open();
     const { pages, ids } = await ran(opened());
     const notebook = new NotebookParticipant(pages);
@@ -162,7 +162,7 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
     expect(await writer(opened(), notebook).resume()).toMatchObject({ output: "done" });
   });
 
-  it("a participant stores each content once", async () => {
+  it("stores each content once", async () => {
     const opened = await open();
     await ran(opened());
     const packed: string[] = [];
@@ -175,41 +175,38 @@ describe.each(logStorages)("a participant of a rollback, $name", ({ open }) => {
   });
 });
 
-describe("a rollback with a participant that a crash cuts short", () => {
+describe("an interrupted rollback with a participant", () => {
   // The plan, and then as many saves as three steps and the end are merged into.
-  it.each([0, 1, 2, 3, 4])(
-    "a rollback with a participant that a crash interrupts is finished with the stored steps, after %i saves",
-    async (saves) => {
-      const storage = new InMemoryPersistenceStorageProvider();
-      const { pages, ids } = await ran(storage);
-      const notebook = new NotebookParticipant(pages);
-      const crashing = persistence(writer(crashAfter(storage, saves), notebook)).agent();
-      const crashed = await crashing.rollbackToCheckpoint(ids[0] ?? "").then(
-        () => false,
-        () => true,
+  it.each([0, 1, 2, 3, 4])("is finished with the stored steps, after %i saves", async (saves) => {
+    const storage = new InMemoryPersistenceStorageProvider();
+    const { pages, ids } = await ran(storage);
+    const notebook = new NotebookParticipant(pages);
+    const crashing = persistence(writer(crashAfter(storage, saves), notebook)).agent();
+    const crashed = await crashing.rollbackToCheckpoint(ids[0] ?? "").then(
+      () => false,
+      () => true,
+    );
+    const next = new NotebookParticipant(pages);
+    if (!crashed || saves === 0)
+      return expect(pages).toEqual(
+        saves === 0
+          ? written()
+          : new Map([
+              ["one", ""],
+              ["two", ""],
+            ]),
       );
-      const next = new NotebookParticipant(pages);
-      if (!crashed || saves === 0)
-        return expect(pages).toEqual(
-          saves === 0
-            ? written()
-            : new Map([
-                ["one", ""],
-                ["two", ""],
-              ]),
-        );
-      const agent = writer(storage, next);
-      await agent.resume();
-      expect(next.asked.filter((entry) => entry.startsWith("plan"))).toEqual([]);
-      expect(pages).toEqual(written());
-      const applied = [...notebook.asked, ...next.asked].filter((entry) => entry.startsWith("apply"));
-      expect(new Set(applied)).toEqual(new Set(["apply one", "apply two"]));
-    },
-  );
+    const agent = writer(storage, next);
+    await agent.resume();
+    expect(next.asked.filter((entry) => entry.startsWith("plan"))).toEqual([]);
+    expect(pages).toEqual(written());
+    const applied = [...notebook.asked, ...next.asked].filter((entry) => entry.startsWith("apply"));
+    expect(new Set(applied)).toEqual(new Set(["apply one", "apply two"]));
+  });
 });
 
-describe("notes", () => {
-  it("a note is returned to the call that made it, when a crash makes the call run again", async () => {
+describe("participant notes", () => {
+  it("are returned to the call that made them if a crash makes the call run again", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const pages = new Map<string, string>();
     // The first checkpoint, the answer with the second, the intent, the note; not the outcome.
@@ -232,7 +229,7 @@ describe("notes", () => {
     );
   });
 
-  it("a note made by node code is stored with the next checkpoint, in one append", async () => {
+  it("of node code are stored with the next checkpoint, in one append", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const counts: number[] = [];
     const plan = strategy<string, string>("s", (graph) => {
@@ -252,14 +249,14 @@ describe("notes", () => {
 });
 
 describe("participants", () => {
-  it("participants must have different keys, and a storage with a log", () => {
+  it("must have different keys and a storage with a log", () => {
     const notebook = new NotebookParticipant(new Map());
     const storage = new InMemoryPersistenceStorageProvider();
     expect(() => writer(storage, notebook, [notebook, notebook])).toThrow(/two have the key "notebook"/);
     expect(() => writer(new RowsProvider(), notebook)).toThrow(/expected a storage with a log for "notebook"/);
   });
 
-  it("participants may ask which notes a rollback would give them", async () => {
+  it("may query which notes a rollback would give them", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const { pages, ids } = await ran(storage);
     const notebook = new NotebookParticipant(pages);

@@ -12,7 +12,7 @@ const all = (...[line1, line2, beside]: readonly string[]) =>
 const written = all("1", "2", "b");
 const blank = all("", "", "");
 
-describe.each(everyLine(logStorages))("a participant of a rollback of lines, %s", (_name, storage, kind) => {
+describe.each(everyLine(logStorages))("a participant in a rollback with lines, %s", (_name, storage, kind) => {
   /** Two lines that write pages: one writes twice, and stops then if it is to. */
   async function notebooks(fault?: Fault) {
     const opened = await storage.open();
@@ -42,7 +42,7 @@ describe.each(everyLine(logStorages))("a participant of a rollback of lines, %s"
     return { opened, pages, process };
   }
 
-  it("it takes back what all lines noted, and writes it again", async () => {
+  it("reverts the notes of all lines, and receives them again", async () => {
     const { pages, process } = await notebooks();
     expect(await process().agent.run("go")).toMatchObject({ output: bothEnded });
     expect(pages).toEqual(written);
@@ -56,7 +56,7 @@ describe.each(everyLine(logStorages))("a participant of a rollback of lines, %s"
     expect(pages).toEqual(written);
   });
 
-  it("it takes back what one line noted since its own checkpoint, and spares the others", async () => {
+  it("reverts the notes of one line since its checkpoint, and leaves the others", async () => {
     const fault = new Fault();
     const { pages, process } = await notebooks(fault);
     await expect(process().agent.run("go")).rejects.toThrow("stopped");
@@ -77,7 +77,7 @@ describe.each(everyLine(logStorages))("a participant of a rollback of lines, %s"
   // In memory alone: it takes long on files.
   if (storage !== logStorages[0]) return;
 
-  it("crashed at any append of a rollback within a line, it takes each note back once", async () => {
+  it("reverts each note once after a crash at any append of a rollback within a line", async () => {
     for (let saves = 0, isOver = false; !isOver; saves++) {
       const fault = new Fault();
       const { opened, pages, process } = await notebooks(fault);

@@ -85,7 +85,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     expect(world.items).toEqual(["card", "three"]);
   });
 
-  it("reverts what was done since the common ancestor, each call once", async () => {
+  it("reverts the calls since the common ancestor once each", async () => {
     const world = new World();
     const { agent, saved } = trip(world, (await open())());
     await agent.run("go");
@@ -105,7 +105,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     expect(world.undone).toHaveLength(new Set(world.undone).size);
   });
 
-  it("goes over runs: those on the way have ended again", async () => {
+  it("across runs finishes them again", async () => {
     const world = new World();
     const opened = await open();
     const { agent, saved } = trip(world, opened());
@@ -123,7 +123,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     await expect(next.agent.run("second", { runId: "r2" })).resolves.toMatchObject({ output: "second" });
   });
 
-  it("goes to a checkpoint that a branch left, whose effects stand", async () => {
+  it("goes to a checkpoint that a branch left, whose effects remain", async () => {
     const world = new World();
     const { agent, saved } = trip(world, (await open())());
     await agent.run("go");
@@ -152,7 +152,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     expect((errors[0] as Error).message).toContain("inside a run");
   });
 
-  it("works in a fork, which restores nothing of the other agent", async () => {
+  it("works in a fork without restoring changes of the agent", async () => {
     const world = new World();
     const { agent, saved } = trip(world, (await open())());
     await agent.run("go");
@@ -167,7 +167,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     expect(world.items).toEqual(["card"]);
   });
 
-  it("works after an export and import, also if it was interrupted", async () => {
+  it("works after an export and import, even if it was interrupted", async () => {
     const world = new World();
     const [source, target] = [(await open())(), (await open())()];
     const { agent, saved } = trip(world, source);
@@ -187,7 +187,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     expect(world.items).toEqual(["card"]);
   });
 
-  it("refuses a checkpoint that was pruned", async () => {
+  it("refuses a pruned checkpoint", async () => {
     const world = new World();
     const { agent, saved } = trip(world, (await open())());
     await agent.run("go");
@@ -199,7 +199,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
     await expect(saved.rollbackToCheckpoint(gone)).rejects.toMatchObject({ code: "checkpoint_not_found" });
   });
 
-  it("keeps what was redone over a pruning", async () => {
+  it("keeps its restored history through a pruning", async () => {
     const world = new World();
     const { agent, saved } = trip(world, (await open())());
     await agent.run("go");
@@ -215,7 +215,7 @@ describe.each(logStorages)("a redo, $name", ({ open }) => {
 });
 
 it.each(logStorages)(
-  "a redo is read as a whole if its common ancestor is before the newest snapshot, $name",
+  "a redo is read completely if its common ancestor is before the newest snapshot, $name",
   async ({ open }) => {
     const opened = await open();
     let times = 0;
@@ -303,7 +303,7 @@ describe("an interrupted redo", () => {
   });
 });
 
-describe("participants of a redo", () => {
+describe("redo participants", () => {
   const turns = [
     { toolCalls: [{ toolName: "write", input: { page: "p", text: "1" } }] },
     { toolCalls: [{ toolName: "write", input: { page: "p", text: "2" } }] },

@@ -57,8 +57,8 @@ function threeBookings(
   });
 }
 
-describe.each(storages)("$name: rollbacks", (storage) => {
-  it("a rollback inside a node undoes what was done since, newest first, and restores the state", async () => {
+describe.each(storages)("$name: a rollback", (storage) => {
+  it("inside a node reverts later work, newest first, and restores the state", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const reports: RollbackReport[] = [];
@@ -101,7 +101,7 @@ describe.each(storages)("$name: rollbacks", (storage) => {
     });
   });
 
-  it("a rollback from outside waits to be resumed; two in a row undo each call once", async () => {
+  it("from outside waits for a resume, and a second rollback repeats no inverse", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const fault = new Fault();
@@ -128,7 +128,7 @@ describe.each(storages)("$name: rollbacks", (storage) => {
     expect(parts.world.done).toHaveLength(9);
   });
 
-  it("a rollback goes back over finished runs, whose recorded outputs are then gone", async () => {
+  it("removes the recorded outputs of finished runs that it crosses", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const graph = threeBookings(parts, async () => "end");
@@ -146,7 +146,7 @@ describe.each(storages)("$name: rollbacks", (storage) => {
     expect(parts.world.items).toHaveLength(6);
   });
 
-  it("resume branches from a checkpoint that a rollback left, and repeats nothing before it", async () => {
+  it("leaves a checkpoint from which a resume can branch without repeating earlier work", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const graph = threeBookings(parts, async () => "end");
@@ -162,7 +162,7 @@ describe.each(storages)("$name: rollbacks", (storage) => {
     expect(parts.world.done).toEqual([...done, "book three"]);
   });
 
-  it("a rollback of the messages alone keeps every effect, says so, and runs the node again", async () => {
+  it("of the messages alone keeps and reports every effect, and runs the node again", async () => {
     const opened = await storage.open();
     const parts = revertible();
     const seen: string[][] = [];
@@ -191,8 +191,8 @@ describe.each(storages)("$name: rollbacks", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: rollbacks", (storage) => {
-  it("a rollback requested by a tool does not wait for that tool, aborts the others, and lists it as skipped", async () => {
+describe.each(logStorages)("$name: a rollback of calls", (storage) => {
+  it("by a tool aborts the other calls, and lists the tool as skipped without waiting for it", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const reports: RollbackReport[] = [];
@@ -238,7 +238,7 @@ describe.each(logStorages)("$name: rollbacks", (storage) => {
     expect(report?.failed).toMatchObject([{ toolName: "slow", error: { code: "tool_call_in_doubt" } }]);
   });
 
-  it("a rollback to between the model and its tools makes the calls again, with new ids that the history shows", async () => {
+  it("to between the model and its tools makes the calls again under new ids in the history", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const turns = [{ toolCalls: ["x", "y"].map((item) => ({ toolName: "book", input: { item } })) }, "done"];
@@ -259,7 +259,7 @@ describe.each(logStorages)("$name: rollbacks", (storage) => {
     expect(idsIn(before)).not.toEqual(idsIn(after));
   });
 
-  it("a rollback undoes calls that the message history no longer shows", async () => {
+  it("reverts calls that the message history no longer shows", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const forgetting = strategy<string, string>("s", (g) => {

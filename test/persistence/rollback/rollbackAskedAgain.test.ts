@@ -19,7 +19,7 @@ async function leaveStuck({ outside }: Built): Promise<RollbackReport> {
 const itemsOf = (calls: RollbackReport["reverted"]) => calls.map(({ input }) => (input as { item: string }).item);
 const told = ({ reverted, failed }: RollbackReport) => ({ reverted: itemsOf(reverted), failed: itemsOf(failed) });
 
-describe.each(logStorages)("$name: rollbacks that are asked for again", (storage) => {
+describe.each(logStorages)("$name: a repeated rollback", (storage) => {
   /** Rolled back, without the booking "b". */
   async function rolledBack() {
     const [world, fault, opened] = [new World(), new Fault(), await storage.open()];
@@ -38,13 +38,13 @@ describe.each(logStorages)("$name: rollbacks that are asked for again", (storage
     return { world, opened, build, repair };
   }
 
-  it("a rollback in which a call failed tells all that it has reverted when it is asked for again", async () => {
+  it("reports all reverted calls again if a call failed", async () => {
     const { build } = await rolledBack();
     for (let times = 0; times < 2; times++)
       expect(told(await leaveStuck(build()))).toEqual({ reverted: ["c", "a"], failed: ["b"] });
   });
 
-  it("a rollback in which a call failed reverts the call when it is asked for again, and tells so from then on", async () => {
+  it("reverts a call that failed before, and reports it from then on", async () => {
     const { world, build, repair } = await rolledBack();
     await repair();
     const second = await leaveStuck(build());
@@ -54,18 +54,15 @@ describe.each(logStorages)("$name: rollbacks that are asked for again", (storage
   });
 
   // The plan, the begin and the end of the inverse, the end: four saves.
-  it.each([0, 1, 2, 3])(
-    "a rollback that is asked for again tells all of it after a crash, after %i saves",
-    async (saves) => {
-      const { build, opened, repair } = await rolledBack();
-      await repair();
-      await expect(leaveStuck(build(crashAfter(opened(), saves)))).rejects.toBeInstanceOf(SimulatedCrashError);
-      const { reverted } = await leaveStuck(build());
-      expect(itemsOf(reverted).slice(0, 2)).toEqual(["c", "a"]);
-    },
-  );
+  it.each([0, 1, 2, 3])("reports all reverted calls after a crash, after %i saves", async (saves) => {
+    const { build, opened, repair } = await rolledBack();
+    await repair();
+    await expect(leaveStuck(build(crashAfter(opened(), saves)))).rejects.toBeInstanceOf(SimulatedCrashError);
+    const { reverted } = await leaveStuck(build());
+    expect(itemsOf(reverted).slice(0, 2)).toEqual(["c", "a"]);
+  });
 
-  it("a rollback after the agent has gone on tells only what it reverts itself", async () => {
+  it("reports only new reverts if the agent ran in between", async () => {
     const { build } = await rolledBack();
     await build().agent.resume();
     expect(told(await leaveStuck(build()))).toEqual({ reverted: ["c", "a"], failed: ["b", "b"] });

@@ -50,10 +50,10 @@ async function signedUp(build: ReturnType<typeof desk>): Promise<InMemoryPersist
 
 const removed = (world: readonly string[]) => world.filter((entry) => entry.startsWith("-"));
 
-describe("interrupted rollbacks", () => {
+describe("an interrupted rollback", () => {
   // Begin, three times begin and end of an inverse, end: eight saves.
   it.each(Array.from({ length: 9 }, (_, saves) => saves))(
-    "a rollback that a crash interrupts is finished by the next resume, after %i saves",
+    "is finished by the next resume, after %i saves",
     async (saves) => {
       const world: string[] = [];
       const build = desk(world, "idempotent");
@@ -75,7 +75,7 @@ describe("interrupted rollbacks", () => {
   );
 
   it.each(["idempotent", "none"] as const)(
-    "a rollback that a crash interrupts repeats an inverse in doubt that is a function declared %s",
+    "repeats an inverse in doubt that is a function declared %s",
     async (effect) => {
       const world: string[] = [];
       const add = tool({
@@ -108,7 +108,7 @@ describe("interrupted rollbacks", () => {
     },
   );
 
-  it("a rollback that a crash interrupts stops at an inverse in doubt that is not declared repeatable, until its outcome is given", async () => {
+  it("stops at an inverse in doubt that is not safe to repeat, until its outcome is given", async () => {
     const world: string[] = [];
     const build = desk(world, "irreversible");
     const storage = await signedUp(build);
@@ -138,7 +138,7 @@ describe("interrupted rollbacks", () => {
   });
 });
 
-describe("agents with an interrupted rollback", () => {
+describe("an agent with an interrupted rollback", () => {
   /** Back to the second of its seven checkpoints; Maria is out again, Daniel and Alex are not. */
   async function cutShort() {
     const world: string[] = [];
@@ -151,7 +151,7 @@ describe("agents with an interrupted rollback", () => {
     return { world, ids, storage, agent: persistence(build(storage)).agent(), build };
   }
 
-  it("an agent whose rollback a crash interrupted cannot be rolled back to less: what was undone stays undone", async () => {
+  it("cannot be rolled back less far, because reverted calls stay reverted", async () => {
     const { agent, ids, world, storage } = await cutShort();
     const before = await storage.getCheckpoints("desk");
     for (const id of ids.slice(2)) {
@@ -166,7 +166,7 @@ describe("agents with an interrupted rollback", () => {
     ["to the same checkpoint", 1],
     ["to an earlier one", 0],
     ["to the latest, which is where it goes to", undefined],
-  ])("an agent whose rollback a crash interrupted is rolled back completely %s", async (_where, to) => {
+  ])("is rolled back completely %s", async (_where, to) => {
     const { agent, ids, world, storage } = await cutShort();
     const report = await (to === undefined
       ? agent.rollbackToLatestCheckpoint()
@@ -176,7 +176,7 @@ describe("agents with an interrupted rollback", () => {
     expect((await storage.getLatestCheckpoint("desk"))?.parentId).toBe(ids[to ?? 1]);
   });
 
-  it("an agent whose rollback a crash interrupted continues elsewhere only when the rollback is finished", async () => {
+  it("continues elsewhere only after the rollback is finished", async () => {
     const { agent, ids, world, storage, build } = await cutShort();
     await agent.setExecutionPoint({ nodeId: "callModel", input: "sign them up" });
     expect(removed(world)).toEqual(["-Maria", "-Daniel", "-Alex"]);
@@ -187,7 +187,7 @@ describe("agents with an interrupted rollback", () => {
     expect(world.slice(-3)).toEqual(["-Alex", "+Daniel", "+Maria"]);
   });
 
-  it("an agent whose rollback a crash interrupted gets the messages of another checkpoint only when the rollback is finished", async () => {
+  it("gets the messages of another checkpoint only after the rollback is finished", async () => {
     const { agent, ids, world } = await cutShort();
     await agent.rollbackToCheckpoint(ids[0] ?? "", { rollbackStrategy: "message_history_only" });
     expect(removed(world)).toEqual(["-Maria", "-Daniel", "-Alex"]);

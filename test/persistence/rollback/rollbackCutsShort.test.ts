@@ -37,29 +37,26 @@ function agentOn(opened: Opened, calls: string[]): AIAgent {
   }).install(Persistence, { storage: opened() });
 }
 
-describe.each(logStorages)(
-  "a rollback in a run that cuts an undeclared call short, on storage in $name",
-  ({ open }) => {
-    it.each([{ output: "sent" }, { error: "not sent" }, "unknown"] as const)(
-      "a rollback that interrupts an undeclared call is refused, and continues as the error says: resolved as %j",
-      async (settlement) => {
-        const opened = await open();
-        const calls: string[] = [];
-        const refused: unknown = await agentOn(opened, calls)
-          .run("x")
-          .catch((error: unknown) => error);
-        if (!(refused instanceof ToolCallInDoubtError)) throw refused;
-        expect(refused.toolName).toBe("mail");
-        expect(refused.message).toContain(`agent("a").settleToolCall("${refused.toolCallId}"`);
-        calls.push("settled");
-        const agent = agentOn(opened, calls);
-        const durable = persistence(agent).agent();
-        await durable.settleToolCall(refused.toolCallId, settlement);
-        expect(await agent.resume()).toMatchObject({ status: "completed", output: "done" });
-        // The rollback has taken the turn with its two calls out of the history, and made no call again.
-        expect((await durable.getMessages()).map(({ role }) => role)).toEqual(["user", "assistant"]);
-        expect(calls).toEqual(["mail", "settled"]);
-      },
-    );
-  },
-);
+describe.each(logStorages)("a rollback that interrupts an undeclared call, on storage in $name", ({ open }) => {
+  it.each([{ output: "sent" }, { error: "not sent" }, "unknown"] as const)(
+    "is refused, and continues once the call is settled as the error advises: %j",
+    async (settlement) => {
+      const opened = await open();
+      const calls: string[] = [];
+      const refused: unknown = await agentOn(opened, calls)
+        .run("x")
+        .catch((error: unknown) => error);
+      if (!(refused instanceof ToolCallInDoubtError)) throw refused;
+      expect(refused.toolName).toBe("mail");
+      expect(refused.message).toContain(`agent("a").settleToolCall("${refused.toolCallId}"`);
+      calls.push("settled");
+      const agent = agentOn(opened, calls);
+      const durable = persistence(agent).agent();
+      await durable.settleToolCall(refused.toolCallId, settlement);
+      expect(await agent.resume()).toMatchObject({ status: "completed", output: "done" });
+      // The rollback has taken the turn with its two calls out of the history, and made no call again.
+      expect((await durable.getMessages()).map(({ role }) => role)).toEqual(["user", "assistant"]);
+      expect(calls).toEqual(["mail", "settled"]);
+    },
+  );
+});

@@ -27,8 +27,8 @@ async function inDoubt(storage: Storage, options?: BookingOptions) {
 
 const both = ["undo b", "undo a"];
 
-describe.each(logStorages)("$name: rollbacks over calls in doubt", (storage) => {
-  it("a rollback over a call in doubt is refused before anything changes, when its outcome is unknown", async () => {
+describe.each(logStorages)("$name: a rollback over a call in doubt", (storage) => {
+  it("is refused without changes if the outcome is unknown", async () => {
     const { world, opened, build } = await inDoubt(storage);
     const records = (await recordsOf(opened())).length;
     await expect(undoAll(build())).rejects.toMatchObject({
@@ -48,52 +48,46 @@ describe.each(logStorages)("$name: rollbacks over calls in doubt", (storage) => 
     { settlement: "unknown", done: ["undo a"], failed: 1 },
     // Made again under its id, so that there is surely something to take back.
     { settlement: "retry", done: ["book b", ...both], failed: 0 },
-  ])(
-    "a rollback over a call in doubt follows the handler's decision: $settlement",
-    async ({ settlement, done, failed }) => {
-      const { world, build } = await inDoubt(storage);
-      const report = await undoAll(build({ onToolCallInDoubt: () => settlement }));
-      expect(world.done.slice(2)).toEqual(done);
-      expect(report.failed).toHaveLength(failed);
-      expect(new Set(world.executed).size).toBe(2);
-    },
-  );
+  ])("follows the handler's decision: $settlement", async ({ settlement, done, failed }) => {
+    const { world, build } = await inDoubt(storage);
+    const report = await undoAll(build({ onToolCallInDoubt: () => settlement }));
+    expect(world.done.slice(2)).toEqual(done);
+    expect(report.failed).toHaveLength(failed);
+    expect(new Set(world.executed).size).toBe(2);
+  });
 
   it.each<{ settlement: ToolCallSettlement; done: readonly string[] }>([
     { settlement: { output: { made: "b" } }, done: both },
     { settlement: { error: "it was refused" }, done: ["undo a"] },
     { settlement: "unknown", done: ["undo a"] },
     { settlement: "retry", done: ["book b", ...both] },
-  ])(
-    "a rollback over a call in doubt follows the outcome given from outside: $settlement",
-    async ({ settlement, done }) => {
-      const { world, build } = await inDoubt(storage);
-      const { outside } = build();
-      await outside.settleToolCall(world.executed[1] ?? "", settlement);
-      await undoAll(build());
-      expect(world.done.slice(2)).toEqual(done);
-    },
-  );
+  ])("follows the outcome given from outside: $settlement", async ({ settlement, done }) => {
+    const { world, build } = await inDoubt(storage);
+    const { outside } = build();
+    await outside.settleToolCall(world.executed[1] ?? "", settlement);
+    await undoAll(build());
+    expect(world.done.slice(2)).toEqual(done);
+  });
 
   it.each<{ answer: ToolProbeAnswer<{ made: string }>; done: readonly string[] }>([
     { answer: "done", done: both },
     { answer: { status: "done", output: { made: "b" } }, done: both },
     { answer: "not-done", done: ["undo a"] },
-  ])("a rollback over a call in doubt asks the tool first: $answer", async ({ answer, done }) => {
+  ])("queries the tool's probe first: $answer", async ({ answer, done }) => {
     const { world, build } = await inDoubt(storage);
     const report = await undoAll(build({ probe: () => answer }));
     expect(world.done.slice(2)).toEqual(done);
     expect(report.failed).toEqual([]);
   });
 
-  it("a rollback over a call in doubt repeats an idempotent call and undoes it", async () => {
+  it("repeats an idempotent call and reverts it", async () => {
     const { world, build } = await inDoubt(storage, { effect: "idempotent" });
     const report = await undoAll(build());
     expect(world.done.slice(2)).toEqual(["book b", ...both]);
     expect(report.reverted).toMatchObject([{ input: { item: "b" }, output: { made: "b" } }, { input: { item: "a" } }]);
   });
 
-  it("a rollback over a call in doubt lists an idempotent call without an inverse, and does not repeat it", async () => {
+  it("lists an idempotent call without an inverse, and does not repeat it", async () => {
     const { world, build } = await inDoubt(storage, { effect: "idempotent", registered: false });
     const report = await undoAll(build());
     expect(world.done).toHaveLength(2);
@@ -101,7 +95,7 @@ describe.each(logStorages)("$name: rollbacks over calls in doubt", (storage) => 
     expect(report.irreversible).toMatchObject([{ input: { item: "a" } }]);
   });
 
-  it("a call in doubt that is resolved as unknown is listed by every rollback, until its outcome is known", async () => {
+  it("lists a call resolved as unknown each time until its outcome is known", async () => {
     const { world, build } = await inDoubt(storage, { onToolCallInDoubt: () => "unknown" });
     for (let tries = 0; tries < 2; tries++) {
       const report = await undoAll(build());
@@ -115,7 +109,7 @@ describe.each(logStorages)("$name: rollbacks over calls in doubt", (storage) => 
   });
 
   it.each(Array.from({ length: 8 }, (_, saves) => saves))(
-    "a rollback over a call in doubt is finished after a crash, after %i saves",
+    "is finished after a crash, after %i saves",
     async (saves) => {
       const { world, opened, build } = await inDoubt(storage, { effect: "idempotent", inverseEffect: "idempotent" });
       const options = { effect: "idempotent", inverseEffect: "idempotent" } as const;

@@ -51,7 +51,7 @@ async function diedBeforeAsking() {
 }
 
 it.each(["as it is", "after it was settled as retry"])(
-  "a rollback skips an idempotent call that asks before it acts, %s",
+  "a rollback skips an idempotent call that requests input before it acts, %s",
   async (how) => {
     const { outside, build, world, toolCallId } = await diedBeforeAsking();
     if (how !== "as it is") await outside().settleToolCall(toolCallId, "retry");
@@ -65,7 +65,7 @@ it.each(["as it is", "after it was settled as retry"])(
 );
 
 it.each([0, 1, 2, 3])(
-  "a rollback that skips a call that asks is finished by the next run after a crash, after %i saves",
+  "a rollback that skips a call with a request is finished by the next run after a crash, after %i saves",
   async (saves) => {
     const { outside, build, world, storage } = await diedBeforeAsking();
     await outside(crashAfter(storage, saves))
@@ -77,7 +77,7 @@ it.each([0, 1, 2, 3])(
   },
 );
 
-it("a rollback repeats an idempotent call with the answers that it got, and reverts it", async () => {
+it("a rollback repeats an idempotent call with its recorded answers, and reverts it", async () => {
   const { outside, build, world, storage } = askingTool();
   await outside().answer(idOf(await build().run("car")), "red");
   // The intent of the call that goes on is saved, and its outcome is not.

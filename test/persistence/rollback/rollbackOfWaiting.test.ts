@@ -41,8 +41,8 @@ async function cutShort(saves: number) {
   return agent;
 }
 
-describe("rollbacks of waiting agents", () => {
-  it.each([1, 2, 3])("asks again after a crash cut the rollback short after %i saves", async (saves) => {
+describe("a rollback of a waiting agent", () => {
+  it.each([1, 2, 3])("opens the request again after a crash, after %i saves", async (saves) => {
     const { build, outside, requestId, world } = await cutShort(saves);
     const asked = idOf(await build().resume());
     expect(asked).not.toBe(requestId);
@@ -55,7 +55,7 @@ describe("rollbacks of waiting agents", () => {
     [1, 4],
     [2, 4],
     [3, 2],
-  ])("is paused by the append that ends the rollback, after %i and %i saves", async (saves, more) => {
+  ])("ends in the append that pauses the agent, after %i and %i saves", async (saves, more) => {
     const { build, outside, storage } = await cutShort(saves);
     await expect(build(crashAfter(storage, more)).resume()).rejects.toThrow("crash");
     expect(await summaryOf(storage)).toMatchObject({
@@ -65,7 +65,7 @@ describe("rollbacks of waiting agents", () => {
     expect(await outside().getRequests()).toEqual([]);
   });
 
-  it.each([1, 2, 3])("refuses an answer that the rollback would drop, after %i saves", async (saves) => {
+  it.each([1, 2, 3])("refuses an answer that it would drop, after %i saves", async (saves) => {
     const { build, outside, requestId } = await cutShort(saves);
     expect(await outside().getRequests()).toEqual([]);
     await expect(outside().answer(requestId, "blue")).rejects.toMatchObject({ code: "request_not_found" });

@@ -24,7 +24,7 @@ async function booked(storage: TestStorage, options?: BookingOptions) {
 const undone = (world: World) => world.done.filter((one) => one.startsWith("undo"));
 
 describe.each(storages)("$name: failing inverses", (storage) => {
-  it("an inverse that fails is tried as often as the policy says, then stops the rollback with a report", async () => {
+  it("are retried according to the policy, then stop the rollback with a report", async () => {
     let tries = 0;
     const fault = new Fault();
     const strike = () => {
@@ -46,7 +46,7 @@ describe.each(storages)("$name: failing inverses", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
+describe.each(logStorages)("$name: a stopped rollback", (storage) => {
   async function stopped(options: BookingOptions = {}) {
     const fault = new Fault();
     const all = await booked(storage, { ...options, stuck: { item: "b", fault } });
@@ -56,7 +56,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
     return { ...all, fault, inverseId };
   }
 
-  it("a rollback that stopped continues with the next rollback, whose report covers both", async () => {
+  it("continues with the next rollback, whose report covers both", async () => {
     const { world, build, fault } = await stopped();
     fault.repair();
     const report = await undoAll(build());
@@ -66,7 +66,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
     expect(moved?.revertedToolCallIds).toHaveLength(3);
   });
 
-  it("a rollback to the latest checkpoint continues a stopped one to its own target", async () => {
+  it("continues to its target if the next rollback goes to the latest checkpoint", async () => {
     const { world, build, fault } = await stopped();
     fault.repair();
     const [first] = await build().outside.getCheckpoints();
@@ -75,7 +75,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
     expect(world.items).toEqual([]);
   });
 
-  it("a rollback that stopped refuses a target that it can no longer reach", async () => {
+  it("refuses a target that it can no longer reach", async () => {
     const { build, opened } = await stopped();
     const [first, last] = await build().outside.getCheckpoints();
     const records = (await recordsOf(opened() as LogPersistenceStorageProvider)).length;
@@ -96,7 +96,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
         return agent.resume();
       },
     ],
-  ])("a rollback that stopped keeps the next %s from beginning, and continues with it", async (_what, go) => {
+  ])("prevents the next %s until it has continued", async (_what, go) => {
     const { world, build, fault } = await stopped();
     await expect(go(build())).rejects.toMatchObject({ code: "rollback_incomplete", remaining: [{}] });
     expect(undone(world)).toEqual(["undo c"]);
@@ -114,19 +114,16 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
       reverted: ["c", "a"],
     },
     { settlement: "unknown", failed: [{ input: { item: "b" }, error: { code: "tool_failed" } }], reverted: ["c", "a"] },
-  ] as const)(
-    "a rollback that stopped continues past a call that was resolved as $settlement",
-    async ({ settlement, failed, reverted }) => {
-      const { world, build, inverseId } = await stopped();
-      await build().outside.settleToolCall(inverseId, settlement);
-      const report = await undoAll(build());
-      expect(report.failed).toMatchObject(failed);
-      expect(report.reverted.map(({ input }) => (input as { item: string }).item)).toEqual(reverted);
-      expect(undone(world)).toEqual(["undo c", "undo a"]);
-    },
-  );
+  ] as const)("continues past a call resolved as $settlement", async ({ settlement, failed, reverted }) => {
+    const { world, build, inverseId } = await stopped();
+    await build().outside.settleToolCall(inverseId, settlement);
+    const report = await undoAll(build());
+    expect(report.failed).toMatchObject(failed);
+    expect(report.reverted.map(({ input }) => (input as { item: string }).item)).toEqual(reverted);
+    expect(undone(world)).toEqual(["undo c", "undo a"]);
+  });
 
-  it("a rollback that stopped retries a skipped inverse on request", async () => {
+  it("retries a skipped inverse on request", async () => {
     const { world, build, inverseId, fault } = await stopped();
     const { outside } = build();
     await outside.settleToolCall(inverseId, { error: "later" });
@@ -137,7 +134,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
     expect(world.items).toEqual([]);
   });
 
-  it("a rollback stops at a call whose inverse is no longer registered, whatever else is registered", async () => {
+  it("stops at a call if its inverse is not registered any more", async () => {
     const { world, build } = await booked(storage);
     await expect(undoAll(build({ registered: false }))).rejects.toMatchObject({
       code: "rollback_incomplete",
@@ -150,7 +147,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
     expect(world.items).toEqual([]);
   });
 
-  it("a rollback waits between two attempts, by the clock it was given", async () => {
+  it("waits between two attempts by the injected clock", async () => {
     const clock = new WatchedClock();
     const { build, fault } = await stopped();
     const going = undoAll(build({ clock, inverseRetry: { attempts: 2, delayMs: 1_000 } }));
@@ -161,7 +158,7 @@ describe.each(logStorages)("$name: stopped rollbacks", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: interrupted inverses", (storage) => {
+describe.each(logStorages)("$name: an interrupted inverse", (storage) => {
   /** Its beginning is stored, its end is not. */
   async function cutShort(options?: BookingOptions) {
     const all = await booked(storage, options);
@@ -171,7 +168,7 @@ describe.each(logStorages)("$name: interrupted inverses", (storage) => {
     return all;
   }
 
-  it("an inverse that a crash interrupted is in doubt: every rollback stops there, and none repeats it", async () => {
+  it("is in doubt, stops every rollback, and is not repeated", async () => {
     const { world, build } = await cutShort();
     const { outside } = build();
     const [doubt] = await outside.getToolCallsInDoubt();
@@ -201,7 +198,7 @@ describe.each(logStorages)("$name: interrupted inverses", (storage) => {
     expect(undone(world)).toEqual(["undo c"]);
   });
 
-  it("an inverse that a crash interrupted runs again when it is declared idempotent", async () => {
+  it("runs again if it is declared idempotent", async () => {
     const { world, build } = await cutShort({ inverseEffect: "idempotent" });
     await undoAll(build());
     expect(undone(world)).toEqual(["undo c", "undo c", "undo b", "undo a"]);
@@ -212,19 +209,16 @@ describe.each(logStorages)("$name: interrupted inverses", (storage) => {
     { settlement: { output: 1 }, runs: 3, failed: 0 },
     { settlement: { error: "did not" }, runs: 3, failed: 1 },
     { settlement: "unknown", runs: 3, failed: 1 },
-  ])(
-    "an inverse that a crash interrupted is resolved by the handler of calls as $settlement",
-    async ({ settlement, runs, failed }) => {
-      const { world, build } = await cutShort();
-      const asked: ToolCallInDoubt[] = [];
-      const onToolCallInDoubt = (call: ToolCallInDoubt) => {
-        asked.push(call);
-        return settlement;
-      };
-      const report = await undoAll(build({ onToolCallInDoubt }));
-      expect(asked).toMatchObject([{ reverts: world.executed[2], input: { item: "c" } }]);
-      expect(undone(world)).toHaveLength(runs);
-      expect([report.failed.length, report.reverted.length]).toEqual([failed, 3 - failed]);
-    },
-  );
+  ])("is resolved by the handler of calls as $settlement", async ({ settlement, runs, failed }) => {
+    const { world, build } = await cutShort();
+    const asked: ToolCallInDoubt[] = [];
+    const onToolCallInDoubt = (call: ToolCallInDoubt) => {
+      asked.push(call);
+      return settlement;
+    };
+    const report = await undoAll(build({ onToolCallInDoubt }));
+    expect(asked).toMatchObject([{ reverts: world.executed[2], input: { item: "c" } }]);
+    expect(undone(world)).toHaveLength(runs);
+    expect([report.failed.length, report.reverted.length]).toEqual([failed, 3 - failed]);
+  });
 });

@@ -19,7 +19,7 @@ const aroundCalls: CheckpointTrigger = {
 };
 
 it.each(logStorages)(
-  "$name: a call that a first rollback had made again is not made a third time after a second one to behind it",
+  "$name: a call repeated after a rollback is not repeated by a second rollback to after the call",
   async (storage) => {
     const world = new World();
     const book = world.adder("book");

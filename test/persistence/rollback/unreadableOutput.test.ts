@@ -8,7 +8,7 @@ import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 
 /** Books three large things, and then loses what it booked in the middle. */
-describe.each(logStorages)("$name: a rollback over an output that is lost", ({ open }) => {
+describe.each(logStorages)("$name: a rollback over a lost output", ({ open }) => {
   async function damaged({ usesOutput = true }: { readonly usesOutput?: boolean } = {}) {
     const opened = await open();
     const undone: string[] = [];
@@ -55,14 +55,14 @@ describe.each(logStorages)("$name: a rollback over an output that is lost", ({ o
     return { ...all, inverseId };
   }
 
-  it("a rollback stops at the call whose output is lost, with its lists, each time it is tried", async () => {
+  it("stops at the call with its lists, each time it is tried", async () => {
     const { undo, undone, build } = await stopped();
     await expect(undo()).rejects.toMatchObject({ code: "rollback_incomplete", reverted: [{}], remaining: [{}] });
     await expect(build().agent.resume()).rejects.toMatchObject({ code: "rollback_incomplete" });
     expect(undone).toEqual(["c"]);
   });
 
-  it("an inverse that does not use the output runs although it is lost", async () => {
+  it("runs an inverse that does not use the output", async () => {
     const { undo, undone } = await damaged({ usesOutput: false });
     const report = await undo();
     expect([report.failed, undone]).toEqual([[], ["c", "b", "a"]]);
@@ -70,7 +70,7 @@ describe.each(logStorages)("$name: a rollback over an output that is lost", ({ o
   });
 
   it.each(["unknown", { error: "it stays" }, { output: undefined }] as const)(
-    "a settlement as %j leads past the call whose output is lost",
+    "continues past the call after a settlement as %j",
     async (settlement) => {
       const { undo, undone, build, inverseId } = await stopped();
       await build().outside.settleToolCall(inverseId, settlement);
@@ -82,7 +82,7 @@ describe.each(logStorages)("$name: a rollback over an output that is lost", ({ o
     },
   );
 
-  it("a caller can leave what cannot be reverted, at once or after the rollback has stopped", async () => {
+  it("can leave calls that cannot be reverted, at once or after it stopped", async () => {
     for (const { undo, undone, build } of [await damaged(), await stopped()]) {
       const report = await undo("leave");
       expect(report.reverted.map(({ input }) => input)).toEqual([{ item: "c" }, { item: "a" }]);
@@ -92,7 +92,7 @@ describe.each(logStorages)("$name: a rollback over an output that is lost", ({ o
     }
   });
 
-  it("a rollback of messages can leave what a stopped rollback cannot revert", async () => {
+  it("of messages can leave calls that a stopped rollback cannot revert", async () => {
     const { build, target } = await stopped();
     const options = { rollbackStrategy: "message_history_only" } as const;
     await expect(build().outside.rollbackToCheckpoint(target, options)).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe.each(logStorages)("$name: a rollback over an output that is lost", ({ o
     expect(report.checkpointId).toBe(target);
   });
 
-  it("an agent whose rollback has stopped can be run afresh, and the result names what remains", async () => {
+  it("lets the agent start a new run, whose result names the remaining calls", async () => {
     const { build, undone } = await stopped();
     await expect(build().agent.run("other")).rejects.toMatchObject({ code: "rollback_incomplete" });
     const result = await build().agent.run("other", { unfinished: "abandon" });
@@ -115,13 +115,13 @@ describe.each(logStorages)("$name: a rollback over an output that is lost", ({ o
     expect(await build().agent.run("again")).toMatchObject({ output: "again" });
   });
 
-  it("an agent whose rollback has stopped can be canceled", async () => {
+  it("lets the agent be canceled", async () => {
     const { build } = await stopped();
     await build().outside.cancel("enough");
     expect(await build().agent.run("other")).toMatchObject({ status: "completed", output: "other" });
   });
 
-  it("a call in doubt whose input is lost can be settled", async () => {
+  it("lets a call in doubt with a lost input be settled", async () => {
     const opened = await open();
     const send = tool({
       name: "send",

@@ -44,7 +44,7 @@ describe("missing tool results", () => {
     ["nothing", [], undefined],
     ["text", [{ role: "assistant", content: "hello" }], undefined],
     ["calls that were answered", [asked, { role: "tool", content: [result("1"), result("2")] }], undefined],
-    ["calls that a person passed over", [asked, { role: "user", content: "and?" }], undefined],
+    ["calls that a person ignored", [asked, { role: "user", content: "and?" }], undefined],
     [
       "open calls",
       [asked],
@@ -53,12 +53,8 @@ describe("missing tool results", () => {
         ["2", "two", undefined],
       ],
     ],
-    [
-      "a call that was answered and one that is open",
-      [asked, { role: "tool", content: [result("1")] }],
-      [["2", "two", undefined]],
-    ],
-  ])("a history is closed with the missing tool results after %s", (_name, messages, expected) => {
+    ["an answered call and an open call", [asked, { role: "tool", content: [result("1")] }], [["2", "two", undefined]]],
+  ])("are added to a history after %s", (_name, messages, expected) => {
     const closing = missingToolResults(messages, state.calls, reader);
     const parts = closing?.content.map(
       (part) => part.type === "tool-result" && [part.toolCallId, part.output, part.isError],
@@ -67,8 +63,8 @@ describe("missing tool results", () => {
   });
 });
 
-describe.each(storages)("a run that continues the messages of an abandoned one, on storage in $name", ({ open }) => {
-  it("a run that continues the messages of an abandoned one answers its open calls, with the result where there is one", async () => {
+describe.each(storages)("a run that continues the messages of an abandoned run, on storage in $name", ({ open }) => {
+  it("closes the open calls, with their result if it is known", async () => {
     const opened = await open();
     const fault = new Fault();
     const seen: (readonly Message[])[] = [];

@@ -31,8 +31,8 @@ const echo = (world: World, fault?: Fault) => {
   return { graph, options: { tools: [book] } };
 };
 
-describe.each(storages)("$name: one definition, many agents", (storage) => {
-  it("a hundred agents of one definition at the same time each run as if alone", async () => {
+describe.each(storages)("$name: agents of one definition", (storage) => {
+  it("run independently, a hundred at the same time", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = echo(world);
@@ -49,7 +49,7 @@ describe.each(storages)("$name: one definition, many agents", (storage) => {
     );
   });
 
-  it("two interleaved agents of one definition do not affect each other by a crash and a rollback", async () => {
+  it("do not affect each other by a crash and a rollback", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const { graph, options } = echo(world, fault);
@@ -68,7 +68,7 @@ describe.each(storages)("$name: one definition, many agents", (storage) => {
     expect(world.done).toEqual(["book one", "book two", "book one"]);
   });
 
-  it("getCheckpoints returns the newest few of a node, in order", async () => {
+  it("return the newest few checkpoints of a node in order", async () => {
     const opened = await storage.open();
     const { graph, options } = echo(new World());
     const agent = durableAgent(graph, opened(), options);
@@ -84,8 +84,8 @@ describe.each(storages)("$name: one definition, many agents", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: running agents", (storage) => {
-  it("an agent that runs is busy for all others, and free when the run has rejected", async () => {
+describe.each(logStorages)("$name: a running agent", (storage) => {
+  it("is busy for all others, and free after the run has rejected", async () => {
     const opened = await storage.open();
     const refusals: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
@@ -107,7 +107,7 @@ describe.each(logStorages)("$name: running agents", (storage) => {
 });
 
 describe("a storage that keeps nothing", () => {
-  it("an agent whose storage keeps nothing runs, returns would-be checkpoints, and refuses every rollback", async () => {
+  it("runs agents, returns would-be checkpoints, and refuses every rollback", async () => {
     const seen: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (input: string, context: AgentContext) => {
@@ -137,8 +137,8 @@ describe("a storage that keeps nothing", () => {
   });
 });
 
-describe.each(storages)("$name: a storage that fails", (storage) => {
-  it("a storage that fails makes the run fail at the save, and nothing is reported as saved", async () => {
+describe.each(storages)("$name: a failing storage", (storage) => {
+  it("makes the run fail at the save, and no checkpoint is reported as saved", async () => {
     for (let saves = 0; saves < 3; saves++) {
       const opened = await storage.open();
       const world = new World();
@@ -153,8 +153,8 @@ describe.each(storages)("$name: a storage that fails", (storage) => {
   });
 });
 
-describe("a provider of three methods that rejects", () => {
-  it("a provider of three methods that rejects is named with the call that failed", async () => {
+describe("a three-method provider that rejects", () => {
+  it("is named in the error with the failed method", async () => {
     const broken: PersistenceStorageProvider = {
       getCheckpoints: async (): Promise<AgentCheckpointData[]> => [],
       getLatestCheckpoint: async () => undefined,

@@ -13,7 +13,7 @@ const build = (storage: LogPersistenceStorageProvider, options: DurableOptions =
 const ask = (agent: AIAgent<string, string>, history: "continue" | "new" = "continue") =>
   agent.run("And now?", history === "continue" ? { history } : {});
 
-it("an agent with more than a thousand runs opens, answers, rolls back and is pruned in a new process", async () => {
+it("an agent with more than a thousand runs opens, answers, rolls back and prunes in a new process", async () => {
   const files = await CountedFiles.create();
   const runs = process.env["SOAK"] === undefined ? 1_500 : 7_500;
   await forgeConversation(files.open(), runs);
@@ -33,7 +33,7 @@ it("an agent with more than a thousand runs opens, answers, rolls back and is pr
   expect(await build(files.open()).run("And now?", afresh)).toMatchObject({ output: "fine" });
 });
 
-describe("a run of an agent that this process ran before", () => {
+describe("a run of an agent that this process already ran", () => {
   const turnAfter = async (runs: number) => {
     const files = await CountedFiles.create();
     await forgeConversation(files.open(), runs);
@@ -58,7 +58,7 @@ describe("a run of an agent that this process ran before", () => {
     expect(many.messages.bytesRead).toBeLessThan(few.messages.bytesRead + 64 * kilobyte);
   });
 
-  it("sees what another process did in between", async () => {
+  it("sees changes of another process in between", async () => {
     const files = await CountedFiles.create();
     const [agent, other] = [build(files.open()), build(files.open())];
     for (const each of [agent, other, agent, other, other, agent]) await ask(each);
@@ -66,7 +66,7 @@ describe("a run of an agent that this process ran before", () => {
     expect(await persistence(other).agent().getMessages()).toHaveLength(12);
   });
 
-  it("begins anew once another process has deleted the agent", async () => {
+  it("starts without history after another process has deleted the agent", async () => {
     const files = await CountedFiles.create();
     const [agent, other] = [build(files.open()), build(files.open())];
     await ask(agent);
@@ -85,14 +85,14 @@ describe("a new process", () => {
     return files.count(() => ask(build(files.open()), history));
   };
 
-  it("reads of 5,000 runs that kept nothing little more than which they were", async () => {
+  it("reads little more than the ids of 5,000 runs that kept no messages", async () => {
     const [few, many] = [await opened(10, "new"), await opened(5_000, "new")];
     expect(many.recordsRead).toBeLessThan(few.recordsRead + 20);
     // Each finished run is known by its id.
     expect(many.bytesRead).toBeLessThan(few.bytesRead + 4 * 40 * 5_000);
   });
 
-  it("reads at most twice what is live, however much was trimmed before", async () => {
+  it("reads at most twice the current state, however much was trimmed before", async () => {
     const files = await CountedFiles.create();
     const shorten = (lane: number, number: number) => [
       { kind: "edit", lane, remove: [[Math.max(1, number - 30), number - 21]], insert: [] },

@@ -44,32 +44,29 @@ const strideOn = ({ name }: TestStorage) => (name === "file" && process.env["SOA
 
 const models = ["repeating", "unique"] as const;
 
-describe.each(logStorages)("$name: crashes between any two saves", (storage) => {
+describe.each(logStorages)("$name: a crash between any two saves", (storage) => {
   describe.each(scenarios)("$name", (scenario) => {
-    it.each(models)(
-      "a crash between any two saves repeats no finished node and no finished call (%s ids of the model)",
-      async (ids) => {
-        const options = { effect: "idempotent", ids } as const;
-        const whole = await undisturbed(scenario, storage, options);
-        for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
-          const world = new World();
-          const opened = await storage.open();
-          over = await survives(scenario, world, opened(), options, saves);
-          const { ended } = await recordedCalls(opened() as LogPersistenceStorageProvider);
-          const [before, nodesBefore] = [world.executed.length, world.nodes.length];
-          const agent = scenario.build(world, opened(), options);
-          const saved = await latestOf(agent).catch(() => undefined);
-          expect(await agent.run("go", runOptions)).toEqual(whole.result);
-          expect(world.executed.slice(before).filter((id) => ended.has(id))).toEqual([]);
-          expect(world.nodes.slice(nodesBefore)).toEqual(whole.world.nodes.slice(saved?.iteration ?? 0));
-          expect(new Set(world.executed)).toEqual(new Set(whole.world.executed));
-          expect(world.effects).toEqual(whole.world.effects);
-          expect(restoredBy(await latestOf(agent))).toEqual(whole.state);
-        }
-      },
-    );
+    it.each(models)("repeats no finished node and no finished call (%s ids of the model)", async (ids) => {
+      const options = { effect: "idempotent", ids } as const;
+      const whole = await undisturbed(scenario, storage, options);
+      for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
+        const world = new World();
+        const opened = await storage.open();
+        over = await survives(scenario, world, opened(), options, saves);
+        const { ended } = await recordedCalls(opened() as LogPersistenceStorageProvider);
+        const [before, nodesBefore] = [world.executed.length, world.nodes.length];
+        const agent = scenario.build(world, opened(), options);
+        const saved = await latestOf(agent).catch(() => undefined);
+        expect(await agent.run("go", runOptions)).toEqual(whole.result);
+        expect(world.executed.slice(before).filter((id) => ended.has(id))).toEqual([]);
+        expect(world.nodes.slice(nodesBefore)).toEqual(whole.world.nodes.slice(saved?.iteration ?? 0));
+        expect(new Set(world.executed)).toEqual(new Set(whole.world.executed));
+        expect(world.effects).toEqual(whole.world.effects);
+        expect(restoredBy(await latestOf(agent))).toEqual(whole.state);
+      }
+    });
 
-    it.each([2, 3, 5])("a run ends like an undisturbed one when every process ends after %i saves", async (saves) => {
+    it.each([2, 3, 5])("leaves a run that ends undisturbed if every process ends after %i saves", async (saves) => {
       const options = { effect: "idempotent", ids: "unique" } as const;
       const whole = await undisturbed(scenario, storage, options);
       const world = new World();
@@ -79,36 +76,33 @@ describe.each(logStorages)("$name: crashes between any two saves", (storage) => 
       expect(restoredBy(await latestOf(scenario.build(world, opened(), options)))).toEqual(whole.state);
     });
 
-    it.each(["irreversible", "reversible"] as const)(
-      "a run after a crash stops at an %s call in doubt, and nowhere else",
-      async (effect) => {
-        const options = { effect, ids: "unique" } as const;
-        const whole = await undisturbed(scenario, storage, options);
-        let doubts = 0;
-        for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
-          const world = new World();
-          const opened = await storage.open();
-          over = await survives(scenario, world, opened(), options, saves);
-          const { inDoubt } = await recordedCalls(opened() as LogPersistenceStorageProvider);
-          const doubted = [...inDoubt].filter((id) => whole.world.effects.get(id)?.tool !== "plan");
-          const outcome = await scenario
-            .build(world, opened(), options)
-            .run("go", runOptions)
-            .then(
-              (result) => ({ result, effects: world.effects }),
-              (error: ToolCallInDoubtError) => ({ code: error.code, isOneOf: doubted.includes(error.toolCallId) }),
-            );
-          const completed = { result: whole.result, effects: whole.world.effects };
-          expect(outcome).toEqual(doubted.length > 0 ? { code: "tool_call_in_doubt", isOneOf: true } : completed);
-          const repeated = world.executed.filter((id, at) => world.executed.indexOf(id) !== at);
-          expect(repeated.filter((id) => isOnceOnly(whole.world, id))).toEqual([]);
-          doubts += doubted.length;
-        }
-        expect(doubts).toBeGreaterThan(0);
-      },
-    );
+    it.each(["irreversible", "reversible"] as const)("stops the run only at an %s call in doubt", async (effect) => {
+      const options = { effect, ids: "unique" } as const;
+      const whole = await undisturbed(scenario, storage, options);
+      let doubts = 0;
+      for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
+        const world = new World();
+        const opened = await storage.open();
+        over = await survives(scenario, world, opened(), options, saves);
+        const { inDoubt } = await recordedCalls(opened() as LogPersistenceStorageProvider);
+        const doubted = [...inDoubt].filter((id) => whole.world.effects.get(id)?.tool !== "plan");
+        const outcome = await scenario
+          .build(world, opened(), options)
+          .run("go", runOptions)
+          .then(
+            (result) => ({ result, effects: world.effects }),
+            (error: ToolCallInDoubtError) => ({ code: error.code, isOneOf: doubted.includes(error.toolCallId) }),
+          );
+        const completed = { result: whole.result, effects: whole.world.effects };
+        expect(outcome).toEqual(doubted.length > 0 ? { code: "tool_call_in_doubt", isOneOf: true } : completed);
+        const repeated = world.executed.filter((id, at) => world.executed.indexOf(id) !== at);
+        expect(repeated.filter((id) => isOnceOnly(whole.world, id))).toEqual([]);
+        doubts += doubted.length;
+      }
+      expect(doubts).toBeGreaterThan(0);
+    });
 
-    it("a run after a crash continues from requested checkpoints alone, with every recorded call", async () => {
+    it("lets a run continue from requested checkpoints alone, with every recorded call", async () => {
       const options = { effect: "idempotent", ids: "unique", automatic: false } as const;
       const whole = await undisturbed(scenario, storage, options);
       for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
@@ -127,8 +121,8 @@ describe.each(logStorages)("$name: crashes between any two saves", (storage) => 
   });
 });
 
-describe.each(storages)("$name: crashes between any two checkpoints", (storage) => {
-  it.each(scenarios)("a crash between any two checkpoints repeats no finished node: $name", async (scenario) => {
+describe.each(storages)("$name: a crash between any two checkpoints", (storage) => {
+  it.each(scenarios)("repeats no finished node: $name", async (scenario) => {
     const options = { effect: "idempotent", ids: "repeating" } as const;
     const whole = await undisturbed(scenario, storage, options);
     for (let saves = 0, over = false; !over; saves += strideOn(storage)) {

@@ -30,8 +30,8 @@ function limited() {
   return { asked, promptExecutor };
 }
 
-describe.each(storages)("$name: an answer that was cut off at its length", (storage) => {
-  it("fails the run with a typed error, and the run resumes with a higher limit, which is kept", async () => {
+describe.each(storages)("$name: a response that was cut off at its length", (storage) => {
+  it("fails the run with a typed error, and a resume with a higher limit keeps the limit", async () => {
     const opened = await storage.open();
     const { asked, promptExecutor } = limited();
     const agent = () =>
@@ -51,8 +51,8 @@ describe.each(storages)("$name: an answer that was cut off at its length", (stor
   });
 });
 
-describe.each(logStorages)("$name: an answer that was cut off at its length", (storage) => {
-  it("has cost tokens, which the result counts", async () => {
+describe.each(logStorages)("$name: a response that was cut off at its length", (storage) => {
+  it("counts towards the tokens of the result", async () => {
     const opened = await storage.open();
     const { promptExecutor } = limited();
     const agent = () =>
@@ -62,7 +62,7 @@ describe.each(logStorages)("$name: an answer that was cut off at its length", (s
     expect(result).toMatchObject({ usage: { outputTokens: 6 + whole.length } });
   });
 
-  it("settings given to a resume hold in the next process too, when this one ends in the node", async () => {
+  it("can be resumed with settings that the next process keeps, even if this process ends in the node", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");
@@ -88,14 +88,14 @@ describe.each(logStorages)("$name: an answer that was cut off at its length", (s
   });
 });
 
-describe("an answer that was cut off at its length", () => {
+describe("a response that was cut off at its length", () => {
   it("counts like any other with acceptCutAnswers", async () => {
     const { promptExecutor } = limited();
     const agent = new AIAgent({ promptExecutor, llmModel: "m", acceptCutAnswers: true });
     expect(await agent.run("go")).toMatchObject({ status: "completed", output: "a long" });
   });
 
-  it("can be caught by the node, with the text that came", async () => {
+  it("can be caught by the node, with its partial text", async () => {
     const { promptExecutor } = limited();
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (_input: string, { llm }) => {

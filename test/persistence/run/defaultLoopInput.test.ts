@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, persistence } from "agent-persistence";
 import { scriptedModel } from "agent-persistence/testing";
 
-it("an execution point in the default loop refuses an input that its node would refuse, and nothing changes", async () => {
+it("an execution point in the default loop refuses an input that its node would refuse", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const agent = new AIAgent({ promptExecutor: scriptedModel(["done"]), llmModel: "scripted" });
   agent.install(Persistence, { storage });

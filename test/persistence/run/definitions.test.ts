@@ -22,7 +22,7 @@ describe("definitions that share a storage", () => {
   it.each([
     { what: "their system prompt", other: { systemPrompt: "You do billing." } },
     { what: "their tools", other: { tools: [world.adder("refund")] } },
-  ])("are refused with the reason when both have no id, and they differ in $what", async ({ other }) => {
+  ])("are refused if both have no id and they differ in $what", async ({ other }) => {
     const storage = new InMemoryPersistenceStorageProvider();
     await agentOn(storage).run("hello");
     const second = agentOn(storage, other);
@@ -32,7 +32,7 @@ describe("definitions that share a storage", () => {
     expect(() => persistence(second).agent()).toThrow(expect.objectContaining(refused));
   });
 
-  it("are fine with ids of their own, with an agentId in each call, as objects of one definition, and on two storages", async () => {
+  it("work with separate ids, an agentId per call, objects of one definition, or two storages", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await agentOn(storage).run("hello");
     const billing = { systemPrompt: "You do billing." };
@@ -59,7 +59,7 @@ async function warningsOf(...configurations: readonly string[]): Promise<readonl
 }
 
 describe("Persistence without a storage", () => {
-  it("warns once in a process, and not where no storage is meant", async () => {
+  it("warns once per process, unless a storage is deliberately omitted", async () => {
     expect(await warningsOf("{ storage: new NoPersistenceStorageProvider() }")).toEqual([]);
     expect(await warningsOf("undefined", "{}", "{ storage: undefined }")).toEqual([
       expect.stringMatching(/^AgentPersistenceWarning no_storage .*stores nothing/),

@@ -22,8 +22,8 @@ function forgetfulModel(): PromptExecutor & { readonly asked: () => number } {
   };
 }
 
-describe.each(logStorages)("$name: recorded answers", (storage) => {
-  it("a recorded answer is replayed instead of asking the model: in order, to node and tool code alike", async () => {
+describe.each(logStorages)("$name: a recorded response", (storage) => {
+  it("is replayed in order instead of a model request, in node and tool code", async () => {
     const opened = await storage.open();
     const [world, fault, model] = [new World(), new Fault(), forgetfulModel()];
     const book = world.adder("book");
@@ -48,7 +48,7 @@ describe.each(logStorages)("$name: recorded answers", (storage) => {
     expect([outputs.slice(2, 4), outputs.slice(4)]).toEqual([outputs.slice(0, 2), outputs.slice(0, 2)]);
   });
 
-  it("a recorded answer is not replayed to a node that had finished and runs again", async () => {
+  it("is not replayed to a finished node that runs again", async () => {
     const opened = await storage.open();
     const [world, model] = [new World(), forgetfulModel()];
     const book = world.adder("book");

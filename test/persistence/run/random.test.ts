@@ -31,8 +31,8 @@ async function journalOf(storage: LogPersistenceStorageProvider) {
   return { stands, unknown };
 }
 
-describe.each(logStorages)("$name: random crashes and rollbacks", (storage) => {
-  it("any run, crashed and rolled back anywhere, leaves the world as the journal says, and every node with the stored state", async () => {
+describe.each(logStorages)("$name: any run with random crashes and rollbacks", (storage) => {
+  it("leaves effects that match the journal and gives every node the stored state", async () => {
     await fc.assert(
       fc.asyncProperty(randomRun, async (run) => {
         const opened = await storage.open();
@@ -49,8 +49,8 @@ describe.each(logStorages)("$name: random crashes and rollbacks", (storage) => {
   });
 });
 
-describe.each(storages)("$name: random crashes and rollbacks", (storage) => {
-  it("any run, crashed and rolled back anywhere, ends with one recorded result, and versions that only grow", async () => {
+describe.each(storages)("$name: any run with random crashes and rollbacks", (storage) => {
+  it("ends with one recorded result and only increasing versions", async () => {
     await fc.assert(
       fc.asyncProperty(randomRun, async (run) => {
         const opened = await storage.open();

@@ -39,7 +39,7 @@ it("a rollback on one lane keeps the recorded results of runs on another", async
   expect(other.runId).not.toBe(branch.runId);
 });
 
-it("a node gets the values that the log has, also for bytes of a Buffer", async () => {
+it("a node gets the values of the log, even for bytes of a Buffer", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const source = Buffer.from([1, 2, 3]);
   const seen: unknown[] = [];
@@ -59,7 +59,7 @@ it("a node gets the values that the log has, also for bytes of a Buffer", async 
   expect(seen).toEqual([[1, 2, 3]]);
 });
 
-it("a call made by code with another input than was recorded stops the run when its effect stands", async () => {
+it("a call by code with an input other than the recorded input stops the run if its effect remains", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const world: string[] = [];
   let attempt = 0;

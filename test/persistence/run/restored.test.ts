@@ -26,7 +26,7 @@ function seen(context: AgentContext) {
   });
 }
 
-describe.each(storages)("$name: restored state", (storage) => {
+describe.each(storages)("$name: the state that a checkpoint restores", (storage) => {
   /** Changes all there is in the first node, looks at it in the second, goes on after the third. */
   function changing(look: (context: AgentContext) => Promise<unknown>) {
     const world = new World();
@@ -78,7 +78,7 @@ describe.each(storages)("$name: restored state", (storage) => {
     storage: { rich: { at: new Date(7), by: new Map([["n", 9n]]), tags: new Set(["t"]) } },
   };
 
-  it("the state that a checkpoint restores is deep-equal after a crash", async () => {
+  it("is deep-equal after a crash", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const looks: unknown[] = [];
@@ -96,7 +96,7 @@ describe.each(storages)("$name: restored state", (storage) => {
     expect(await latestOf(durableAgent(graph, opened(), options))).toMatchObject({ ...stays, iteration: 2 });
   });
 
-  it("the state that a checkpoint restores is deep-equal after a rollback inside the run", async () => {
+  it("is deep-equal after a rollback inside the run", async () => {
     const opened = await storage.open();
     const looks: unknown[] = [];
     const { graph, options, requests } = changing(async (context) => {
@@ -116,8 +116,8 @@ describe.each(storages)("$name: restored state", (storage) => {
   });
 });
 
-describe.each(storages)("$name: what was handed over", (storage) => {
-  it("a value is stored as it was when it was passed in, whatever changes later", async () => {
+describe.each(storages)("$name: a passed value", (storage) => {
+  it("is stored in its state at the time of the call, despite later changes", async () => {
     const opened = await storage.open();
     const parts = [{ type: "text" as const, text: "then" }];
     const message = { role: "user" as const, content: parts };
@@ -152,7 +152,7 @@ describe.each(storages)("$name: what was handed over", (storage) => {
   });
 });
 
-describe.each(storages)("$name: values that could not be restored", (storage) => {
+describe.each(storages)("$name: a value that could not be restored", (storage) => {
   it.each([
     ["a node's output", () => ({ deep: [() => 1] }), 'the input of node "next"', ".deep[0]"],
     [
@@ -161,7 +161,7 @@ describe.each(storages)("$name: values that could not be restored", (storage) =>
       'storage key "odd"',
       ".at[0]",
     ],
-  ])("a value that could not be restored is refused with its place: %s", async (_name, body, subject, path) => {
+  ])("is refused with its path: %s", async (_name, body, subject, path) => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const here = g.node("here", (_input: string, context): unknown => body(context));
@@ -181,7 +181,7 @@ type Result = Extract<ToolMessage["content"][number], { type: "tool-result" }>;
 
 /** What a node may make of a tool message before it appends it. */
 const appended: Readonly<Record<string, (message: ToolMessage) => ToolMessage>> = {
-  "as it is": (message) => message,
+  unchanged: (message) => message,
   "with options of the provider": ({ role, content }) => ({
     role,
     content: content.map((part) => ({ ...part, providerOptions: provider })),
@@ -196,9 +196,9 @@ const appended: Readonly<Record<string, (message: ToolMessage) => ToolMessage>> 
   "with the content first": ({ role, content }) => ({ content, role }),
 };
 
-describe.each(storages)("$name: messages that are sent again", (storage) => {
+describe.each(storages)("$name: a message that is sent again", (storage) => {
   it.each(Object.entries(appended))(
-    "a tool message, %s, is the same text before and after a resume, field by field",
+    "from a tool, %s, is the same text before and after a resume, field by field",
     async (_name, change) => {
       const opened = await storage.open();
       const world = new World();

@@ -40,7 +40,7 @@ const agentOn = (storage: PersistenceStorageProvider, promptExecutor: PromptExec
   new AIAgent({ id: "a", promptExecutor, llmModel: "m" }).install(Persistence, { storage });
 
 describe.each(storages)("$name: a runId", (storage) => {
-  it("of a finished run is refused with another input, and gives the recorded output for its own", async () => {
+  it("of a finished run returns the recorded output, and is refused with another input", async () => {
     const opened = await storage.open();
     const agent = () => agentOn(opened(), failing(0));
     await agent().run("one", { runId: "r" });
@@ -52,7 +52,7 @@ describe.each(storages)("$name: a runId", (storage) => {
     expect(await agent().resume()).toMatchObject({ runId: "s", output: "up" });
   });
 
-  it("of an unfinished run is refused with another input, and the run resumes with its own", async () => {
+  it("of an unfinished run resumes the run, and is refused with another input", async () => {
     const opened = await storage.open();
     const model = failing(1);
     const agent = () => agentOn(opened(), model);
@@ -64,8 +64,8 @@ describe.each(storages)("$name: a runId", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: a runId that this process is running", (storage) => {
-  it("gives a second call the result of the first, also by another object of the definition", async () => {
+describe.each(logStorages)("$name: a runId that is running in this process", (storage) => {
+  it("gives a second call the result of the first, even by another object of the definition", async () => {
     const opened = await storage.open();
     const provider = opened();
     const model = gated();
@@ -83,7 +83,7 @@ describe.each(logStorages)("$name: a runId that this process is running", (stora
     expect(await agent.run("one", { runId: "r" })).toEqual(result);
   });
 
-  it("gives a second call the error of the first, and is tried again by the next call", async () => {
+  it("gives a second call the error of the first, and is retried by the next call", async () => {
     const agent = agentOn((await storage.open())(), failing(1));
     const calls = [agent.run("one", { runId: "r" }), agent.run("one", { runId: "r" })];
     expect(await Promise.allSettled(calls)).toMatchObject([
@@ -93,7 +93,7 @@ describe.each(logStorages)("$name: a runId that this process is running", (stora
     expect(await agent.run("one", { runId: "r" })).toMatchObject({ output: "up" });
   });
 
-  it("is run by the second call itself when the caller of the first has aborted it", async () => {
+  it("is run by the second call if the caller of the first has aborted", async () => {
     const { promptExecutor, begun } = waitingForAbort();
     const agent = agentOn((await storage.open())(), promptExecutor);
     const controller = new AbortController();
@@ -117,7 +117,7 @@ describe.each(logStorages)("$name: a runId that this process is running", (stora
     expect(await first).toMatchObject({ output: "answer 1" });
   });
 
-  it("gives a run the result of a resume that is under way", async () => {
+  it("gives a run the result of a resume in progress", async () => {
     const opened = await storage.open();
     const provider = opened();
     await expect(agentOn(provider, failing(1)).run("one", { runId: "r" })).rejects.toThrow("down");

@@ -38,7 +38,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     return { opened, fault, ran, build };
   }
 
-  it("a run checkpoints the input first, then each step with the node that runs next", async () => {
+  it("a run checkpoints the input first, then each step with the next node", async () => {
     const { build, fault, ran } = await stopped();
     expect(await nodesOf(build())).toEqual(["first", "second"]);
     fault.repair();
@@ -56,7 +56,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(ran).toEqual(["first in", "second in"]);
   });
 
-  it("run() resumes an unfinished run at an equal input, and with the same runId", async () => {
+  it("run() resumes an unfinished run with an equal input and the same runId", async () => {
     for (const options of [{}, { runId: "r1" }]) {
       const { build, fault, ran } = await stopped();
       fault.repair();
@@ -74,7 +74,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(ran).toEqual(["first in", "second in"]);
   });
 
-  it("run() refuses another run beside an unfinished one, names the ways out, and changes nothing", async () => {
+  it("run() refuses to start while another run is unfinished, and lists the options", async () => {
     const { build, fault } = await stopped();
     const before = await checkpointsOf(build());
     for (const options of [{}, { runId: "r2" }]) {
@@ -93,7 +93,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(await build().resume()).toMatchObject({ runId: "r1", output: "in" });
   });
 
-  it("run() finishes the old run first when asked to", async () => {
+  it("run() finishes the old run first if requested", async () => {
     const { build, fault, ran } = await stopped();
     fault.repair();
     expect(await build().run("other", { runId: "r2", unfinished: "finish_first" })).toMatchObject({
@@ -104,7 +104,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(await build().run("in", { runId: "r1" })).toMatchObject({ runId: "r1", output: "in" });
   });
 
-  it("run() abandons the old run when asked to: it can no longer be resumed", async () => {
+  it("run() abandons the old run if requested, which can no longer be resumed", async () => {
     const { build, fault, ran } = await stopped();
     fault.repair();
     expect(await build().run("other", { runId: "r2", unfinished: "abandon" })).toMatchObject({ output: "other" });
@@ -114,7 +114,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
     expect(cancelled).toMatchObject([{ runId: "r1" }]);
   });
 
-  it("run() starts fresh after a finished run, or keeps its messages", async () => {
+  it("run() starts without history after a finished run, or keeps its messages", async () => {
     const { build, fault } = await stopped();
     fault.repair();
     await build().resume();
@@ -129,14 +129,14 @@ describe.each(storages)("$name: run and resume", (storage) => {
     });
   });
 
-  it("resume() has nothing to resume for an unknown agent", async () => {
+  it("resume() rejects with nothing_to_resume for an unknown agent", async () => {
     const opened = await storage.open();
     const agent = durableAgent(twoNodes(new Fault()), opened());
     await expect(agent.resume()).rejects.toMatchObject({ code: "nothing_to_resume" });
     await expect(agent.resume({ checkpointId: "x" })).rejects.toMatchObject({ code: "checkpoint_not_found" });
   });
 
-  it("run() treats an input with its keys in another order as the same", async () => {
+  it("run() treats inputs with keys in another order as equal", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = strategy<{ a: number; b: number }, string>("s", (g) => {
@@ -155,7 +155,7 @@ describe.each(storages)("$name: run and resume", (storage) => {
 });
 
 describe.each(storages)("$name: edges", (storage) => {
-  it("edges are evaluated once, except those that failed", async () => {
+  it("are evaluated once, unless they failed", async () => {
     const opened = await storage.open();
     const [edge, fault] = [new Fault(), new Fault()];
     let evaluated = 0;
@@ -189,7 +189,7 @@ describe.each(storages)("$name: edges", (storage) => {
     expect([evaluated, ran]).toEqual([2, ["first"]]);
   });
 
-  it("edges of another strategy are refused by name, before anything changes", async () => {
+  it("of another strategy are refused by name without changes", async () => {
     const opened = await storage.open();
     await expect(durableAgent(twoNodes(new Fault()), opened()).run("in")).rejects.toBeInstanceOf(Stopped);
     const other = strategy<string, string>("s", (g) => {
@@ -209,8 +209,8 @@ describe.each(storages)("$name: edges", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: what a restart finds", (storage) => {
-  it("unfinished() lists runs whose process ended, those moved from outside, and failed ones when asked for", async () => {
+describe.each(logStorages)("$name: unfinished()", (storage) => {
+  it("lists interrupted runs, runs moved from outside, and failed runs if requested", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const build = () => durableAgent(twoNodes(fault), opened());
@@ -243,7 +243,7 @@ describe.each(logStorages)("$name: what a restart finds", (storage) => {
     expect(await unfinished(build(), true)).toHaveLength(1);
   });
 
-  it("unfinished() does not list a run that was refused before its first save", async () => {
+  it("does not list a run that was refused before its first save", async () => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", (make: () => string) => make());

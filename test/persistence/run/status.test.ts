@@ -55,14 +55,14 @@ async function movesOf(
   return moves;
 }
 
-describe.each(logStorages)("$name: status", (storage) => {
+describe.each(logStorages)("$name: the status of an agent", (storage) => {
   async function started() {
     const storageOf = await storage.open();
     const fault = new Fault();
     return { storageOf, fault, build: () => durableAgent(twoNodes(fault), storageOf()) };
   }
 
-  it("the status of an agent is in_progress while it runs, and holds no more than when it started", async () => {
+  it("is in_progress while it runs, with no more data than at its start", async () => {
     const storageOf = await storage.open();
     const seen: AgentSummary[] = [];
     const fault = new Fault();
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name: status", (storage) => {
     ]);
   });
 
-  it("the status of an agent is completed with its output", async () => {
+  it("is completed with its output", async () => {
     const { storageOf, fault, build } = await started();
     fault.repair();
     await build().run("in");
@@ -85,7 +85,7 @@ describe.each(logStorages)("$name: status", (storage) => {
     });
   });
 
-  it("the status of an agent is failed with the error and the number of retries, and then continues through the queue", async () => {
+  it("is failed with the error and the number of retries, and then continues through the queue", async () => {
     const { storageOf, fault, build } = await started();
     for (const retryCount of [0, 1, 2]) {
       await expect(retryCount === 0 ? build().run("in") : build().resume()).rejects.toThrow("stopped");
@@ -113,7 +113,7 @@ describe.each(logStorages)("$name: status", (storage) => {
     ]);
   });
 
-  it("the status of an agent keeps a bounded part of a long message", async () => {
+  it("keeps a bounded part of a long message", async () => {
     const storageOf = await storage.open();
     const long = strategy<string, string>("s", (g) => {
       const only = g.node("only", (_input: string): string => {
@@ -128,7 +128,7 @@ describe.each(logStorages)("$name: status", (storage) => {
     expect(JSON.stringify(data).length).toBeLessThan(21_000);
   });
 
-  it("the status of an agent is paused at a checkpoint after a move from outside, with its reason", async () => {
+  it("is paused with a reason after a move from outside", async () => {
     const { storageOf, build } = await started();
     await expect(build().run("in")).rejects.toThrow("stopped");
     await persistence(build()).agent().setExecutionPoint({ nodeId: "first", input: "again" });
@@ -144,7 +144,7 @@ describe.each(logStorages)("$name: status", (storage) => {
     });
   });
 
-  it("the status of an agent is cancelled when another run takes its place", async () => {
+  it("is cancelled if another run replaces it", async () => {
     const { storageOf, fault, build } = await started();
     await expect(build().run("in")).rejects.toThrow("stopped");
     await expect(build().run("other", { unfinished: "abandon" })).rejects.toThrow("stopped");
@@ -162,7 +162,7 @@ describe.each(logStorages)("$name: status", (storage) => {
     ]);
   });
 
-  it("the status of an agent moves as the table allows, whatever is done with the agent", async () => {
+  it("changes only as the table allows, through any operation", async () => {
     const { storageOf, fault, build } = await started();
     const outside = () => persistence(build()).agent();
     await expect(build().run("in")).rejects.toThrow("stopped");
@@ -184,7 +184,7 @@ describe.each(logStorages)("$name: status", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: outputs in summaries", (storage) => {
+describe.each(logStorages)("$name: the output in the summary of a run", (storage) => {
   async function dataAfter(output: unknown): Promise<Record<string, unknown>> {
     const storageOf = await storage.open();
     const gives = strategy<string, never>("s", (g) => {
@@ -201,17 +201,17 @@ describe.each(logStorages)("$name: outputs in summaries", (storage) => {
   }
 
   it.each([["text"], [{ a: [1, null] }], [{ role: "user", content: "a message of the history" }]])(
-    "the output of a run, in its summary, is readable without the log: %j",
+    "is readable without the log: %j",
     async (output) => {
       expect((await dataAfter(output))["finalOutput"]).toEqual(output);
     },
   );
 
-  it("the output of a run, in its summary, is in its stored form when JSON has none for it", async () => {
+  it("has its stored form if JSON cannot represent it", async () => {
     expect((await dataAfter(new Date(0)))["finalOutput"]).toHaveProperty("$rich");
   });
 
-  it("the output of a run, in its summary, is a reference to its blob when it is large", async () => {
+  it("is a reference to its blob if it is large", async () => {
     const data = await dataAfter("x".repeat(20_000));
     expect(data["finalOutput"]).toEqual({ $blob: [expect.stringMatching(/^blob:\/\/[0-9a-f]{64}-1$/), 20_002] });
   });

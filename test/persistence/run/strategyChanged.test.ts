@@ -4,7 +4,7 @@ import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
-describe.each(logStorages)("$name: a run that another strategy has begun", (storage) => {
+describe.each(logStorages)("$name: a run started by another strategy", (storage) => {
   /** The first deployment books a room, and its process ends; the second has a node more. */
   async function deployed() {
     const opened = await storage.open();
@@ -39,7 +39,7 @@ describe.each(logStorages)("$name: a run that another strategy has begun", (stor
   it.each([
     { what: "the same runId", options: { runId: "r" } },
     { what: "an equal input", options: {} },
-  ])("is refused for $what with advice that works: abandon begins it anew", async ({ options }) => {
+  ])('is refused for $what, and the advised "abandon" starts a new run', async ({ options }) => {
     const { agent, world } = await deployed();
     const refused = await agent()
       .run("room", options)
@@ -55,7 +55,7 @@ describe.each(logStorages)("$name: a run that another strategy has begun", (stor
     expect(await agent().resume()).toMatchObject(result);
   });
 
-  it("continues at a node of the new strategy that setExecutionPoint names, with its history and its runId", async () => {
+  it("continues at a node of the new strategy set by setExecutionPoint, with its history and runId", async () => {
     const { agent, world } = await deployed();
     await persistence(agent()).agent().setExecutionPoint({ nodeId: "check", input: "room" });
     expect(await agent().resume()).toMatchObject({ runId: "r", output: "room: new, 1 messages" });
@@ -63,7 +63,7 @@ describe.each(logStorages)("$name: a run that another strategy has begun", (stor
     expect(world.done).toEqual(["book room"]);
   });
 
-  it("is resumed and not begun anew with abandon where its strategy has not changed", async () => {
+  it('is resumed despite "abandon" if its strategy has not changed', async () => {
     const opened = await storage.open();
     const world = new World();
     const fault = new Fault();
@@ -84,7 +84,7 @@ describe.each(logStorages)("$name: a run that another strategy has begun", (stor
     expect(world.done).toEqual(["book room"]);
   });
 
-  it("says of a canceled run that its runId cannot be used again", async () => {
+  it("reports that the runId of a canceled run cannot be reused", async () => {
     const { agent } = await deployed();
     await persistence(agent()).agent().cancel();
     await expect(agent().run("room", { runId: "r" })).rejects.toMatchObject({

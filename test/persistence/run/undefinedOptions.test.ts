@@ -25,8 +25,8 @@ const graph = strategy<string, string>("s", (s) => {
   s.edge(node, s.finish, { when: undefined });
 });
 
-describe.each(logStorages)("options that are undefined, on storage in $name", ({ open }) => {
-  it("options that are undefined mean the same as options that are left out", async () => {
+describe.each(logStorages)("undefined options, on storage in $name", ({ open }) => {
+  it("mean the same as omitted options", async () => {
     const storage = (await open())();
     const agent = new AIAgent({
       promptExecutor: scriptedModel([]),
@@ -61,7 +61,7 @@ describe.each(logStorages)("options that are undefined, on storage in $name", ({
     expect(failed).toEqual([]);
   });
 
-  it("options of a task that are undefined mean the same as options that are left out", async () => {
+  it("of a task mean the same as omitted options", async () => {
     const tasks = new TaskManager({ storage: (await open())(), clock: undefined });
     const undefinedOptions = { taskId: undefined, estimatedComplexity: undefined, reserves: undefined };
     const { taskId } = await tasks.create({ taskName: "t", inputRequest: 1, priority: undefined, ...undefinedOptions });

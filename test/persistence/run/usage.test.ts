@@ -52,7 +52,7 @@ const turns = (...items: readonly string[]) => [
 ];
 
 describe.each(logStorages)("$name: the tokens of a run", (storage) => {
-  it("a result adds up the tokens of all answers, and so does the recorded result of a finished run", async () => {
+  it("are summed over all responses, in the result and the recorded result", async () => {
     const opened = await storage.open();
     const world = new World();
     const { model } = counted(turns("a", "b"));
@@ -71,7 +71,7 @@ describe.each(logStorages)("$name: the tokens of a run", (storage) => {
     ]);
   });
 
-  it("a result counts the answers that an earlier process paid for, also those that no checkpoint followed", async () => {
+  it("include responses of an earlier process, even if no checkpoint followed", async () => {
     const opened = await storage.open();
     const world = new World();
     const { model, asked } = counted(turns("a"));
@@ -94,7 +94,7 @@ describe.each(logStorages)("$name: the tokens of a run", (storage) => {
     expect(asked()).toBe(2);
   });
 
-  it("a rollback gives no tokens back, and the next run begins at none", async () => {
+  it("are not reduced by a rollback, and start at zero in the next run", async () => {
     const opened = await storage.open();
     const world = new World();
     const { model } = counted(turns("a"));
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: the tokens of a run", (storage) => {
 });
 
 describe("the tokens of a run", () => {
-  it("events show the tokens and the finish reason of each answer, and replayed answers only to features", async () => {
+  it("are in events with the finish reason, and replayed responses are visible only to features", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const world = new World();
     const events: PersistenceEvent[] = [];
@@ -151,7 +151,7 @@ describe("the tokens of a run", () => {
     ]);
   });
 
-  it("a provider that reports no tokens leaves none in the result, and one that reports nonsense is not believed", async () => {
+  it("are omitted if the provider does not report valid numbers", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const answering = (usage: unknown) =>
       durableAgent(loop, storage, {
@@ -168,7 +168,7 @@ describe("the tokens of a run", () => {
     });
   });
 
-  it("without Persistence a result adds up tokens as well", async () => {
+  it("are summed without Persistence as well", async () => {
     const { model } = counted(["done"]);
     const agent = new AIAgent({ promptExecutor: model, llmModel: "m" });
     expect(await agent.run("go")).toMatchObject({ output: "done", usage: { inputTokens: 10, outputTokens: 1 } });

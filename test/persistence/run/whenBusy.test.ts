@@ -55,7 +55,7 @@ const cases = logStorages.flatMap((storage) =>
     .filter(({ name, place }) => name !== "memory" || place === places[0]),
 );
 
-describe.each(cases)("$name: a run while another one is in progress, $place", ({ storage, place }) => {
+describe.each(cases)("$name: a second run while another run is in progress, $place", ({ storage, place }) => {
   const start = async () => {
     const opened = await storage.open();
     const provider = opened();
@@ -70,7 +70,7 @@ describe.each(cases)("$name: a run while another one is in progress, $place", ({
     return { desk, agent, ask, one };
   };
 
-  it.each([undefined, "reject"] as const)("is refused with whenBusy %s, and the error is true", async (whenBusy) => {
+  it.each([undefined, "reject"] as const)("is refused with whenBusy %s and a correct error", async (whenBusy) => {
     const { desk, ask, one } = await start();
     const refused: unknown = await ask("two", whenBusy).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "agent_busy", inThisProcess: place === "in one process" });
@@ -107,7 +107,7 @@ describe.each(cases)("$name: a run while another one is in progress, $place", ({
     expect(desk.asked).toEqual(["one", "three"]);
   });
 
-  it("gets the result of the other one with join", async () => {
+  it("gets the result of the first run with join", async () => {
     const { desk, agent, ask, one } = await start();
     const joined = [ask("two", "join"), ask("three", "join")];
     desk.letGo("one");
@@ -117,7 +117,7 @@ describe.each(cases)("$name: a run while another one is in progress, $place", ({
     expect(await persistence(agent()).agent().getMessages()).toHaveLength(2);
   });
 
-  it("takes the place of the other one with replace", async () => {
+  it("replaces the first run with replace", async () => {
     const { desk, agent, ask, one } = await start();
     const two = ask("two", "replace");
     desk.letGo("two");
@@ -128,8 +128,8 @@ describe.each(cases)("$name: a run while another one is in progress, $place", ({
   });
 });
 
-describe.each(logStorages)("$name: runs that wait for one in progress", (storage) => {
-  it("start after the one that takes its place", async () => {
+describe.each(logStorages)("$name: runs that wait for a run in progress", (storage) => {
+  it("start after the run that replaces it", async () => {
     const provider = (await storage.open())();
     const desk = new Desk();
     const agent = desk.agentOn(provider);
@@ -144,7 +144,7 @@ describe.each(logStorages)("$name: runs that wait for one in progress", (storage
     expect(desk.asked.slice(-2)).toEqual(["three", "queued"]);
   });
 
-  it("continue one with the same input that was stopped, unless they take its place", async () => {
+  it("continue a stopped run with the same input, unless they replace it", async () => {
     const provider = (await storage.open())();
     const desk = new Desk();
     const agent = desk.agentOn(provider);

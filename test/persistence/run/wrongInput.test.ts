@@ -33,27 +33,27 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ["an agent without a configuration", "", () => new AIAgent(wrong(undefined))],
   ["an agent without an executor", "promptExecutor", define({ promptExecutor: {} })],
   ["an agent without a model", "llmModel", define({ llmModel: "" })],
-  ["tools that are no list", "tools", define({ tools: book })],
-  ["a tool that is none", "tools.0", define({ tools: [undefined] })],
+  ["tools that are not a list", "tools", define({ tools: book })],
+  ["an invalid tool", "tools.0", define({ tools: [undefined] })],
   ["a tool that cannot run", "tools.0.execute", define({ tools: [{ ...plain, execute: 1 }] })],
-  ["no number of iterations", "maxIterations", define({ maxIterations: Number.NaN })],
+  ["an iteration limit that is not a number", "maxIterations", define({ maxIterations: Number.NaN })],
   ["half an iteration", "maxIterations", define({ maxIterations: 1.5 })],
   ["a limit that is text", "maxIterations", define({ maxIterations: "5" })],
-  ["a system prompt that is no text", "systemPrompt", define({ systemPrompt: 5 })],
-  ["parameters that are no object", "modelParameters", define({ modelParameters: "hot" })],
-  ["a strategy that is none", "strategy", define({ strategy: {} })],
-  ["a feature that is none", "", () => new AIAgent(config).install(wrong(undefined))],
+  ["a system prompt that is not text", "systemPrompt", define({ systemPrompt: 5 })],
+  ["parameters that are not an object", "modelParameters", define({ modelParameters: "hot" })],
+  ["an invalid strategy", "strategy", define({ strategy: {} })],
+  ["an invalid feature", "", () => new AIAgent(config).install(wrong(undefined))],
   ["a tool without a definition", "", () => tool(wrong(undefined))],
   ["a tool without a name", "name", () => tool({ ...plain, name: "" })],
   ["a tool without a zod schema", "inputSchema", () => tool(wrong({ ...plain, inputSchema: { type: "object" } }))],
-  ["an effect that is none", "effect", () => tool({ ...plain, effect: wrong("idempotant") })],
+  ["an invalid effect", "effect", () => tool({ ...plain, effect: wrong("idempotant") })],
   ["a storage key without a schema", "schema", () => storageKey("k", wrong(undefined))],
-  ["a storage that is none", "storage", install({ storage: {} })],
+  ["an invalid storage", "storage", install({ storage: {} })],
   ["a storage that is null", "storage", install({ storage: null })],
   ["a configuration that is text", "", install("memory")],
   ["a switch that is text", "enableAutomaticPersistence", install({ enableAutomaticPersistence: "no" })],
-  ["triggers that are no list", "triggers", install({ triggers: triggers.interval() })],
-  ["a trigger that is none", "triggers.0", install({ triggers: [triggers.interval] })],
+  ["triggers that are not a list", "triggers", install({ triggers: triggers.interval() })],
+  ["an invalid trigger", "triggers.0", install({ triggers: [triggers.interval] })],
   ...["after_node", "run_started", "run_ended", "line_started", "joined", "unresolved", "asked_for", "rollback"].map(
     (name) =>
       [
@@ -62,24 +62,24 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
         install({ triggers: [{ name, priority: "high", isDue: () => true }] }),
       ] as const,
   ),
-  ["a registry that is none", "rollbackToolRegistry", install({ rollbackToolRegistry: {} })],
-  ["a participant that is none", "participants.0", install({ participants: [5] })],
-  ["an answer to doubt that is none", "onToolCallInDoubt", install({ onToolCallInDoubt: "again" })],
-  ["no attempt", "inverseRetry.attempts", install({ inverseRetry: { attempts: 0 } })],
-  ["a delay that is none", "inverseRetry.delayMs", install({ inverseRetry: { delayMs: -1 } })],
-  ["a grace that is none", "abortGraceMs", install({ abortGraceMs: Number.NaN })],
-  ["a listener that is none", "onEvent", install({ onEvent: "log" })],
-  ["a size that is none", "maxCheckpointBytes", install({ maxCheckpointBytes: -1 })],
-  ["a trimming that is none", "trimming.messages", install({ trimming: { messages: Number.NaN } })],
-  ["an environment that is none", "environment", install({ environment: 5 })],
-  ["a retention that is none", "retention.maxCheckpoints", install({ retention: { maxCheckpoints: 1 } })],
-  ["a clock that is none", "clock", install({ clock: Date })],
-  ["an interval that is none", "everyMs", () => triggers.interval({ everyMs: Number.NaN })],
-  ["a growth that is none", "bytes", () => triggers.contextDelta({ bytes: -1 })],
-  ["an inverse of nothing", "tool", () => new RollbackToolRegistry().registerRollback(wrong(undefined), () => 1)],
-  ["an inverse that is none", "inverse", () => new RollbackToolRegistry().registerRollback(book, wrong(undefined))],
-  ["a log that is none", "", () => new LogPersistenceStorageProvider(wrong(undefined))],
-  ["persistence of nothing", "", () => persistence(wrong({}))],
+  ["an invalid registry", "rollbackToolRegistry", install({ rollbackToolRegistry: {} })],
+  ["an invalid participant", "participants.0", install({ participants: [5] })],
+  ["an invalid onToolCallInDoubt", "onToolCallInDoubt", install({ onToolCallInDoubt: "again" })],
+  ["zero attempts", "inverseRetry.attempts", install({ inverseRetry: { attempts: 0 } })],
+  ["an invalid delay", "inverseRetry.delayMs", install({ inverseRetry: { delayMs: -1 } })],
+  ["an invalid grace", "abortGraceMs", install({ abortGraceMs: Number.NaN })],
+  ["an invalid listener", "onEvent", install({ onEvent: "log" })],
+  ["an invalid size", "maxCheckpointBytes", install({ maxCheckpointBytes: -1 })],
+  ["an invalid trimming", "trimming.messages", install({ trimming: { messages: Number.NaN } })],
+  ["an invalid environment", "environment", install({ environment: 5 })],
+  ["an invalid retention", "retention.maxCheckpoints", install({ retention: { maxCheckpoints: 1 } })],
+  ["an invalid clock", "clock", install({ clock: Date })],
+  ["an invalid interval", "everyMs", () => triggers.interval({ everyMs: Number.NaN })],
+  ["an invalid growth", "bytes", () => triggers.contextDelta({ bytes: -1 })],
+  ["an inverse without a tool", "tool", () => new RollbackToolRegistry().registerRollback(wrong(undefined), () => 1)],
+  ["an invalid inverse", "inverse", () => new RollbackToolRegistry().registerRollback(book, wrong(undefined))],
+  ["an invalid log", "", () => new LogPersistenceStorageProvider(wrong(undefined))],
+  ["persistence without an agent", "", () => persistence(wrong({}))],
   ["a misspelled storage", "", install({ storge: {} })],
   ["a misspelled limit of a trimming", "trimming", install({ trimming: { mesages: 5 } })],
   ["a misspelled limit of a retention", "retention", install({ retention: { maxCheckpoint: 5 } })],
@@ -93,7 +93,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
   ],
 ];
 
-it.each(definitions)("wrong input is refused with its place: %s", (_name, path, call) => {
+it.each(definitions)("invalid input is refused with its path: %s", (_name, path, call) => {
   expect(call).toThrow(
     expect.objectContaining({ code: "invalid_input", problems: [expect.objectContaining({ path })] }),
   );
@@ -101,19 +101,16 @@ it.each(definitions)("wrong input is refused with its place: %s", (_name, path, 
 
 it.each([
   ["a node without a function", build((graph: { node(name: string): void }) => graph.node("n"))],
-  [
-    "a schema of a node that is none",
-    build((g: { node(...a: unknown[]): void }) => g.node("n", { input: 5 }, () => 1)),
-  ],
-  ["a subgraph that is none", build((graph: { subgraph(name: string): void }) => graph.subgraph("n"))],
+  ["an invalid schema of a node", build((g: { node(...a: unknown[]): void }) => g.node("n", { input: 5 }, () => 1))],
+  ["an invalid subgraph", build((graph: { subgraph(name: string): void }) => graph.subgraph("n"))],
   ["a strategy without a function", () => strategy("s", wrong(undefined))],
   [
-    "a condition that is no function",
+    "a condition that is not a function",
     build((g: { edge(...a: unknown[]): void; start: object; finish: object }) =>
       g.edge(g.start, g.finish, { when: "done" }),
     ),
   ],
-])("wrong input in a strategy is refused: %s", (_name, call) => {
+])("invalid input in a strategy is refused: %s", (_name, call) => {
   expect(call).toThrow(expect.objectContaining({ code: "invalid_strategy" }));
 });
 
@@ -130,34 +127,38 @@ type Verb = (agent: AIAgent) => unknown;
 const durable = (agent: AIAgent) => persistence(agent).agent("a");
 
 const verbs: readonly (readonly [string, string, Verb])[] = [
-  ["run with an unfinished that is none", "unfinished", (agent) => agent.run("y", { unfinished: wrong("typo") })],
-  ["run with a history that is none", "history", (agent) => agent.run("y", { history: wrong("typo") })],
-  ["run with a run id that is empty", "runId", (agent) => agent.run("y", { runId: "" })],
-  ["run with a signal that is none", "signal", (agent) => agent.run("y", { signal: wrong({}) })],
-  ["run with text for options", "", (agent) => agent.run("y", wrong("a"))],
+  ["run with an invalid unfinished", "unfinished", (agent) => agent.run("y", { unfinished: wrong("typo") })],
+  ["run with an invalid history", "history", (agent) => agent.run("y", { history: wrong("typo") })],
+  ["run with an empty runId", "runId", (agent) => agent.run("y", { runId: "" })],
+  ["run with an invalid signal", "signal", (agent) => agent.run("y", { signal: wrong({}) })],
+  ["run with text as options", "", (agent) => agent.run("y", wrong("a"))],
   ["resume with text for options", "", (agent) => agent.resume(wrong("a"))],
-  ["resume with a checkpoint that is none", "checkpointId", (agent) => agent.resume({ checkpointId: "" })],
-  ["resume with answers that are none", "answers", (agent) => agent.resume({ answers: wrong([]) })],
-  ["resume only in a status that is none", "ifStatus.0", (agent) => agent.resume({ ifStatus: [wrong("done")] })],
+  ["resume with an invalid checkpoint", "checkpointId", (agent) => agent.resume({ checkpointId: "" })],
+  ["resume with invalid answers", "answers", (agent) => agent.resume({ answers: wrong([]) })],
+  ["resume only in an unknown status", "ifStatus.0", (agent) => agent.resume({ ifStatus: [wrong("done")] })],
   ["resume only in a text", "ifStatus", (agent) => agent.resume({ ifStatus: wrong("completed") })],
-  ["resume with a verification that is none", "verify", (agent) => agent.resume({ verify: wrong(5) })],
-  ["rollback to nothing", "", (agent) => durable(agent).rollbackToCheckpoint(wrong(undefined))],
+  ["resume with an invalid verification", "verify", (agent) => agent.resume({ verify: wrong(5) })],
+  ["rollback without a checkpoint", "", (agent) => durable(agent).rollbackToCheckpoint(wrong(undefined))],
   ["rollback to an empty id", "", (agent) => durable(agent).rollbackToCheckpoint("")],
   ["rollback to an object", "", (agent) => durable(agent).rollbackToCheckpoint(wrong({ checkpointId: "1-1" }))],
   ["rollback with text for options", "", (agent) => durable(agent).rollbackToLatestCheckpoint(wrong("default"))],
   ["execution point without options", "", (agent) => durable(agent).setExecutionPoint(wrong(undefined))],
-  ["execution point nowhere", "nodeId", (agent) => durable(agent).setExecutionPoint({ nodeId: wrong(null), input: 1 })],
-  ["validation of no id", "", (agent) => durable(agent).validateCheckpoint(wrong({}))],
-  ["answer that waits no time", "timeoutMs", (agent) => durable(agent).answer("r", 1, { timeoutMs: Number.NaN })],
+  [
+    "execution point without a node",
+    "nodeId",
+    (agent) => durable(agent).setExecutionPoint({ nodeId: wrong(null), input: 1 }),
+  ],
+  ["validation of an invalid id", "", (agent) => durable(agent).validateCheckpoint(wrong({}))],
+  ["answer with an invalid timeout", "timeoutMs", (agent) => durable(agent).answer("r", 1, { timeoutMs: Number.NaN })],
   ["answer to a request that is a symbol", "", (agent) => durable(agent).answer(wrong(Symbol("r")), 1)],
   ["settlement of a call that is a symbol", "", (agent) => durable(agent).settleToolCall(wrong(Symbol("c")), "retry")],
-  ["cancellation for no reason", "", (agent) => durable(agent).cancel(wrong(5))],
+  ["cancellation with an invalid reason", "", (agent) => durable(agent).cancel(wrong(5))],
   ["restart with text for options", "", (agent) => durable(agent).restart(wrong("now"))],
   ["filter that is text", "", (agent) => durable(agent).getCheckpoints(wrong("node"))],
-  ["filter with no number", "limit", (agent) => durable(agent).getCheckpoints({ limit: -1 })],
+  ["filter with an invalid limit", "limit", (agent) => durable(agent).getCheckpoints({ limit: -1 })],
   ["list with text for options", "", (agent) => persistence(agent).unfinished(wrong("failed")).next()],
-  ["pruning at no time", "now", (agent) => persistence(agent).prune({ now: Number.NaN })],
-  ["pruning of nobody", "agentId", (agent) => persistence(agent).prune({ agentId: "" })],
+  ["pruning at an invalid time", "now", (agent) => persistence(agent).prune({ now: Number.NaN })],
+  ["pruning of an empty id", "agentId", (agent) => persistence(agent).prune({ agentId: "" })],
   [
     "rollback with a misspelled option",
     "",
@@ -186,28 +187,32 @@ const verbs: readonly (readonly [string, string, Verb])[] = [
     "policy",
     (agent) => persistence(agent).prune({ policy: wrong({ failedDay: 5 }) }),
   ],
-  ["pruning by no policy", "policy", (agent) => persistence(agent).prune({ policy: wrong(5) })],
+  ["pruning with an invalid policy", "policy", (agent) => persistence(agent).prune({ policy: wrong(5) })],
 ];
 
 type Use = (context: AgentContext) => unknown;
 
 const uses: readonly (readonly [string, string, Use])[] = [
-  ["request of nothing", "", (context) => context.requestInput(wrong(undefined))],
+  ["request without options", "", (context) => context.requestInput(wrong(undefined))],
   ["request without a prompt", "prompt", (context) => context.requestInput(wrong({ schema: z.string() }))],
   ["request without a schema", "schema", (context) => context.requestInput(wrong({ prompt: "p" }))],
   [
-    "request that waits for nothing",
+    "request with an invalid waitingFor",
     "waitingFor",
     (context) => context.requestInput({ ...asked, waitingFor: wrong("") }),
   ],
-  ["request until no time", "expiresAt", (context) => context.requestInput({ ...asked, expiresAt: new Date(NaN) })],
+  [
+    "request with an invalid expiry",
+    "expiresAt",
+    (context) => context.requestInput({ ...asked, expiresAt: new Date(NaN) }),
+  ],
   [
     "checkpoint with a misspelled option",
     "",
     (context) => persistence(context).createCheckpoint(wrong({ checkpontId: "c" })),
   ],
   [
-    "checkpoint before a node that is none",
+    "checkpoint before an unknown node",
     "nodeId",
     (context) => persistence(context).createCheckpoint(wrong({ nodeId: 5 })),
   ],
@@ -222,11 +227,15 @@ const uses: readonly (readonly [string, string, Use])[] = [
     "",
     async (context) => persistence(context).note(wrong({ key: "k", value: 1, content: 5 })),
   ],
-  ["rollback to nothing", "", (context) => persistence(context).rollbackToCheckpoint(wrong(undefined))],
-  ["execution point nowhere", "nodeId", (context) => persistence(context).setExecutionPoint(wrong({ input: 1 }))],
+  ["rollback without a checkpoint", "", (context) => persistence(context).rollbackToCheckpoint(wrong(undefined))],
+  [
+    "execution point without a node",
+    "nodeId",
+    (context) => persistence(context).setExecutionPoint(wrong({ input: 1 })),
+  ],
 ];
 
-it("an agent among the tools, and an approval that is a word, are refused with what to pass", () => {
+it("an agent as a tool and an approval as a word are refused with advice", () => {
   expect(define({ tools: [new AIAgent(config)] })).toThrow(
     'at "tools.0": expected a tool, received an AIAgent. Pass agent.asTool({ … })',
   );
@@ -235,8 +244,8 @@ it("an agent among the tools, and an approval that is a word, are refused with w
   );
 });
 
-describe.each(logStorages)("wrong input, on storage in $name", ({ open }) => {
-  it.each(verbs)("wrong input is refused and changes nothing: %s", async (_name, path, verb) => {
+describe.each(logStorages)("invalid input, on storage in $name", ({ open }) => {
+  it.each(verbs)("is refused and changes nothing: %s", async (_name, path, verb) => {
     const storage = (await open())();
     const agent = new AIAgent({ ...config, id: "a", strategy: graph }).install(Persistence, { storage });
     await agent.run("x");
@@ -248,7 +257,7 @@ describe.each(logStorages)("wrong input, on storage in $name", ({ open }) => {
     expect(await recordsOf(storage)).toEqual(before);
   });
 
-  it.each(uses)("wrong input in a node is refused and changes nothing: %s", async (_name, path, use) => {
+  it.each(uses)("in a node is refused and changes nothing: %s", async (_name, path, use) => {
     const storage = (await open())();
     const caught: unknown[] = [];
     const strategyThatCatches = strategy<string, string>("s", (s) => {
@@ -264,7 +273,7 @@ describe.each(logStorages)("wrong input, on storage in $name", ({ open }) => {
     expect(caught).toMatchObject([{ code: "invalid_input", problems: [{ path }] }]);
   });
 
-  it("a request whose time has passed is expired at once", async () => {
+  it("a request whose expiry has passed expires at once", async () => {
     const storage = (await open())();
     const late = strategy<string, string>("s", (s) => {
       const node = s.node("node", (_text: string, context) =>

@@ -36,7 +36,7 @@ function lines({ nodeId, branch, agentPath, move, name, isHead, children }: Chec
 const drawn = (roots: readonly CheckpointTreeNode[]) => roots.flatMap((root) => lines(root));
 
 describe.each(logStorages)("$name: the tree of checkpoints", (storage) => {
-  it("has branches, sub-agents, joins, moves, names and the head, and stays readable after pruning", async () => {
+  it("contains branches, called agents, joins, moves, names and the head, even after pruning", async () => {
     const fault = new Fault();
     const { built, options } = beside(fault);
     const opened = await storage.open();
@@ -68,7 +68,7 @@ describe.each(logStorages)("$name: the tree of checkpoints", (storage) => {
     expect(pruned).toContain("    both rollback *");
   });
 
-  it("the latest checkpoint follows the lines of the head when the clock goes backwards", async () => {
+  it("has a head that follows its lines when the clock goes backwards", async () => {
     const fault = new Fault();
     const { built, options } = beside(fault);
     const opened = await storage.open();
@@ -86,7 +86,7 @@ describe.each(logStorages)("$name: the tree of checkpoints", (storage) => {
   });
 });
 
-it("the tree of an agent without checkpoints is empty, and three methods have one", async () => {
+it("the tree of an agent without checkpoints is empty, and three-method storages support trees", async () => {
   const { built, options } = beside(new Fault());
   const agent = durableAgent(built, new RowsProvider(), options);
   expect(await persistence(agent).agent("nobody").checkpointTree()).toEqual([]);

@@ -96,7 +96,7 @@ describe.each(everywhere)("%s, %s: a trigger that becomes due while nodes run ag
     fault.repair();
   }
 
-  it("a call with a recorded end is not made again, and the checkpoint comes after what is recorded", async () => {
+  it("does not repeat a finished call, and its checkpoint follows the recorded work", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const office = stopping(fault);
@@ -115,7 +115,7 @@ describe.each(everywhere)("%s, %s: a trigger that becomes due while nodes run ag
     ]);
   });
 
-  it("a checkpoint is made where nothing is recorded after it", async () => {
+  it("makes a checkpoint if no recorded work follows", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const office = new Office(place, () => () => fault.strike() ?? "done");
@@ -128,7 +128,7 @@ describe.each(everywhere)("%s, %s: a trigger that becomes due while nodes run ag
     ).toEqual([expect.stringMatching(/second$/)]);
   });
 
-  it("a call is not made again once checkpoints are made automatically", async () => {
+  it("does not repeat a call once checkpoints are automatic", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const office = stopping(fault);
@@ -147,7 +147,7 @@ describe.each(everywhere)("%s, %s: a trigger that becomes due while nodes run ag
           tools.call(helper, { topic }),
     ],
   ] as readonly (readonly [string, () => NodeBody])[])(
-    "no accepted answer of a %s is lost, and no question asked anew",
+    "loses no accepted answer of a %s, and repeats no request",
     async (_asks, second) => {
       const opened = await storage.open();
       const office = new Office(place, second);
@@ -166,8 +166,8 @@ describe.each(everywhere)("%s, %s: a trigger that becomes due while nodes run ag
   );
 });
 
-describe.each(logStorages)("$name: a node that leads nowhere when it runs again", (storage) => {
-  it("a call of the node that it led to is not made again once the edge is back", async () => {
+describe.each(logStorages)("$name: a node that matches no edge when it runs again", (storage) => {
+  it("does not repeat a call of the next node once the edge is restored", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "irreversible");

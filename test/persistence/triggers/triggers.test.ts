@@ -70,24 +70,21 @@ const ready: readonly (readonly [CheckpointTrigger, readonly string[]])[] = [
   [triggers.contextDelta({ bytes: 100_000 }), []],
 ];
 
-describe.each(logStorages)("$name: single triggers", (storage) => {
-  it.each(ready)(
-    "a single trigger makes exactly the checkpoints that are expected: $name",
-    async (trigger, expected) => {
-      const opened = await storage.open();
-      const clock = new SimulatedClock();
-      const world = new World();
-      const { graph, tools } = office(world, clock);
-      const agent = () => durableAgent(graph, opened(), { tools, clock, triggers: [trigger] });
-      const request = idOf(await agent().run("go"));
-      expect(await agent().resume({ answers: { [request]: "fine" } })).toMatchObject({ output: "fine" });
-      const made = (await checkpointsOf(agent())).map(({ nodeId, trigger: by }) => (by ? `${nodeId}: ${by}` : nodeId));
-      expect(made).toEqual(["prepare", ...expected, "finish"]);
-      expect(world.done).toEqual(["dangerous", "externalApi", "modifiesFiles"]);
-    },
-  );
+describe.each(logStorages)("$name: a single trigger", (storage) => {
+  it.each(ready)("makes exactly the expected checkpoints: $name", async (trigger, expected) => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const world = new World();
+    const { graph, tools } = office(world, clock);
+    const agent = () => durableAgent(graph, opened(), { tools, clock, triggers: [trigger] });
+    const request = idOf(await agent().run("go"));
+    expect(await agent().resume({ answers: { [request]: "fine" } })).toMatchObject({ output: "fine" });
+    const made = (await checkpointsOf(agent())).map(({ nodeId, trigger: by }) => (by ? `${nodeId}: ${by}` : nodeId));
+    expect(made).toEqual(["prepare", ...expected, "finish"]);
+    expect(world.done).toEqual(["dangerous", "externalApi", "modifiesFiles"]);
+  });
 
-  it.each(ready)("a single trigger is enough to continue from after a crash at any save: $name", async (trigger) => {
+  it.each(ready)("is enough to continue after a crash at any save: $name", async (trigger) => {
     for (let saves = 1; saves < 12; saves += 2) {
       const opened = await storage.open();
       const clock = new SimulatedClock();
@@ -117,7 +114,7 @@ describe.each(storages)("$name: triggers", (storage) => {
       [g.start, ...nodes].forEach((from, at) => g.edge(from, nodes[at] ?? g.finish));
     });
 
-  it("triggers of your own take a few lines, and keep the whole state", async () => {
+  it("of your own take a few lines and keep the whole state", async () => {
     const opened = await storage.open();
     let nodes = 0;
     const everyThird: CheckpointTrigger = {
@@ -134,7 +131,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     expect(stored.map(({ iteration }) => iteration)).toEqual([0, 3, 6, 7]);
   });
 
-  it("triggers that are due at one moment make one checkpoint, named after the most important; the others say so", async () => {
+  it("that are due together make one checkpoint, named after the most important trigger", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const named = (name: string, priority: CheckpointTrigger["priority"]) => ({ name, priority, isDue: () => true });
@@ -149,7 +146,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     ]);
   });
 
-  it("triggers that throw are reported, and lose no checkpoint", async () => {
+  it("that throw are reported and lose no checkpoint", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const broken: CheckpointTrigger = {
@@ -168,7 +165,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     expect((await checkpointsOf(agent)).map(({ nodeId }) => nodeId)).toEqual(["n0", "n1", "finish"]);
   });
 
-  it("triggers that throw with nobody listening become a warning of the process", async () => {
+  it("that throw without a listener become a process warning", async () => {
     const opened = await storage.open();
     const emitWarning = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const broken = (): never => {
@@ -184,7 +181,7 @@ describe.each(storages)("$name: triggers", (storage) => {
     emitWarning.mockRestore();
   });
 
-  it("triggers are not asked when automatic persistence is off", async () => {
+  it("are not called if automatic persistence is off", async () => {
     const opened = await storage.open();
     const agent = durableAgent(steps(2), opened(), { automatic: false, triggers: [triggers.afterNode()] });
     await agent.run("");
@@ -192,7 +189,7 @@ describe.each(storages)("$name: triggers", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
+describe.each(logStorages)("$name: the state that triggers see", (storage) => {
   /** Nodes that only give back an output and set progress. */
   const chain = (count: number, clock: SimulatedClock, outputOf: (at: number) => string) =>
     strategy<string, string>("chain", (g) => {
@@ -206,7 +203,7 @@ describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
       [g.start, ...nodes].forEach((from, at) => g.edge(from, nodes[at] ?? g.finish));
     });
 
-  it("a node that only gives back an output, and even the same one, changes the state", async () => {
+  it("changes with each node output, even an equal output", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const graph = chain(4, clock, (at) => (at < 2 ? `output ${at}` : "the same"));
@@ -222,7 +219,7 @@ describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
     ]);
   });
 
-  it("outputs count as growth, each once; one that is a message is counted with the history", async () => {
+  it("grows with each output once, and outputs that are messages count with the history", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const graph = chain(4, clock, (at) => (at === 1 ? "short" : "x".repeat(100_000)));
@@ -250,7 +247,7 @@ describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
     expect(grown[0]).toBeLessThan(1_500);
   });
 
-  it("progress within a node counts, and a node in which nothing happened does not", async () => {
+  it("counts progress within a node, and no progress in a node without changes", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const events: PersistenceEvent[] = [];
@@ -279,7 +276,7 @@ describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
     });
   });
 
-  it("a tool that changes files and fails may have changed them", async () => {
+  it("includes possible changes of files by a tool that fails", async () => {
     const opened = await storage.open();
     const moments: unknown[] = [];
     const watching: CheckpointTrigger = {
@@ -309,7 +306,7 @@ describe.each(logStorages)("$name: triggers see the whole state", (storage) => {
 });
 
 describe.each(storages)("$name: subgraphs", (storage) => {
-  it("a checkpoint within subgraphs is one of the agent itself, and its node names them", async () => {
+  it("belong to the agent, and their node path includes the subgraphs", async () => {
     const opened = await storage.open();
     const graph = strategy<string, string>("s", (g) => {
       const plan = g.node("plan", (input: string) => input);
@@ -339,8 +336,8 @@ describe.each(storages)("$name: subgraphs", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: critical triggers", (storage) => {
-  it("a critical trigger has its checkpoint durable before the operation: a storage that fails then keeps it from happening", async () => {
+describe.each(logStorages)("$name: a critical trigger", (storage) => {
+  it("saves its checkpoint before the operation, which does not happen if the storage fails", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, tools } = office(world, new SimulatedClock());
@@ -359,7 +356,7 @@ describe.each(logStorages)("$name: critical triggers", (storage) => {
     );
   });
 
-  it("a critical trigger does not fail where the node has saved a later state by hand, which is kept", async () => {
+  it("accepts a later checkpoint that the node has requested", async () => {
     const opened = await storage.open();
     const events: PersistenceEvent[] = [];
     const { persistence } = await import("agent-persistence");
@@ -387,7 +384,7 @@ describe.each(logStorages)("$name: critical triggers", (storage) => {
   });
 });
 
-describe("what is due", () => {
+describe("the decision of a trigger", () => {
   const moment = (facts: Partial<TriggerMoment>): TriggerMoment =>
     ({
       kind: "node_completed",
@@ -408,11 +405,11 @@ describe("what is due", () => {
     [triggers.contextDelta(), { grownBytes: 10 * 1_024 + 1 }, true],
     [triggers.afterAgentCompletion(), { left: [] }, false],
     [triggers.afterAgentCompletion(), { left: ["a/b", "a"] }, true],
-  ] as const)("a trigger decides whether it is due: %o at %o: %s", (trigger, facts, expected) => {
+  ] as const)("for %o at %o: %s", (trigger, facts, expected) => {
     expect(trigger.isDue(moment(facts as Partial<TriggerMoment>))).toBe(expected);
   });
 
-  it("a trigger that is due is distinguished from one that would be due if anything had changed", () => {
+  it("distinguishes due from due only after a change", () => {
     const installed = [triggers.interval(), triggers.afterNode()];
     expect(dueTriggers(installed, moment({ elapsedMs: 5 * minute }))).toEqual({
       due: installed[1],

@@ -37,10 +37,10 @@ function carriedOut(messages: readonly Message[], plan: ReturnType<typeof planTr
   });
 }
 
-describe("what is trimmed", () => {
+describe("the trimming plan", () => {
   it.each<[string, readonly Message[], { toolOutputs: number; messages: number }, readonly string[], number]>([
-    ["nothing of an empty history", [], { toolOutputs: 0, messages: 0 }, [], 0],
-    ["nothing of a short one", [user("a"), asks("1"), gives("1")], { toolOutputs: 1, messages: 3 }, [], 0],
+    ["an empty history", [], { toolOutputs: 0, messages: 0 }, [], 0],
+    ["a short history", [user("a"), asks("1"), gives("1")], { toolOutputs: 1, messages: 3 }, [], 0],
     ["older outputs", [asks("1"), gives("1"), asks("2"), gives("2")], { toolOutputs: 1, messages: 9 }, ["1"], 0],
     ["one of two outputs in a message", [asks("1", "2"), gives("1", "2")], { toolOutputs: 1, messages: 9 }, ["1"], 0],
     ["older messages", [user("a"), user("b"), user("c")], { toolOutputs: 5, messages: 1 }, [], 2],
@@ -48,7 +48,7 @@ describe("what is trimmed", () => {
     ["no system message", [system, user("a"), user("b"), system, user("c")], { toolOutputs: 5, messages: 1 }, [], 2],
     ["whole turns", [user("a"), user("b"), asks("1"), gives("1"), user("c")], { toolOutputs: 5, messages: 2 }, [], 2],
     [
-      "nothing after an open call",
+      "no message after an open call",
       [user("a"), asks("1"), user("b"), user("c")],
       { toolOutputs: 5, messages: 1 },
       [],
@@ -61,7 +61,7 @@ describe("what is trimmed", () => {
       [],
       3,
     ],
-  ])("the trimming plan: %s", (_name, messages, limits, outputs, older) => {
+  ])("for one history: %s", (_name, messages, limits, outputs, older) => {
     const plan = planTrimming(messages, limits);
     expect(plan.outputs.map(({ toolCallId }) => toolCallId)).toEqual(outputs);
     expect(plan.older).toHaveLength(older);
@@ -85,7 +85,7 @@ describe("what is trimmed", () => {
   );
   const limits = fc.record({ toolOutputs: fc.nat(6), messages: fc.nat(10) });
 
-  it("trimming keeps the newest messages, separates no call from its result, and changes nothing the second time", () => {
+  it("keeps the newest messages, separates no call from its result, and is empty the second time", () => {
     fc.assert(
       fc.property(history, limits, (messages, allowed) => {
         const plan = planTrimming(messages, allowed);

@@ -68,7 +68,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     };
   };
 
-  it("trimming keeps the last 5 tool outputs and 50 messages, and the originals", async () => {
+  it("keeps the last 5 tool outputs and 50 messages, and stores the originals", async () => {
     const events: PersistenceEvent[] = [];
     const { agent } = await agentOn(40, {}, { onEvent: (event: PersistenceEvent) => void events.push(event) });
     const untrimmed = durableAgent(looking, (await storage.open())(), {
@@ -93,7 +93,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     for (const { messageHistory } of await checkpointsOf(agent)) expect(messageHistory.length).toBeLessThanOrEqual(53);
   });
 
-  it("a rollback to before a trimming restores the full history", async () => {
+  it("is undone by a rollback to an earlier checkpoint", async () => {
     const { agent } = await agentOn(12, { toolOutputs: 2, messages: 8 });
     await agent.run("go");
     const early = (await checkpointsOf(agent))[4];
@@ -105,7 +105,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     expect((await latestOf(agent)).messageHistory).toEqual(early?.messageHistory);
   });
 
-  it("the originals are exactly the same after pruning, over several runs, and after another pruning", async () => {
+  it("keeps the originals unchanged through several runs and repeated pruning", async () => {
     const { agent } = await agentOn(60, { toolOutputs: 3, messages: 10 });
     const durable = persistence(agent).agent();
     await agent.run("go");
@@ -119,7 +119,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     }
   });
 
-  it("trimming keeps the originals that a kept checkpoint has when others are pruned", async () => {
+  it("keeps the originals of a kept checkpoint when other checkpoints are pruned", async () => {
     const { agent } = await agentOn(24, { toolOutputs: 2, messages: 8 });
     await agent.run("go");
     const before = new Map((await checkpointsOf(agent)).map((data) => [data.version, data.messageHistory]));
@@ -137,7 +137,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     }
   });
 
-  it("trimming continues after a crash with the agent's own state, and asks for no summary twice", async () => {
+  it("continues after a crash with the agent's state, and requests no summary twice", async () => {
     const opened = await storage.open();
     const asked: string[] = [];
     const trimming: TrimmingPolicy = {
@@ -173,7 +173,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     ]);
   });
 
-  it("trimming loses no checkpoint when a summarizer fails, and reports the failure", async () => {
+  it("loses no checkpoint if a summarizer fails, and reports the failure", async () => {
     const events: PersistenceEvent[] = [];
     let failures = 3;
     const summarize = (older: OlderContent) => {
@@ -193,7 +193,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
     expect(outputs((await latestOf(agent)).messageHistory).filter((output) => !isWhole(output))).toHaveLength(5);
   });
 
-  it("trimming treats a summary that is no text as a failure", async () => {
+  it("treats a summary that is not text as a failure", async () => {
     const events: PersistenceEvent[] = [];
     const summarize = () => 7 as unknown as string;
     const { agent } = await agentOn(
@@ -209,7 +209,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
   });
 });
 
-it("trimming stores little more than the messages when one output is shortened at each of many steps", async () => {
+it("trimming stores little more than the messages if one output is shortened in each of many steps", async () => {
   const opened = await (logStorages[0] as (typeof logStorages)[number]).open();
   const steps = 600;
   const growing = strategy<string, string>("growing", (g) => {
@@ -235,13 +235,13 @@ it("trimming stores little more than the messages when one output is shortened a
   ).toHaveLength(5);
 });
 
-describe("the summarizer that is built in", () => {
+describe("the built-in summarizer", () => {
   const turn = (at: number): readonly Message[] => [
     { role: "user", content: `question ${at} ${"x".repeat(100)}` },
     { role: "assistant", content: `answer ${at}` },
   ];
 
-  it("the built-in summarizer keeps what it summarized before: the number, the oldest and the newest messages", () => {
+  it("keeps the number, the oldest and the newest of the messages that it summarized before", () => {
     let summary = summarizePlainly({ kind: "messages", messages: [...turn(0), ...turn(1)] });
     for (let at = 2; at < 500; at++)
       summary = summarizePlainly({ kind: "messages", messages: [{ role: "user", content: summary }, ...turn(at)] });
@@ -253,7 +253,7 @@ describe("the summarizer that is built in", () => {
     expect(summary.length).toBeLessThan(2_100);
   });
 
-  it("the built-in summarizer cuts between characters", () => {
+  it("cuts between characters", () => {
     const messages: Message[] = Array.from({ length: 100 }, () => ({ role: "user", content: "😀".repeat(100) }));
     let summary = summarizePlainly({ kind: "messages", messages });
     for (let more = 0; more < 5; more++)

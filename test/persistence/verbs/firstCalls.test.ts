@@ -64,7 +64,7 @@ async function live({ start, cut, saves, next }: Life, opened: Opened<LogPersist
 describe.each(logStorages)("$name: first calls after a crash", (storage) => {
   const numRuns = storage.name === "file" ? runs.file : runs.memory;
 
-  it("leave an agent that can be brought to an end, repeat no effect and lose no answer", async () => {
+  it("leave an agent that can be finished, repeat no effect and lose no answer", async () => {
     await fc.assert(
       fc.asyncProperty(life, async (each) => {
         const { world, answers, got } = await live(each, await storage.open());
@@ -79,7 +79,7 @@ describe.each(logStorages)("$name: first calls after a crash", (storage) => {
   });
 });
 
-it("the outside world of the generator has what an undisturbed agent does", async () => {
+it("the simulated world of the generator matches an undisturbed agent", async () => {
   const [memory] = logStorages;
   const world = new VerbWorld(await (memory as (typeof logStorages)[number]).open());
   const requestId = idOf(await world.agent().run("in", { agentId: "a", runId: "r" }));

@@ -98,7 +98,7 @@ describe.each(logStorages)("$name: an agent that contains itself", (storage) => 
     return { opened, fault };
   }
 
-  it("goes on with the same code and with additions, and not with a renamed node of its open lines", async () => {
+  it("continues with unchanged or extended code, but not with a renamed node of an open line", async () => {
     const { opened, fault } = await stopped();
     const before = await recordsOf(opened());
     const renamed = calling(counting({ ...first, node: "task" }, fault), opened());
@@ -119,7 +119,7 @@ describe.each(logStorages)("$name: an agent that contains itself", (storage) => 
     expect(told).toContain("strategy_adapted");
   });
 
-  it("migrates with each of its open lines by the migrations of its definition", async () => {
+  it("migrates each open line by the migrations of its definition", async () => {
     const { opened, fault } = await stopped();
     const told: string[] = [];
     const tell = (event: PersistenceEvent) =>
@@ -134,7 +134,7 @@ describe.each(logStorages)("$name: an agent that contains itself", (storage) => 
   });
 });
 
-describe.each(logStorages)("$name: a tool of a called agent is renamed", (storage) => {
+describe.each(logStorages)("$name: a renamed tool of a called agent", (storage) => {
   function paying(code: Version, world: World, { fault, approval = false }: { fault?: Fault; approval?: boolean }) {
     const pay = tool({
       name: code.pay,
@@ -155,7 +155,7 @@ describe.each(logStorages)("$name: a tool of a called agent is renamed", (storag
     return asking("ask", { ...code, tools: [pay] }, body, config);
   }
 
-  it("while its call awaits an approval: the answer counts, and the call keeps its id", async () => {
+  it("keeps the id of its call that awaits approval, and the answer counts", async () => {
     const opened = await storage.open();
     const world = new World();
     const agent = (code: Version) => calling(paying(code, world, { approval: true }), opened());
@@ -169,29 +169,26 @@ describe.each(logStorages)("$name: a tool of a called agent is renamed", (storag
     expect(request).toMatchObject({ kind: "approval", toolCallId: world.executed[0] });
   });
 
-  it.each([false, true])(
-    "while its call is to be rolled back: its inverse is found under the new name (run migrated: %s)",
-    async (migrated) => {
-      const opened = await storage.open();
-      const world = new World();
-      const fault = new Fault();
-      const agent = (code: Version) => calling(paying(code, world, { fault }), opened());
-      await stops(fault, agent(first).run("rent"));
-      fault.return();
-      if (migrated) await stops(fault, agent(second).resume());
-      const outside = persistence(agent(second)).agent("a");
-      const [checkpoint] = await outside.getCheckpoints();
-      const report = await outside.rollbackToCheckpoint(checkpoint?.checkpointId ?? "");
-      expect(report.reverted).toMatchObject([{ toolName: "payOut" }]);
-      expect(world.done).toEqual(["pay rent", "undo rent"]);
-      fault.repair();
-      expect(await agent(second).resume()).toMatchObject({ status: "completed" });
-      expect(world.items).toEqual(["rent"]);
-    },
-  );
+  it.each([false, true])("finds the inverse under the new name in a rollback (run migrated: %s)", async (migrated) => {
+    const opened = await storage.open();
+    const world = new World();
+    const fault = new Fault();
+    const agent = (code: Version) => calling(paying(code, world, { fault }), opened());
+    await stops(fault, agent(first).run("rent"));
+    fault.return();
+    if (migrated) await stops(fault, agent(second).resume());
+    const outside = persistence(agent(second)).agent("a");
+    const [checkpoint] = await outside.getCheckpoints();
+    const report = await outside.rollbackToCheckpoint(checkpoint?.checkpointId ?? "");
+    expect(report.reverted).toMatchObject([{ toolName: "payOut" }]);
+    expect(world.done).toEqual(["pay rent", "undo rent"]);
+    fault.repair();
+    expect(await agent(second).resume()).toMatchObject({ status: "completed" });
+    expect(world.items).toEqual(["rent"]);
+  });
 });
 
-describe.each(logStorages)("$name: the caller of an agent that stopped", (storage) => {
+describe.each(logStorages)("$name: the caller of a stopped agent", (storage) => {
   const nodes = ["before", "go", "after"] as const;
   function around(names: readonly string[], fault: Fault, opened: LogPersistenceStorageProvider, told: string[] = []) {
     const ask = asking("ask", { node: "work", tools: [] }, async (text) => {
@@ -211,7 +208,7 @@ describe.each(logStorages)("$name: the caller of an agent that stopped", (storag
     return durableAgent(graph, opened, { tools: [ask], onEvent: ({ type }) => void told.push(type) });
   }
 
-  it("goes on when a node before the call was renamed, and the log has the new structure from then on", async () => {
+  it("continues after a rename of an earlier node, and records the new structure", async () => {
     const opened = (await storage.open())();
     const fault = new Fault();
     await stops(fault, around(nodes, fault, opened).run("x"));
@@ -225,7 +222,7 @@ describe.each(logStorages)("$name: the caller of an agent that stopped", (storag
     expect(await around(renamed, fault, opened).resume()).toMatchObject({ output: "x" });
   });
 
-  it.each([1, 2])("is refused when the node that calls, or one after it, was renamed (%i)", async (at) => {
+  it.each([1, 2])("is refused after a rename of the calling or a later node (%i)", async (at) => {
     const opened = (await storage.open())();
     const fault = new Fault();
     await stops(fault, around(nodes, fault, opened).run("x"));

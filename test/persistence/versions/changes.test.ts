@@ -25,7 +25,7 @@ async function verdictOf(
 }
 
 describe.each(logStorages)("$name:", (storage) => {
-  describe.each(places)("in $name, a run goes on as the table says", (place) => {
+  describe.each(places)("in $name, a run continues as the table says", (place) => {
     // On files each change is tried at one place, and by `npm test` once.
     const isWhole = storage.name === "memory";
     const tried = changes.filter((_change, row) => isWhole || places[row % places.length] === place);

@@ -13,7 +13,7 @@ function noWay(): MigratedLine {
 }
 
 describe.each(logStorages)("$name:", (storage) => {
-  describe.each(places)("in $name, code that changed continues", (place) => {
+  describe.each(places)("in $name, changed code continues", (place) => {
     const rename = { from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } };
     const wrong = { migrations: [{ ...rename, migrate: noWay }] };
     const right = { migrations: [rename] };
@@ -30,7 +30,7 @@ describe.each(logStorages)("$name:", (storage) => {
       return { agent, opened, idAt };
     }
 
-    it("a branch from a checkpoint: a migration that throws changes nothing, and a right one is made", async () => {
+    it("a branch from a checkpoint with its migration, and changes nothing if the migration throws", async () => {
       const { agent, opened, idAt } = await stopped("three");
       const checkpointId = await idAt("two");
       const before = await recordsOf(opened(), "a");
@@ -42,7 +42,7 @@ describe.each(logStorages)("$name:", (storage) => {
       expect(await agent(after, right).resume({ agentId: "a", checkpointId })).toMatchObject({ output: "iinit" });
     });
 
-    it("a branch from a checkpoint is told as one, also where the code changed", async () => {
+    it("a branch from a checkpoint with one event for the branch", async () => {
       const { agent, idAt } = await stopped("three");
       const checkpointId = await idAt("two");
       const told: string[] = [];
@@ -54,7 +54,7 @@ describe.each(logStorages)("$name:", (storage) => {
       expect(told).toHaveLength(1);
     });
 
-    it("a branch to before a parallel node whose branches changed since is refused", async () => {
+    it("no branch to before a parallel node whose branches have changed since", async () => {
       const schema = (input: z.ZodType<string>): Spec => ({
         ...base,
         nodes: base.nodes.map((node) => (node.name === "x" ? { ...node, input } : node)),
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name:", (storage) => {
       await expect(changed.resume({ agentId: "a" })).rejects.toMatchObject({ code: "strategy_changed" });
     });
 
-    it("a fork: a migration that throws changes nothing, and a right one is made", async () => {
+    it("a fork with its migration, and changes nothing if the migration throws", async () => {
       const { agent, opened, idAt } = await stopped("three");
       const whole = (await agent(base).resume()) as { readonly output?: string };
       const outside = persistence(agent(after, wrong)).agent("a");
@@ -88,7 +88,7 @@ describe.each(logStorages)("$name:", (storage) => {
       expect(whole).toMatchObject({ status: "completed" });
     });
 
-    it("an edit: it runs no migration, and records the code that made it", async () => {
+    it("an edit without a migration, and records the code that made the edit", async () => {
       const { agent, opened, idAt } = await stopped("three");
       const checkpointId = await idAt("two");
       const outside = persistence(agent(after, wrong)).agent("a");

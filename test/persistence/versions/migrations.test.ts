@@ -17,7 +17,7 @@ import { renamedNode } from "./support/changes.ts";
 const after: Spec = { ...renamedNode("two", "second"), version: 1 };
 
 describe.each(logStorages)("$name:", (storage) => {
-  describe.each(places)("in $name, a node is renamed at which a run stopped", (place) => {
+  describe.each(places)("in $name, a renamed node of a stopped run", (place) => {
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     async function stopped(at = "two") {
       const opened = await storage.open();
@@ -28,13 +28,13 @@ describe.each(logStorages)("$name:", (storage) => {
       return { agent, stop };
     }
 
-    it("without a migration, the resume is refused and nothing has changed", async () => {
+    it("makes the resume fail without a migration, and changes nothing", async () => {
       const { agent } = await stopped();
       await expect(agent(after).resume()).rejects.toMatchObject({ code: "strategy_changed" });
       await expect(agent(base).resume()).resolves.toMatchObject({ status: "completed" });
     });
 
-    it("with one, the run goes on at the new name, and old code is refused from then on", async () => {
+    it("continues under the new name with a migration, and refuses the old code from then on", async () => {
       const { agent, stop } = await stopped();
       stop.at = "second";
       const options = { migrations };
@@ -47,7 +47,7 @@ describe.each(logStorages)("$name:", (storage) => {
       expect(told).not.toContain("run_migrated");
     });
 
-    it.each(["one", "a", "x", "item", "three"])("a run that stopped at %s goes on, too", async (at) => {
+    it.each(["one", "a", "x", "item", "three"])("is migrated if the run stopped at %s", async (at) => {
       const { agent } = await stopped(at);
       const whole = place.agent(
         at === "one" ? after : base,
@@ -60,7 +60,7 @@ describe.each(logStorages)("$name:", (storage) => {
   });
 
   it.each(places)(
-    "in $name, a crash at each write of a migrating resume leaves it as before or as after, and the next resume completes it",
+    "in $name, a crash at any write of a migrating resume is repaired by the next resume",
     async (place) => {
       const renamed = place.path("second");
       const options = { migrations: [{ from: 0, to: 1, nodes: { [place.path("two")]: renamed } }] };
@@ -87,7 +87,7 @@ describe.each(logStorages)("$name:", (storage) => {
     },
   );
 
-  it("the shortest chain is taken, and each of its migrations gets the line as the one before left it", async () => {
+  it("the shortest chain is taken, and each migration gets the line of the previous one", async () => {
     const opened = await storage.open();
     const stop: Stop = { at: "two" };
     const [place] = places;
@@ -130,10 +130,10 @@ describe.each(logStorages)("$name:", (storage) => {
       "no way",
     ],
     ["names no node", (line: object) => ({ ...line, nodeId: "nowhere" }), "nowhere"],
-    ["ends a line that had not ended", (line: object) => ({ ...line, nodeId: "finish" }), "finish"],
+    ["ends an unfinished line", (line: object) => ({ ...line, nodeId: "finish" }), "finish"],
     ["gives an input that the node refuses", (line: object) => ({ ...line, lastInput: 5 }), "second"],
     ["gives a value that cannot be stored", (line: object) => ({ ...line, storage: { a: () => 1 } }), "storage"],
-    ["returns nothing", () => undefined, "returned"],
+    ["returns undefined", () => undefined, "returned"],
     ["offers an unknown tool", (line: object) => ({ ...line, tools: ["gone"] }), "gone"],
   ])("a migration that %s changes nothing", async (_what, migrate, reason) => {
     const opened = await storage.open();
@@ -161,7 +161,7 @@ describe.each(logStorages)("$name:", (storage) => {
     await expect(place.agent(base, stop, opened()).resume()).resolves.toMatchObject({ status: "completed" });
   });
 
-  it("of several agents that migrate one run at once, one does", async () => {
+  it("one of several agents migrates a run that they resume at once", async () => {
     const opened = await storage.open();
     const [place] = places;
     if (!place) throw new Error();
@@ -210,7 +210,7 @@ describe.each(logStorages)("$name:", (storage) => {
     expect(migrated).toBeGreaterThan(2);
   });
 
-  it.each(["a rollback", "setExecutionPoint"])("%s by new code leads past strategy_changed", async (move) => {
+  it.each(["a rollback", "setExecutionPoint"])("%s by new code resolves strategy_changed", async (move) => {
     const opened = await storage.open();
     const stop: Stop = { at: "three" };
     const [place] = places;
@@ -230,7 +230,7 @@ describe.each(logStorages)("$name:", (storage) => {
 });
 
 describe.each(logStorages)("$name: checkMigrations", (storage) => {
-  it("gives a verdict for each unfinished agent, and owns and writes nothing", async () => {
+  it("returns a verdict for each unfinished agent without owning or writing", async () => {
     const opened = await storage.open();
     const [place] = places;
     if (!place) throw new Error();
@@ -276,7 +276,7 @@ function isCrash(error: unknown): boolean {
   return error instanceof SimulatedCrashError || (error instanceof Error && isCrash(error.cause));
 }
 
-describe("migrations that cannot lead anywhere are refused where they are configured", () => {
+describe("invalid migrations are refused in the configuration", () => {
   const graph = () => built("s", { ...base, version: 3 }, { at: undefined });
   const [place] = places;
   it.each([
@@ -309,7 +309,7 @@ describe("migrations that cannot lead anywhere are refused where they are config
       [{ from: 2, to: 3, tools: { pay: "payOut" } }],
       'tool, received "payOut"; the agent has "lookUp"',
     ],
-    ["a version that is none", [{ from: 0.5, to: 3 }], "a whole number"],
+    ["an invalid version", [{ from: 0.5, to: 3 }], "a whole number"],
     ["a misspelled option", [{ from: 2, to: 3, node: {} }], "node"],
   ])("%s", (_what, wrong, expected) => {
     const install = () =>

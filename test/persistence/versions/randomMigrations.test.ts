@@ -179,7 +179,7 @@ async function check(storage: TestStorage<LogPersistenceStorageProvider>, plan: 
 }
 
 describe.each(logStorages)("$name: a run that waits in branches and in a called agent", (storage) => {
-  it("does everything once, with each approval and each edit, however often it is forked, edited, resumed from a checkpoint, pruned, moved and migrated", async () => {
+  it("does everything once after any order of forks, edits, branches, prunings, moves and migrations", async () => {
     const numRuns = counts[storage.name] ?? 1;
     await fc.assert(
       fc.asyncProperty(plans, (plan) => check(storage, plan)),

@@ -47,12 +47,12 @@ function looping(version: number) {
   });
 }
 
-describe.each(logStorages)("$name: a tool is renamed", (storage) => {
+describe.each(logStorages)("$name: a renamed tool", (storage) => {
   it.each([
     ["a node", false],
     ["a branch", true],
   ])(
-    "while its call, which the code of %s made, awaits an approval: the answer counts, and the call keeps its id",
+    "keeps the id of a call by the code of %s that awaits approval, and the answer counts",
     async (_place, inBranch) => {
       const opened = await storage.open();
       const world = new World();
@@ -82,7 +82,7 @@ describe.each(logStorages)("$name: a tool is renamed", (storage) => {
     },
   );
 
-  it("while its call, which a model asked for, awaits an approval: the model sees the new name", async () => {
+  it("appears to the model under its new name while its call awaits approval", async () => {
     const opened = await storage.open();
     const world = new World();
     const old = payTool(world, "pay", true);
@@ -125,48 +125,45 @@ describe.each(logStorages)("$name: a tool is renamed", (storage) => {
     expect(JSON.stringify(seen.at(-1))).toContain('"payOut"');
   });
 
-  it.each([0, 1])(
-    "while its call is to be rolled back: its inverse is found under the new name (run migrated: %i)",
-    async (resumed) => {
-      const opened = await storage.open();
-      const world = new World();
-      const fault = new Fault();
-      const graph = (version: number, pay: AnyTool) =>
-        strategy<string, string>("s", { version }, (g) => {
-          const work = g.node("work", async (text: string, { tools }) => {
-            await tools.call(pay as never, { item: text } as never);
-            return text;
-          });
-          const end = g.node("end", (text: string) => (fault.strike(), text));
-          g.edge(g.start, work);
-          g.edge(work, end);
-          g.edge(end, g.finish);
+  it.each([0, 1])("finds the inverse under the new name in a rollback (run migrated: %i)", async (resumed) => {
+    const opened = await storage.open();
+    const world = new World();
+    const fault = new Fault();
+    const graph = (version: number, pay: AnyTool) =>
+      strategy<string, string>("s", { version }, (g) => {
+        const work = g.node("work", async (text: string, { tools }) => {
+          await tools.call(pay as never, { item: text } as never);
+          return text;
         });
-      const old = payTool(world, "pay");
-      await expect(durableAgent(graph(0, old), opened(), { tools: [old] }).run("rent")).rejects.toThrow("stopped");
-      const now = payTool(world, "payOut");
-      const registry = new RollbackToolRegistry().registerRollback(now as never, (input: unknown, { toolCallId }) =>
-        world.remove(toolCallId, (input as { readonly item: string }).item),
-      );
-      const after = () =>
-        durableAgent(graph(1, now), opened(), {
-          tools: [now],
-          registry,
-          migrations: [{ from: 0, to: 1, tools: { pay: "payOut" } }],
-        });
-      if (resumed) await expect(after().resume()).rejects.toThrow("stopped");
-      const outside = persistence(after()).agent("a");
-      const [first] = await outside.getCheckpoints();
-      const report = await outside.rollbackToCheckpoint(first?.checkpointId ?? "");
-      expect(report.reverted).toMatchObject([{ toolName: "payOut" }]);
-      expect(world.items).toEqual([]);
-      fault.repair();
-      expect(await after().resume()).toMatchObject({ status: "completed" });
-      expect(world.items).toEqual(["rent"]);
-    },
-  );
+        const end = g.node("end", (text: string) => (fault.strike(), text));
+        g.edge(g.start, work);
+        g.edge(work, end);
+        g.edge(end, g.finish);
+      });
+    const old = payTool(world, "pay");
+    await expect(durableAgent(graph(0, old), opened(), { tools: [old] }).run("rent")).rejects.toThrow("stopped");
+    const now = payTool(world, "payOut");
+    const registry = new RollbackToolRegistry().registerRollback(now as never, (input: unknown, { toolCallId }) =>
+      world.remove(toolCallId, (input as { readonly item: string }).item),
+    );
+    const after = () =>
+      durableAgent(graph(1, now), opened(), {
+        tools: [now],
+        registry,
+        migrations: [{ from: 0, to: 1, tools: { pay: "payOut" } }],
+      });
+    if (resumed) await expect(after().resume()).rejects.toThrow("stopped");
+    const outside = persistence(after()).agent("a");
+    const [first] = await outside.getCheckpoints();
+    const report = await outside.rollbackToCheckpoint(first?.checkpointId ?? "");
+    expect(report.reverted).toMatchObject([{ toolName: "payOut" }]);
+    expect(world.items).toEqual([]);
+    fault.repair();
+    expect(await after().resume()).toMatchObject({ status: "completed" });
+    expect(world.items).toEqual(["rent"]);
+  });
 
-  it("while its call is in doubt, and while its inverse is: both are named as they are now", async () => {
+  it("has its new name for a call in doubt and an inverse in doubt", async () => {
     const opened = await storage.open();
     const world = new World();
     const stop = new AbortController();

@@ -48,7 +48,7 @@ async function endsCrashed(agent: AIAgent): Promise<number> {
 }
 
 describe.each(places)("in $name, on files that lose power", (place) => {
-  it("a migration cut short anywhere is there or not, and the next resume ends the run", async () => {
+  it("a migration cut short anywhere is stored whole or not at all, and the next resume ends the run", async () => {
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     let crashes = 0;
     for (let saves = 0; saves < (soak ? 24 : 3); saves++) {
@@ -73,7 +73,7 @@ describe.each(places)("in $name, on files that lose power", (place) => {
 });
 
 describe.each(logStorages)("$name: after a migration", (storage) => {
-  it.each(places)("in $name, the log is pruned, and the agent is forked and goes on", async (place) => {
+  it.each(places)("in $name, the log can be pruned, and the agent can be forked and continues", async (place) => {
     const opened = await storage.open();
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     const stop: Stop = { at: "two" };
@@ -95,7 +95,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
     }
   });
 
-  it("new code that has a checkpoint's node leads past strategy_changed by a rollback, to the end", async () => {
+  it("a rollback to a checkpoint whose node the new code has resolves strategy_changed", async () => {
     const opened = await storage.open();
     const [place] = places;
     if (!place) throw new Error();
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
     expect(await agent.resume()).toMatchObject({ status: "completed", output: "iinil" });
   });
 
-  it("what a migration adds is bounded by maxCheckpointBytes, and nothing has changed then", async () => {
+  it("a migration that exceeds maxCheckpointBytes fails and changes nothing", async () => {
     const opened = await storage.open();
     const [place] = places;
     if (!place) throw new Error();
@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
     expect(await large.resume()).toMatchObject({ status: "completed" });
   });
 
-  it("many agents are checked one after the other: nothing is owned or written", async () => {
+  it("many agents are checked in sequence without owning or writing", async () => {
     const many = soak ? 1_000 : 30;
     const { opened, checking } = await forks(storage, many);
     const before = await summariesOf(opened());
@@ -144,7 +144,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
     expect(await summariesOf(opened())).toEqual(before);
   });
 
-  it("of agents that were checked nothing stays in memory", async () => {
+  it("no data of checked agents stays in memory", async () => {
     const [many, bytes] = [40, 500_000];
     const { checking } = await forks(storage, many, bytes);
     // What is loaded and compiled stays.

@@ -14,7 +14,7 @@ const kept =
   (line) => ({ ...line, storage: { ...line.storage, value } });
 
 const migrates: readonly (readonly [what: string, migrate: Migrate, code: string | undefined])[] = [
-  ["what it returns fits", kept("x".repeat(15_000)), undefined],
+  ["its result fits", kept("x".repeat(15_000)), undefined],
   ["it throws", () => Promise.reject(new Error("no way")), "migration_failed"],
   ["a value cannot be stored", kept(() => 1), "not_serializable"],
   [
@@ -41,28 +41,25 @@ describe.each(logStorages)("$name:", (storage) => {
       return { agent, goOn, before: await recordsOf(opened()), records: () => recordsOf(opened()) };
     }
 
-    it.each(migrates)(
-      "checkMigrations says what a resume does, and changes nothing, if %s",
-      async (_if, migrate, code) => {
-        const { agent, goOn, before, records } = await stopped(migrate);
-        const checks = await collect(persistence(agent()).checkMigrations());
-        expect(await records()).toEqual(before);
-        if (code === undefined) {
-          expect(checks).toEqual([{ agentId: "a", verdict: "migrates", differences: [] }]);
-          expect(await agent().resume()).toMatchObject({ status: "completed" });
-          return;
-        }
-        const error = (await agent()
-          .resume()
-          .catch((cause: unknown) => cause)) as Error;
-        expect(error).toMatchObject({ code });
-        expect(checks).toEqual([{ agentId: "a", verdict: "incompatible", differences: [error.message] }]);
-        expect(await records()).toEqual(before);
-        await expect(goOn()).resolves.toMatchObject({ status: "completed" });
-      },
-    );
+    it.each(migrates)("checkMigrations predicts the resume and changes nothing if %s", async (_if, migrate, code) => {
+      const { agent, goOn, before, records } = await stopped(migrate);
+      const checks = await collect(persistence(agent()).checkMigrations());
+      expect(await records()).toEqual(before);
+      if (code === undefined) {
+        expect(checks).toEqual([{ agentId: "a", verdict: "migrates", differences: [] }]);
+        expect(await agent().resume()).toMatchObject({ status: "completed" });
+        return;
+      }
+      const error = (await agent()
+        .resume()
+        .catch((cause: unknown) => cause)) as Error;
+      expect(error).toMatchObject({ code });
+      expect(checks).toEqual([{ agentId: "a", verdict: "incompatible", differences: [error.message] }]);
+      expect(await records()).toEqual(before);
+      await expect(goOn()).resolves.toMatchObject({ status: "completed" });
+    });
 
-    it("a migration that cannot be stored is found before a resume from a checkpoint begins its branch", async () => {
+    it("a migration that cannot be stored is detected before a resume from a checkpoint branches", async () => {
       const { agent, before, records } = await stopped(kept("x".repeat(25_000)));
       const checkpoints = await persistence(agent()).agent("a").getCheckpoints();
       // The first one of a caller is before its call: nothing of it migrates.
@@ -72,7 +69,7 @@ describe.each(logStorages)("$name:", (storage) => {
       expect(await records()).toEqual(before);
     });
 
-    it("the error of a migration that throws says which, and has what it threw", async () => {
+    it("the error of a migration that throws names the migration and contains its error", async () => {
       const thrown = new TypeError("no way");
       const { agent } = await stopped(() => Promise.reject(thrown));
       const error: unknown = await agent()
@@ -107,7 +104,7 @@ describe.each(logStorages)("$name:", (storage) => {
   });
 });
 
-it("checkMigrations is refused on a storage of three methods, which cannot list its agents", async () => {
+it("checkMigrations is refused on a three-method storage, which cannot list its agents", async () => {
   const agent = places[0]?.agent(base, { at: undefined }, new RowsProvider());
   await expect(collect(persistence(agent as AIAgent).checkMigrations())).rejects.toMatchObject({
     code: "not_supported",

@@ -93,7 +93,7 @@ async function migrationsIn({ log }: LogPersistenceStorageProvider): Promise<rea
   return found;
 }
 
-describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
+describe.each(logStorages)("$name: an interrupted node", (storage) => {
   async function inDoubt(code: Version = first) {
     const opened = await storage.open();
     const hangs = new AbortController();
@@ -108,7 +108,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     );
   }
 
-  it("of several lines, each with a call in doubt: all migrate in one append, and each call is settled by its id", async () => {
+  it("on several lines migrates in one append, and each call in doubt is settled by its id", async () => {
     const opened = await inDoubt();
     const world = new World();
     const told: string[] = [];
@@ -127,7 +127,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     expect(told).toHaveLength(3);
   });
 
-  it("of several lines: migrate gets each of them once, and when it throws for one, no line has changed", async () => {
+  it("on several lines migrates each line once, and no line changes if migrate throws for one", async () => {
     const opened = await inDoubt();
     const lines: unknown[] = [];
     const migrate = (line: MigratedLine): MigratedLine => {
@@ -147,7 +147,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     expect(await recordsOf(opened())).toEqual(before);
   });
 
-  it("keeps its request, also while it waits on: it has the new name of its node, and its answer counts", async () => {
+  it("keeps its open request under its new name, and the answer counts", async () => {
     const opened = await storage.open();
     const old = paying(first, opened(), { world: new World(), asks: true });
     expect(await old.run("rent")).toMatchObject({ status: "waiting" });
@@ -169,7 +169,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     expect(await migrationsIn(opened())).toEqual([["both", "links", "rechts"]]);
   });
 
-  it("begins anew when its node has another schema, and not before its calls in doubt are settled", async () => {
+  it("starts again after a schema change, but only when its calls in doubt are settled", async () => {
     const opened = await inDoubt({ ...first, input: z.string() });
     const world = new World();
     const after = () => paying({ ...second, input: z.string().max(99) }, opened(), { world, migrations });
@@ -192,7 +192,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     expect(world.executed).not.toContain(left);
   });
 
-  it("that a migration leaves for another node ends the lines within, and not before their calls in doubt are settled", async () => {
+  it("that a migration leaves ends its nested lines, but only when their calls in doubt are settled", async () => {
     const opened = await inDoubt();
     const world = new World();
     const leaving = migrations.map((each) => ({
@@ -219,7 +219,7 @@ describe.each(logStorages)("$name: a visit that was interrupted", (storage) => {
     expect(await migrationsIn(opened())).toEqual([["end"]]);
   });
 
-  it("begins anew when its node has another schema: it asks again, and an earlier answer is not used", async () => {
+  it("starts again after a schema change with a new request, and ignores earlier answers", async () => {
     const opened = await storage.open();
     const world = new World();
     const old = paying({ ...first, input: z.string() }, opened(), { world, asks: true });

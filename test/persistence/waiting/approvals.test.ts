@@ -56,7 +56,7 @@ const approvalOf = (result: RunResult<unknown>) => {
 };
 
 describe.each(logStorages)("approvals, $name", ({ open }) => {
-  it("a call that needs an approval is made once it is approved; others of the message go on", async () => {
+  it("allow the call, while other calls of the message continue", async () => {
     const opened = await open();
     const { refund, paid, judged } = bank();
     const turns = [{ toolCalls: [5_000, 10].map((cents) => ({ toolName: "refund", input: { cents } })) }, "done"];
@@ -107,30 +107,33 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
       (durable, id) => durable.answer(id, { approved: false }, { by: "bob" }),
       "it was not approved",
     ],
-  ])("a call that is %s is not made, and the node may catch it, the same each time", async (_name, settle, reason) => {
-    const opened = await open();
-    const { refund, paid } = bank();
-    const seen: string[] = [];
-    const graph = one(async (_input, context) => {
-      const error = await context.tools
-        .call(refund, { cents: 5_000 })
-        .catch((each: unknown) => each as ToolRejectedError);
-      if (typeof error === "string") return error;
-      seen.push(`${error.code}: ${error.reason}, by ${error.by}`);
-      await context.requestInput({ prompt: "go on?", schema: z.boolean() });
-      return "done";
-    });
-    const agent = () => durableAgent(graph, opened(), { tools: [refund] });
-    await settle(persistence(agent()).agent(), idOf(await agent().run("go")));
-    const next = await agent().resume();
-    expect(requestsOf(next)).toMatchObject([{ kind: "input", prompt: "go on?" }]);
-    expect(requestsOf(next)[0]).not.toHaveProperty("problems");
-    expect(await agent().resume({ answers: { [idOf(next)]: true } })).toMatchObject({ output: "done" });
-    const said = `tool_rejected: ${reason}, by bob`;
-    expect([seen, paid]).toEqual([[said, said], []]);
-  });
+  ])(
+    "for a call that is %s prevent the call with an error that the node may catch, each time",
+    async (_name, settle, reason) => {
+      const opened = await open();
+      const { refund, paid } = bank();
+      const seen: string[] = [];
+      const graph = one(async (_input, context) => {
+        const error = await context.tools
+          .call(refund, { cents: 5_000 })
+          .catch((each: unknown) => each as ToolRejectedError);
+        if (typeof error === "string") return error;
+        seen.push(`${error.code}: ${error.reason}, by ${error.by}`);
+        await context.requestInput({ prompt: "go on?", schema: z.boolean() });
+        return "done";
+      });
+      const agent = () => durableAgent(graph, opened(), { tools: [refund] });
+      await settle(persistence(agent()).agent(), idOf(await agent().run("go")));
+      const next = await agent().resume();
+      expect(requestsOf(next)).toMatchObject([{ kind: "input", prompt: "go on?" }]);
+      expect(requestsOf(next)[0]).not.toHaveProperty("problems");
+      expect(await agent().resume({ answers: { [idOf(next)]: true } })).toMatchObject({ output: "done" });
+      const said = `tool_rejected: ${reason}, by bob`;
+      expect([seen, paid]).toEqual([[said, said], []]);
+    },
+  );
 
-  it("a call that changes after it was made is not asked about: the run stops", async () => {
+  it("are not requested for a call that changes after it was made, and the run stops", async () => {
     const opened = await open();
     const { refund, paid } = bank();
     let cents = 2_000;
@@ -148,7 +151,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(paid).toHaveLength(1);
   });
 
-  it("a rejection that failed the run fails it again, until a rollback asks anew", async () => {
+  it("that fail the run by a rejection fail it again, until a rollback repeats the request", async () => {
     const opened = await open();
     const { refund, paid } = bank();
     const graph = one((_input, context) => context.tools.call(refund, { cents: 5_000 }));
@@ -169,7 +172,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(paid).toHaveLength(1);
   });
 
-  it("a call that changes after it was approved is asked about anew, and nothing is done", async () => {
+  it("are requested again for a call that changes after it was approved", async () => {
     const opened = await open();
     const { refund, paid } = bank();
     let cents = 2_000;
@@ -190,7 +193,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(paid).toEqual([]);
   });
 
-  it("an approval that nobody gives in time is a rejection", async () => {
+  it("count as a rejection if they expire", async () => {
     const opened = await open();
     const wipe = tool({
       name: "wipe",
@@ -211,7 +214,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     });
   });
 
-  it("an approval that expired and was caught stays so, also when the run fails for want of another answer", async () => {
+  it("stay expired if the error was caught, even if the run fails at another request", async () => {
     const opened = await open();
     const expiresAt = new Date("2026-01-01T00:00:10Z");
     const wipe = tool({
@@ -240,9 +243,9 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
   });
 
   it.each<[string, unknown, string]>([
-    ["that refuses", { approved: false, reason: "policy" }, "tool_rejected"],
-    ["that is none", "yes", "invalid_input"],
-  ])("an answer of another feature %s makes no call", async (_name, answer, code) => {
+    ["that are negative", { approved: false, reason: "policy" }, "tool_rejected"],
+    ["that are invalid", "yes", "invalid_input"],
+  ])("by another feature %s make no call", async (_name, answer, code) => {
     const opened = await open();
     const { refund, paid } = bank();
     const graph = one((_input, context) => context.tools.call(refund, { cents: 5_000 }));
@@ -258,7 +261,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(paid).toEqual([]);
   });
 
-  it("the model is told that the call was rejected, and why", async () => {
+  it("report a rejection and its reason to the model", async () => {
     const opened = await open();
     const { refund } = bank();
     const turns = [{ toolCalls: [{ toolName: "refund", input: { cents: 5_000 } }] }, "done"];
@@ -274,7 +277,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(await agent().resume()).toMatchObject({ output: '[[true,"The call was rejected: too much"]]' });
   });
 
-  it("a rejected request for input, and a digest for one, say what to do", async () => {
+  it("and requests for input give advice in errors about rejections and digests", async () => {
     const opened = await open();
     const graph = one((_input, context) => context.requestInput({ prompt: "which?", schema: z.string() }));
     const agent = () => durableAgent(graph, opened());
@@ -294,7 +297,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     });
   });
 
-  it("a rejected request for input is an error in its node", async () => {
+  it("and requests for input fail in their node if they are rejected", async () => {
     const opened = await open();
     const graph = one((_input, context) =>
       context
@@ -308,7 +311,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(await agent().resume()).toMatchObject({ output: "request_rejected by ann" });
   });
 
-  it("requests of all agents are listed, and answered or rejected by their id alone", async () => {
+  it("of all agents are listed, and answered or rejected by id alone", async () => {
     const opened = await open();
     const { refund, paid } = bank();
     const graph = one(async (input, context) => {
@@ -348,7 +351,7 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
     expect(paid).toHaveLength(2);
   });
 
-  it("a call that was approved is made once, however often its process ends", async () => {
+  it("allow one call, however often its process ends", async () => {
     for (let saves = 0; saves < 6; saves++) {
       const opened = await open();
       const { refund, paid } = bank();
@@ -370,11 +373,11 @@ describe.each(logStorages)("approvals, $name", ({ open }) => {
   });
 });
 
-describe("an approval that cannot be asked for", () => {
+describe("an approval that cannot be requested", () => {
   const graph = (refund: ReturnType<typeof bank>["refund"]) =>
     one((input, context) => context.tools.call(refund, { cents: Number(input) }));
 
-  it("fails a run without Persistence, if the call needs it", async () => {
+  it("fails a run without Persistence if the call needs approval", async () => {
     const { refund, paid } = bank();
     const agent = new AIAgent({
       llmModel: "m",
@@ -395,18 +398,25 @@ describe("an approval that cannot be asked for", () => {
   });
 
   it.each<[string, () => unknown, object]>([
-    ["is none", () => "yes", { code: "invalid_input", message: expect.stringContaining("expected true, false, or") }],
-    ["cannot be had", () => Promise.reject(new RangeError("no ledger")), { message: "no ledger" }],
-  ])("fails a run whose tool judges, if the verdict %s, whatever the node catches", async (_name, judge, error) => {
-    const odd = tool({
-      name: "odd",
-      description: "",
-      inputSchema: amount,
-      needsApproval: judge as never,
-      execute: () => "done",
-    });
-    const graph = one((_input, context) => context.tools.call(odd, { cents: 1 }).catch(() => "caught"));
-    const agent = durableAgent(graph, new InMemoryPersistenceStorageProvider(), { tools: [odd] });
-    await expect(agent.run("go")).rejects.toMatchObject(error);
-  });
+    [
+      "is invalid",
+      () => "yes",
+      { code: "invalid_input", message: expect.stringContaining("expected true, false, or") },
+    ],
+    ["throws", () => Promise.reject(new RangeError("no ledger")), { message: "no ledger" }],
+  ])(
+    "fails a run whose tool has a needsApproval verdict that %s, even if the node catches errors",
+    async (_name, judge, error) => {
+      const odd = tool({
+        name: "odd",
+        description: "",
+        inputSchema: amount,
+        needsApproval: judge as never,
+        execute: () => "done",
+      });
+      const graph = one((_input, context) => context.tools.call(odd, { cents: 1 }).catch(() => "caught"));
+      const agent = durableAgent(graph, new InMemoryPersistenceStorageProvider(), { tools: [odd] });
+      await expect(agent.run("go")).rejects.toMatchObject(error);
+    },
+  );
 });

@@ -24,8 +24,8 @@ function shop(world: World) {
   return { graph, options: { tools: [book] } };
 }
 
-describe.each(logStorages)("$name: nodes that ask", (storage) => {
-  it("a node that asks ends the run as waiting; answered and resumed it continues, and repeats nothing", async () => {
+describe.each(logStorages)("$name: a node that requests input", (storage) => {
+  it("ends the run as waiting, and continues after the answer without repeating work", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = shop(world);
@@ -47,7 +47,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(world.done).toEqual(["book shirt", "book M"]);
   });
 
-  it("a node that asks is described alike by the run, the log and the summary", async () => {
+  it("is described alike by the run, the log and the summary", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const expiresAt = new Date("2026-03-01T00:00:00Z");
@@ -87,7 +87,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await unfinishedOf(agent)).toEqual(["waiting"]);
   });
 
-  it("a node that asks waits again without running while unanswered, however the run is started", async () => {
+  it("waits again without running until answered, however the run is started", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = shop(world);
@@ -108,7 +108,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await agent.run("other", { unfinished: "abandon" })).toMatchObject({ status: "waiting" });
   });
 
-  it("a node that asked, answered and not resumed, is found by a restart like a crashed run", async () => {
+  it("is found by a restart like a crashed run if it is answered and not resumed", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const agent = durableAgent(graph, opened(), options);
@@ -121,7 +121,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await agent.run("shirt")).toMatchObject({ output: "S" });
   });
 
-  it("a node that asks accepts answers with the resume, all of them or none", async () => {
+  it("accepts answers with the resume, either all or not at all", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const asked = ["a", "b"].map((prompt) => context.requestInput({ prompt, schema: z.number() }));
@@ -143,7 +143,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await agent.resume({ answers: { [a]: 1, [b]: 2 } })).toMatchObject({ output: "1,2" });
   });
 
-  it("a node that asks keeps answers of every size and kind", async () => {
+  it("keeps answers of every size and kind", async () => {
     const opened = await storage.open();
     const schema = z.object({ text: z.string(), at: z.date() });
     const graph = asking(async (_input, context) => {
@@ -156,7 +156,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "30000 1970-01-01T00:00:00.000Z" });
   });
 
-  it("an answer is bounded as a checkpoint is, and one that is too large changes nothing", async () => {
+  it("refuses an answer above the checkpoint limit without changes", async () => {
     const opened = await storage.open();
     const graph = asking((_input, context) => context.requestInput({ prompt: "text?", schema: z.string() }));
     const agent = durableAgent(graph, opened());
@@ -177,7 +177,7 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
     expect(await agent.resume({ answers: { [request]: "short" } })).toMatchObject({ output: "short" });
   });
 
-  it("a node that asks works the same when only requested checkpoints are made", async () => {
+  it("works without automatic checkpoints", async () => {
     const opened = await storage.open();
     const world = new World();
     const { graph, options } = shop(world);
@@ -189,8 +189,8 @@ describe.each(logStorages)("$name: nodes that ask", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: answers", (storage) => {
-  it("a wrong answer is refused with its place and changes nothing, whichever process knows the schema", async () => {
+describe.each(logStorages)("$name: an answer", (storage) => {
+  it("that is invalid is refused with its path, whichever process knows the schema", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const asked = durableAgent(graph, opened(), options);
@@ -204,7 +204,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     expect((await persistence(asked).agent().getRequests()).map(({ requestId }) => requestId)).toEqual([request]);
   });
 
-  it("an answer that only the node's own schema refuses is asked for again, with the reason", async () => {
+  it("that only the node's schema refuses is requested again with the reason", async () => {
     const opened = await storage.open();
     const even = z.number().refine((value) => value % 2 === 0, "an even number");
     const graph = asking(async (_input, context) =>
@@ -221,7 +221,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     expect(await elsewhere.resume({ answers: { [request]: 4 } })).toMatchObject({ output: "4" });
   });
 
-  it("an answer that the node would refuse is refused at once by the process that asked", async () => {
+  it("that the node would refuse is refused at once by the requesting process", async () => {
     const opened = await storage.open();
     const schema = z.string().transform((text, refinement) => {
       if (text.length > 3) refinement.addIssue("too long");
@@ -236,7 +236,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: "3" });
   });
 
-  it("only one answer is accepted, however many come at the same time and after it", async () => {
+  it("is accepted once, however many arrive at the same time or later", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) =>
       String(await context.requestInput({ prompt: "?", schema: z.number() })),
@@ -258,7 +258,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
     await expect(outside[0]?.answer(request, 99)).rejects.toMatchObject({ code: "request_answered" });
   });
 
-  it("answers wait for an agent that has an owner, up to a time limit by the clock", async () => {
+  it("waits for an owned agent up to a time limit by the clock", async () => {
     const opened = await storage.open();
     const clock = new WatchedClock();
     const graph = asking(async (_input, context) =>
@@ -277,7 +277,7 @@ describe.each(logStorages)("$name: answers", (storage) => {
 });
 
 describe.each(logStorages)("$name: several requests of one node", (storage) => {
-  it("several requests of one node made together are listed together, and each keeps its answer", async () => {
+  it("made together are listed together, and each keeps its answer", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const ask = (prompt: string) => context.requestInput({ prompt, schema: z.string() });
@@ -296,7 +296,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "ABC" });
   });
 
-  it("several requests of one node of which the first answer decides continue with that one", async () => {
+  it("continue with the first answer if that decides", async () => {
     const opened = await storage.open();
     const graph = asking((_input, context) =>
       Promise.race(["person", "webhook"].map((prompt) => context.requestInput({ prompt, schema: z.string() }))),
@@ -310,7 +310,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     warned.mockRestore();
   });
 
-  it("an answer goes to its question, however the requests of a node come about", async () => {
+  it("receive the right answers, however they are made", async () => {
     const opened = await storage.open();
     const world = new World();
     const remove = world.adder("remove", "irreversible");
@@ -337,7 +337,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
   it.each([
     ["without an id", undefined],
     ["with an id", "price"],
-  ])("an answer to another question is not used, and the request says why: %s", async (_name, id) => {
+  ])("do not use an answer to another request, and report the reason: %s", async (_name, id) => {
     const opened = await storage.open();
     let price = 10;
     const graph = asking(async (_input, context) => {
@@ -364,7 +364,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
   it.each([
     ["without an id", undefined],
     ["with an id", "price"],
-  ])("an answer counts for its question also if others were asked since: %s", async (_name, id) => {
+  ])("keep their answer even if others were made since: %s", async (_name, id) => {
     const opened = await storage.open();
     let price = 10;
     const graph = asking(async (_input, context) => {
@@ -383,7 +383,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await agent().resume()).toMatchObject({ output: "paid 10" });
   });
 
-  it("an answer that a tool got is no problem of a question of its node", async () => {
+  it("ignore an answer that a tool received", async () => {
     const opened = await storage.open();
     const lookUp = tool({
       name: "look_up",
@@ -408,7 +408,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await agent().resume({ answers: { [idOf(asked)]: "yes" } })).toMatchObject({ output: "7 yes" });
   });
 
-  it("equal questions of one node are told apart by their number", async () => {
+  it("that are equal are distinguished by their number", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const asked = [1, 2].map(() => context.requestInput({ prompt: "a number?", schema: z.number() }));
@@ -422,7 +422,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await agent.resume({ answers: { [first]: 1 } })).toMatchObject({ output: "1,2" });
   });
 
-  it("several requests of one node that follow each other each wait, and ids distinguish those of a loop", async () => {
+  it("in sequence each wait, and have different ids in a loop", async () => {
     for (const named of [true, false]) {
       const opened = await storage.open();
       const graph = asking(async (_input, context) => {
@@ -444,7 +444,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     }
   });
 
-  it("several requests of one node are refused under one id in one visit, and accepted in another visit of the node", async () => {
+  it("cannot share an id in one visit of the node, but can in another visit", async () => {
     const opened = await storage.open();
     const twice = asking(async (_input, context) => {
       const ask = () => context.requestInput({ id: "same", prompt: "?", schema: z.string() });
@@ -465,7 +465,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await agent.resume({ answers: { [second]: "y" } })).toMatchObject({ output: "y" });
   });
 
-  it("several requests of one node wait for the calls beside them, and list the requests that follow from those", async () => {
+  it("wait for concurrent calls, and list the requests that follow them", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "irreversible");
@@ -485,7 +485,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(world.done).toEqual(["book slow"]);
   });
 
-  it("several requests of one node that the node does not await are not asked", async () => {
+  it("that the node does not await are not opened", async () => {
     const opened = await storage.open();
     const graph = asking(async (input, context) => {
       void context.requestInput({ prompt: "never mind", schema: z.string() });
@@ -508,7 +508,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
 describe.each(logStorages)("$name: while a request is open", (storage) => {
   const open = (context: AgentContext) => context.requestInput({ prompt: "?", schema: z.string() });
 
-  it("a failure beside an open request makes the run fail, and the request is asked again", async () => {
+  it("a failure makes the run fail, and the request is opened again", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     const graph = asking(async (_input, context) => {
@@ -522,7 +522,7 @@ describe.each(logStorages)("$name: while a request is open", (storage) => {
     expect(await durableAgent(graph, opened()).resume({ answers: { [request]: "x" } })).toMatchObject({ output: "x" });
   });
 
-  it("an aborted run with an open request rejects with its reason, and asks again when it is resumed", async () => {
+  it("an aborted run rejects with its reason, and opens the request again when it is resumed", async () => {
     const opened = await storage.open();
     const controller = new AbortController();
     const graph = asking((_input, context) => {
@@ -535,7 +535,7 @@ describe.each(logStorages)("$name: while a request is open", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ status: "waiting" });
   });
 
-  it("a move while a request is open takes the run elsewhere", async () => {
+  it("a move takes the run elsewhere", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const moved = persistence(context).setExecutionPoint({ nodeId: "tell", input: "moved" });
@@ -546,7 +546,7 @@ describe.each(logStorages)("$name: while a request is open", (storage) => {
   });
 });
 
-describe.each(logStorages)("$name: expired requests", (storage) => {
+describe.each(logStorages)("$name: an expired request", (storage) => {
   const hour = 3_600_000;
   const until = (clock: SimulatedClock, handle: (error: unknown) => string | Promise<string>) =>
     asking((_input, context) =>
@@ -558,7 +558,7 @@ describe.each(logStorages)("$name: expired requests", (storage) => {
     throw error;
   };
 
-  it("an expired request accepts no answer; the resume fails the run, and one more resume asks again", async () => {
+  it("accepts no answer, fails the resume, and is opened again by the next resume", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const graph = until(clock, rethrow);
@@ -580,7 +580,7 @@ describe.each(logStorages)("$name: expired requests", (storage) => {
     expect(await agent.resume()).toMatchObject({ output: "in time" });
   });
 
-  it("an expired request is an error that the node may catch, the same each time it runs", async () => {
+  it("is an error that the node may catch, the same each time it runs", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const fault = new Fault();
@@ -596,7 +596,7 @@ describe.each(logStorages)("$name: expired requests", (storage) => {
     expect(await durableAgent(graph, opened(), { clock }).resume()).toMatchObject({ output: "nobody" });
   });
 
-  it("an expired request is found by its due time", async () => {
+  it("is found by its due time", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const agent = durableAgent(until(clock, rethrow), opened(), { clock });
@@ -609,7 +609,7 @@ describe.each(logStorages)("$name: expired requests", (storage) => {
 });
 
 describe.each(logStorages)("$name: a waiting agent that is moved from outside", (storage) => {
-  it("a waiting agent that is moved from outside drops its requests, and asks again under other ids", async () => {
+  it("drops its requests, and opens them again under other ids", async () => {
     const moves = ["rollbackToLatestCheckpoint", "setExecutionPoint", "messages"] as const;
     for (const move of moves) {
       const opened = await storage.open();
@@ -633,7 +633,7 @@ describe.each(logStorages)("$name: a waiting agent that is moved from outside", 
     }
   });
 
-  it("a waiting agent that is moved from outside keeps what was answered before the checkpoint that it goes back to", async () => {
+  it("keeps answers from before the checkpoint that it returns to", async () => {
     const opened = await storage.open();
     const graph = asking(async (_input, context) => {
       const first = await context.requestInput({ prompt: "first", schema: z.string() });
@@ -655,7 +655,7 @@ describe.each(logStorages)("$name: a waiting agent that is moved from outside", 
 });
 
 describe.each(logStorages)("$name: cancel", (storage) => {
-  it("cancel ends a run that waits, is interrupted, paused or failed; nothing is left to resume", async () => {
+  it("ends a run that waits, is interrupted, paused or failed, which can no longer be resumed", async () => {
     const fault = new Fault();
     const graph = asking(async (input, context) => {
       if (input === "fail") fault.strike();
@@ -681,7 +681,7 @@ describe.each(logStorages)("$name: cancel", (storage) => {
     }
   });
 
-  it("cancel has nothing to do for an agent that never ran or whose run has ended", async () => {
+  it("does nothing for an agent that never ran or whose run is finished", async () => {
     const opened = await storage.open();
     const agent = durableAgent(
       asking(async (input) => input),
@@ -694,8 +694,8 @@ describe.each(logStorages)("$name: cancel", (storage) => {
   });
 });
 
-describe("cancel of an agent that runs", () => {
-  it("cancel of an agent that runs asks its owner to stop, and then ends the run", async () => {
+describe("cancel of a running agent", () => {
+  it("makes its owner stop, and then ends the run", async () => {
     const clock = new WatchedClock();
     let begun: () => void = () => undefined;
     const running = new Promise<void>((resolve) => (begun = resolve));

@@ -45,8 +45,8 @@ const refund = (world: World) =>
     },
   });
 
-describe.each(logStorages)("$name: tool calls that ask", (storage) => {
-  it("a tool call that asks is suspended, not in doubt; answered it starts again under its id, and calls beside it are not repeated", async () => {
+describe.each(logStorages)("$name: a tool call that requests input", (storage) => {
+  it("is suspended, and starts again under its id after the answer, without repeating other calls", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book", "irreversible");
@@ -64,7 +64,7 @@ describe.each(logStorages)("$name: tool calls that ask", (storage) => {
     expect(world.effects.has(first ?? "")).toBe(true);
   });
 
-  it("a tool call that asks waits within the call that made it", async () => {
+  it("waits within the call that made it", async () => {
     const opened = await storage.open();
     const world = new World();
     const inner = refund(world);
@@ -83,7 +83,7 @@ describe.each(logStorages)("$name: tool calls that ask", (storage) => {
     expect(world.done).toEqual(["refund hat"]);
   });
 
-  it("a tool call that asks is in doubt when the process ends after the answer, in the middle of the call", async () => {
+  it("is in doubt if the process ends after the answer, in the middle of the call", async () => {
     const opened = await storage.open();
     const world = new World();
     const halting = new AbortController();
@@ -107,7 +107,7 @@ describe.each(logStorages)("$name: tool calls that ask", (storage) => {
     expect(world.done).toEqual(["halts"]);
   });
 
-  it("a tool call that waits when the agent is rolled back is listed as not undone", async () => {
+  it("is listed as not undone if the agent is rolled back", async () => {
     const opened = await storage.open();
     const world = new World();
     const graph = asking((input, context) => context.tools.call(refund(world), { item: input }));
@@ -119,10 +119,10 @@ describe.each(logStorages)("$name: tool calls that ask", (storage) => {
   });
 });
 
-describe("where nothing can wait", () => {
+describe("a request without a storage to keep it", () => {
   const ask = asking((_input, context) => context.requestInput({ prompt: "?", schema: z.string() }));
 
-  it("a request is refused by a three-method storage and by one that keeps nothing, and the error says so", async () => {
+  it("is refused by a three-method storage and by a storage that keeps nothing", async () => {
     for (const storage of [new RowsProvider(), new NoPersistenceStorageProvider()])
       await expect(durableAgent(ask, storage).run("go")).rejects.toMatchObject({
         code: "waiting_not_supported",
@@ -131,7 +131,7 @@ describe("where nothing can wait", () => {
       });
   });
 
-  it("a request of an agent without persistence is refused with the feature that it needs", async () => {
+  it("is refused without Persistence, and the error names the feature", async () => {
     const agent = new AIAgent({ llmModel: "scripted", promptExecutor: scriptedModel([]), strategy: ask });
     await expect(agent.run("go")).rejects.toMatchObject({
       code: "feature_not_installed",
@@ -160,7 +160,7 @@ function following(groups: readonly (readonly Step[])[], book: ReturnType<World[
 }
 
 describe.each(logStorages)("$name: random requests and calls", (storage) => {
-  it("each request is answered once and each call made once, and the outcome is the same as without waiting", async () => {
+  it("are each answered or made once, with the same outcome as without waiting", async () => {
     const property = fc.asyncProperty(program, fc.infiniteStream(fc.nat()), async (groups, chance) => {
       const opened = await storage.open();
       const world = new World();

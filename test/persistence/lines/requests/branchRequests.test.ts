@@ -34,7 +34,7 @@ function asking(world: World, until: Promise<unknown> = Promise.resolve()) {
 }
 
 describe.each(logStorages)("$name: requests of branches", (storage) => {
-  it("end the run as waiting once no branch can go on, and go on one by one as they are answered", async () => {
+  it("end the run as waiting once all branches wait, and continue one by one when answered", async () => {
     const world = new World();
     const { built, options } = asking(world);
     const opened = await storage.open();
@@ -66,7 +66,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     await expect(late).rejects.toMatchObject({ code: "request_answered" });
   });
 
-  it("that are rejected are asked anew after a rollback within their branch; the others keep what they did", async () => {
+  it("that are rejected are opened again after a rollback in their branch, which leaves the others", async () => {
     const world = new World();
     const { built, options } = asking(world);
     const opened = await storage.open();
@@ -92,7 +92,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     expect(world.items.filter((item) => item === "a")).toHaveLength(1);
   });
 
-  it("are durable when their line waits, and an answer in the process that runs them is taken at once", async () => {
+  it("are durable when their line waits, and use an answer in their process at once", async () => {
     const world = new World();
     const events: PersistenceEvent[] = [];
     const [opened2, goesOn, end] = [gate<void>(), gate<void>(), gate<void>()];
@@ -123,7 +123,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     expect(world.items).toEqual(["a", "b"]);
   });
 
-  it("of one branch cost one append to ask and one to answer", async () => {
+  it("of one branch cost one append each for the request and the answer", async () => {
     const world = new World();
     const opened2 = gate<void>();
     const { built, options } = asking(world, opened2.opened);
@@ -135,7 +135,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     expect(kinds.filter((kind) => kind === "request")).toHaveLength(2);
   });
 
-  it("of a merge within a branch end the run as waiting, and the merge goes on with the answer", async () => {
+  it("of a merge within a branch end the run as waiting, and the merge continues when answered", async () => {
     const built = strategy<string, string>("outer", (graph) => {
       const inner = graph.subgraph<string, string>("inner", (within) => {
         const x = within.node("x", (text: string) => text);
@@ -157,7 +157,7 @@ describe.each(logStorages)("$name: requests of branches", (storage) => {
     expect(await durableAgent(built, opened()).resume({ answers })).toMatchObject({ output: "gone" });
   });
 
-  it("of two branches can be answered at the same time in the process that runs them", async () => {
+  it("of two branches are answered at the same time in the process that runs them", async () => {
     const world = new World();
     const [opened2, end] = [gate<void>(), gate<void>()];
     const { built, options } = asking(world, end.opened);

@@ -50,7 +50,7 @@ async function answeredWhile(built: Strategy<string, string>, storage: Persisten
 }
 
 describe.each(logStorages)("$name: answers in the process that runs the agent", (storage) => {
-  it("let their line go on, also if the last other line ends before they are durable", async () => {
+  it("continue their line even if the last other line ends before they are durable", async () => {
     const held = gate<void>();
     const opened = await storage.open();
     const built = beside(async () => {
@@ -61,7 +61,7 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
     expect(await agent.run).toMatchObject({ status: "completed", output: "A b" });
   });
 
-  it("let their line go on, also if the last other line begins to wait before they are durable", async () => {
+  it("continue their line even if the last other line starts to wait before they are durable", async () => {
     const held = gate<void>();
     const opened = await storage.open();
     const built = beside(async (context) => {
@@ -77,7 +77,7 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
     ]);
   });
 
-  it("find each of very many requests, listed or not", async () => {
+  it("find each of many requests, listed or not", async () => {
     const many = 105;
     const held = gate<void>();
     const opened = await storage.open();
@@ -104,7 +104,7 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
     expect(await run).toMatchObject({ output: `${".".repeat(many)}held` });
   });
 
-  it("refuse what a rollback has dropped", async () => {
+  it("are refused for requests that a rollback has dropped", async () => {
     const [gone, held] = [gate<void>(), gate<void>()];
     const opened = await storage.open();
     let rounds = 0;
@@ -141,7 +141,7 @@ describe.each(logStorages)("$name: answers in the process that runs the agent", 
 });
 
 describe.each(logStorages)("$name: answers to an agent that waits", (storage) => {
-  it("are all taken when one process gives them at once", async () => {
+  it("are all accepted if one process gives them at once", async () => {
     const opened = await storage.open();
     const built = strategy<string, string>("form", (graph) => {
       const fields = graph.node("fields", async (_: string, context: AgentContext) =>

@@ -37,7 +37,7 @@ describe.each(logStorages)("$name: a rollback of one line", (storage) => {
     return { agent, durable: persistence(agent()).agent("a") };
   }
 
-  it("leaves the requests of the others open: they are listed, forked and answered while the agent is paused", async () => {
+  it("keeps requests of other lines open while the agent is paused", async () => {
     const { agent, durable } = await waiting();
     const before = await durable.getRequests();
     const begun = (await durable.getCheckpoints()).find(({ branch, nodeId }) => branch === "both#two" && nodeId !== "");
@@ -61,7 +61,7 @@ describe.each(logStorages)("$name: a rollback of one line", (storage) => {
     expect(await agent().resume()).toMatchObject({ output: "1, saves?, first?" });
   });
 
-  it("drops what it had asked in its visit before, and so does a fork", async () => {
+  it("drops its earlier requests in the node, as does a fork", async () => {
     const { agent, durable } = await waiting();
     const [once] = await durable.getRequests();
     await durable.answer(once?.requestId ?? "", "1");

@@ -77,26 +77,26 @@ const extra: NodeSpec = { name: "extra" };
 export const changes: readonly Change[] = [
   // What functions do is not compared.
   { what: "nothing", after: { ...base }, verdicts: unseen },
-  { what: "what a node does", after: node("three", { says: "!" }), verdicts: unseen },
+  { what: "the code of a node", after: node("three", { says: "!" }), verdicts: unseen },
   {
-    what: "what a condition says",
+    what: "the code of a condition",
     before: edges({ from: "one", to: "two", when: () => true }),
     after: edges({ from: "one", to: "two", when: (at) => at !== "" }),
     verdicts: unseen,
   },
   {
-    what: "what a tool is described as",
+    what: "the description of a tool",
     after: tools(tool({ ...looked, inputSchema: z.object({ key: text }), description: "Finds." })),
     verdicts: unseen,
   },
   {
-    what: "schemas that are built anew and equal",
+    what: "equal schemas that are built again",
     before: node("two", { input: z.string().min(1), output: z.string() }),
     after: node("two", { input: z.string().min(1), output: z.string() }),
     verdicts: unseen,
   },
   {
-    what: "what a check of a schema does",
+    what: "the code of a schema check",
     before: node("two", { input: z.string().refine(() => true) }),
     after: node("two", { input: z.string().refine((at) => at !== "?") }),
     verdicts: unseen,
@@ -109,13 +109,13 @@ export const changes: readonly Change[] = [
   },
   // What is added and not reached before.
   {
-    what: "a node that no stored edge leads to",
+    what: "a node without stored incoming edges",
     after: { ...base, nodes: [...base.nodes, extra], edges: [...base.edges, ...chain("extra", "finish")] },
     verdicts: never,
   },
   { what: "a tool", after: tools(lookUp, pay), verdicts: never },
   {
-    what: "an edge after those that a node has",
+    what: "an edge after the existing edges of a node",
     before: edges({ from: "two", to: "deep", when: () => true }),
     after: edges({ from: "two", to: "deep", when: () => true }, { from: "two", to: "three" }),
     verdicts: never,
@@ -124,7 +124,7 @@ export const changes: readonly Change[] = [
   { what: "the version, several higher", after: { ...base, version: 7 }, verdicts: never },
   { what: "the version, one lower", before: { ...base, version: 1 }, after: base, verdicts: always },
   {
-    what: "a node inside a subgraph that no stored edge leads to",
+    what: "a node inside a subgraph without stored incoming edges",
     after: inside((deep) => ({
       ...deep,
       nodes: [...deep.nodes, extra],
@@ -180,8 +180,8 @@ export const changes: readonly Change[] = [
     after: node("two", { output: z.string().max(99) }),
     verdicts: ahead,
   },
-  { what: "an input schema where there was none", after: node("two", { input: z.string() }), verdicts: ahead },
-  { what: "an output schema gone", before: node("two", { output: z.string() }), after: base, verdicts: ahead },
+  { what: "a new input schema", after: node("two", { input: z.string() }), verdicts: ahead },
+  { what: "a removed output schema", before: node("two", { output: z.string() }), after: base, verdicts: ahead },
   {
     what: "the pattern of a schema",
     before: node("two", { input: z.string().regex(/./) }),
@@ -202,8 +202,8 @@ export const changes: readonly Change[] = [
     verdicts: always,
   },
   // Edges.
-  { what: "an edge that leads elsewhere", after: edges({ from: "two", to: "three" }), verdicts: ahead },
-  { what: "an edge behind that leads elsewhere", after: edges({ from: "one", to: "deep" }), verdicts: behind },
+  { what: "an edge to another node", after: edges({ from: "two", to: "three" }), verdicts: ahead },
+  { what: "an earlier edge to another node", after: edges({ from: "one", to: "deep" }), verdicts: behind },
   { what: "a condition on an edge", after: edges({ from: "two", to: "deep", when: () => true }), verdicts: ahead },
   { what: "a mapping on an edge", after: edges({ from: "two", to: "deep", map: (at) => at }), verdicts: ahead },
   {
@@ -253,7 +253,7 @@ export const changes: readonly Change[] = [
     verdicts: ahead,
   },
   {
-    what: "a branch more",
+    what: "an additional branch",
     after: {
       ...base,
       nodes: [extra, ...base.nodes].map((each) =>
@@ -264,21 +264,26 @@ export const changes: readonly Change[] = [
     verdicts: never,
   },
   {
-    what: "a branch less",
+    what: "a removed branch",
     after: node("fan", { branches: { left: "x" } }, { ...base, nodes: base.nodes.filter(({ name }) => name !== "y") }),
     at: "x",
     verdicts: ahead,
   },
   {
-    what: "the schema of a branch that has ended",
+    what: "the schema of a finished branch",
     before: node("x", { input: z.string() }),
     after: node("x", { input: z.string().max(99) }),
     at: "y",
     verdicts: behind,
   },
-  { what: "what branches begin with", after: node("fan", { options: { history: "fresh" } }), at: "x", verdicts: ahead },
   {
-    what: "what a failed branch means",
+    what: "the initial history of branches",
+    after: node("fan", { options: { history: "fresh" } }),
+    at: "x",
+    verdicts: ahead,
+  },
+  {
+    what: "the reaction to a failed branch",
     after: node("fan", { options: { onFailure: "stop" } }),
     at: "x",
     verdicts: ahead,
