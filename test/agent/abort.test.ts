@@ -69,8 +69,8 @@ function thrownBy(use: () => unknown): unknown {
   }
 }
 
-describe("abort", () => {
-  it("a run whose signal is aborted before the start does not begin", async () => {
+describe("an aborted run", () => {
+  it("does not start if its signal is aborted before", async () => {
     const events: string[] = [];
     const agent = new AIAgent({ llmModel: "m", promptExecutor: scriptedModel(["x"]) }).install(
       testFeature((pipeline) => pipeline.onAgentStarting(() => void events.push("starting"))),
@@ -79,13 +79,13 @@ describe("abort", () => {
     expect(events).toEqual([]);
   });
 
-  it("a run that is aborted between nodes rejects with the reason; the finished node stays finished", async () => {
+  it("rejects with the reason between nodes, and the finished node stays finished", async () => {
     const { controller, events, result } = runNode(async () => controller.abort(reason));
     await expect(result).rejects.toBe(reason);
     expect(events).toEqual(["node starting", "node completed"]);
   });
 
-  it("an aborted run aborts its tool calls and waits for them; the tools do not count as failed", async () => {
+  it("aborts its tool calls and waits for them without counting them as failed", async () => {
     const [begun, clock] = [gate(), new WatchedClock()];
     const steps: string[] = [];
     const slow = tool({
@@ -120,7 +120,7 @@ describe("abort", () => {
     expect(events).toEqual(["node starting", "node failed"]);
   });
 
-  it("an aborted run does not wait for a model that does not answer", async () => {
+  it("does not wait for a model without a response", async () => {
     const begun = gate();
     const deaf: PromptExecutor = { execute: () => (begun.open(), new Promise<never>(() => undefined)) };
     const { controller, result } = runNode((context) => context.llm.request(), { promptExecutor: deaf });
@@ -130,7 +130,7 @@ describe("abort", () => {
   });
 
   it.each(["tool", "node"])(
-    "an aborted run stops waiting for a %s that ignores its signal once the grace period is over",
+    "stops waiting for a %s that ignores its signal once the grace period is over",
     async (deaf) => {
       const clock = manualClock();
       const [begun, later] = [gate(), gate()];
@@ -165,14 +165,14 @@ describe("abort", () => {
     },
   );
 
-  it("an aborted run leaves no timer behind when everything ends in time", async () => {
+  it("leaves no timer behind if everything ends in time", async () => {
     const clock = manualClock();
     const { controller, result } = runNode(async () => controller.abort(reason), { grace: { ms: 7, clock } });
     await expect(result).rejects.toBe(reason);
     expect(clock.timers).toEqual([]);
   });
 
-  it("an aborted run starts no timer for a node that has ended, while features still attend to it", async () => {
+  it("starts no timer for a finished node while features still handle its end", async () => {
     const clock = manualClock();
     const onCompleted = () => controller.abort(reason);
     const { controller, result } = runNode(async () => {}, { grace: { ms: 7, clock }, onCompleted });
@@ -180,7 +180,7 @@ describe("abort", () => {
     expect(clock.timers).toEqual([]);
   });
 
-  it("an aborted run starts no more calls, and reports each as certain to have done nothing", async () => {
+  it("starts no more calls, and reports each call as never started", async () => {
     let calls = 0;
     const count = tool({ name: "count", description: "", inputSchema: z.object({}), execute: () => ++calls });
     const { controller, outcomes, result } = runNode(async (context) => {
@@ -196,7 +196,7 @@ describe("abort", () => {
     expect(outcomes[0]).toMatchObject({ code: "tool_not_started", cause: reason });
   });
 
-  it("an aborted run rejects with the reason, whatever the node does with it", async () => {
+  it("rejects with the reason, whatever the node does with it", async () => {
     const { controller, result } = runNode(async () => {
       controller.abort(reason);
       throw new TypeError("because of the abort");

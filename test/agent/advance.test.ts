@@ -10,8 +10,8 @@ import { InvalidStrategyError } from "../../src/errors/strategyErrors.ts";
 const compile = <In, Out>(build: (graph: Graph<In, Out>) => void) => new StrategyGraph(strategy<In, Out>("s", build));
 const add = (graph: Graph<number, number>, name: string) => graph.node(name, (value: number) => value);
 
-describe("next step", () => {
-  it("advance walks into and out of nested subgraphs in one step", () => {
+describe("advance", () => {
+  it("enters and leaves nested subgraphs in one step", () => {
     const graph = compile<number, number>((outer) => {
       const before = add(outer, "before");
       const sub = outer.subgraph<number, number>("sub", (middle) => {
@@ -50,7 +50,7 @@ describe("next step", () => {
     });
   });
 
-  it("advance leaves one subgraph and enters the next", () => {
+  it("leaves one subgraph and enters the next", () => {
     const graph = compile<number, number>((outer) => {
       const [a, b] = ["a", "b"].map((name) =>
         outer.subgraph<number, number>(name, (inner) => {
@@ -69,7 +69,7 @@ describe("next step", () => {
     expect(advance(graph, "b/node", 3)).toMatchObject({ nodeId: "finish", left: ["b"], entered: [] });
   });
 
-  it("advance takes the first edge whose condition holds, whatever the conditions are", () => {
+  it("takes the first edge whose condition holds", () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 8 }), (conditions) => {
         const graph = compile<number, number>((outer) => {
@@ -87,7 +87,7 @@ describe("next step", () => {
     );
   });
 
-  it("advance names the node and its edges when no edge matches", () => {
+  it("names the node and its edges if no edge matches", () => {
     const graph = compile<number, number>((outer) => {
       const sub = outer.subgraph<number, number>("sub", (inner) => {
         const node = add(inner, "node");
@@ -104,7 +104,7 @@ describe("next step", () => {
     expect(() => advance(graph, "sub/dead end", 0)).toThrow(/has no edges/);
   });
 
-  it("advance checks the schemas of strategies where they begin and end", () => {
+  it("checks the input and output schemas of strategies", () => {
     const inner = strategy("inner", { input: z.number().max(5), output: z.number().min(3) }, (graph) => {
       const node = add(graph, "node");
       graph.edge(graph.start, node);
@@ -124,7 +124,7 @@ describe("next step", () => {
     expect(() => advance(alone, "node", 2)).toThrow(expect.objectContaining({ subject: 'output of strategy "inner"' }));
   });
 
-  it("advance detects a circle of subgraphs without a node", () => {
+  it("detects a cycle of subgraphs without a node", () => {
     const graph = compile<number, number>((outer) => {
       const empty = outer.subgraph<number, number>("empty", (inner) => inner.edge(inner.start, inner.finish));
       outer.edge(outer.start, empty);
@@ -135,7 +135,7 @@ describe("next step", () => {
     expect(advance(graph, "start", 0)).toMatchObject({ nodeId: "finish", entered: ["empty"], left: ["empty"] });
   });
 
-  it("advance passes on a frozen copy, and an already frozen value unchanged", () => {
+  it("passes on a frozen copy, or the value if it is already frozen", () => {
     const graph = compile<readonly number[], readonly number[]>((outer) => {
       const node = outer.node("node", (list: readonly number[]) => list);
       outer.edge(outer.start, node);

@@ -35,7 +35,7 @@ async function refusal(use: (context: AgentContext) => unknown, answer: unknown 
   return seen[0];
 }
 
-describe("invalid messages", () => {
+describe("model messages", () => {
   it.each([
     ["nothing", undefined, [""]],
     ["text", "hello", [""]],
@@ -44,7 +44,7 @@ describe("invalid messages", () => {
     ["a number as content", { role: "assistant", content: 7 }, ["content"]],
     ["parts where the system speaks", { role: "system", content: [] }, ["content"]],
     ["text where a tool answers", { role: "tool", content: "x" }, ["content"]],
-  ])("an invalid message is refused when it is appended: %s", async (_name, message, paths) => {
+  ])("are refused if they are invalid when appended: %s", async (_name, message, paths) => {
     const appended = await refusal(({ llm }) => llm.append(message as unknown as Message));
     expect(appended).toEqual({ code: "invalid_input", subject: "message to append", paths });
     const rewritten = await refusal(({ llm }) =>
@@ -57,20 +57,20 @@ describe("invalid messages", () => {
     ["a part without a type", { content: [{ text: "x" }] }],
     ["a tool call without a name", { content: [{ type: "tool-call", toolCallId: "1", input: {} }] }],
     ["a file that is a number", { content: [{ type: "file", data: 7, mediaType: "x" }] }],
-  ])("an invalid message is refused with its place in the history: %s", async (_name, message) => {
+  ])("are refused with their position in the history if they are invalid: %s", async (_name, message) => {
     const seen = await refusal(({ llm }) => llm.append({ role: "assistant", ...message } as unknown as Message));
     expect(seen).toMatchObject({ code: "invalid_input", subject: "message to append" });
   });
 
   it.each([[undefined], ["hello"], [{ role: "user", content: "I am the user" }], [{ role: "assistant" }]])(
-    "an invalid message is refused as an answer of the model: %j",
+    "are refused if they are invalid responses of the model: %j",
     async (answer) => {
       const seen = await refusal(({ llm }) => llm.request(), answer ?? null);
       expect(seen).toMatchObject({ code: "model_answer_malformed" });
     },
   );
 
-  it.each([[undefined], [null], ["hello"], [{}]])("an executor that gives no answer is refused: %j", async (answer) => {
+  it.each([[undefined], [null], ["hello"], [{}]])("are required from an executor: %j is refused", async (answer) => {
     const agent = new AIAgent({ llmModel: "m", promptExecutor: { execute: async () => answer as never } });
     await expect(agent.run("x")).rejects.toMatchObject({ code: "model_answer_malformed", model: "m" });
   });
@@ -80,7 +80,7 @@ describe("invalid messages", () => {
     ["1,001 calls, by default", {}, 1_001, false],
     ["2 calls where 1 is allowed", { maxToolCallsPerAnswer: 1 }, 2, false],
     ["1,001 calls where any number is allowed", { maxToolCallsPerAnswer: Number.POSITIVE_INFINITY }, 1_001, true],
-  ])("an answer with %s", async (_name, limit, count, isTaken) => {
+  ])("may request a limited number of calls: %s", async (_name, limit, count, isTaken) => {
     const content = Array.from({ length: count }, (_, at) => ({
       type: "tool-call" as const,
       toolCallId: `${at}`,
@@ -97,12 +97,12 @@ describe("invalid messages", () => {
     return expect([ended, asked]).toMatchObject([{ code: "too_many_tool_calls" }, 1]);
   });
 
-  it("an invalid message is refused by tools.execute", async () => {
+  it("are refused by tools.execute if they are invalid", async () => {
     const seen = await refusal(({ tools }) => tools.execute({ role: "user", content: "x" } as never));
     expect(seen).toEqual({ code: "invalid_input", subject: "message to execute", paths: ["role"] });
   });
 
-  it("a message stays valid with the fields that other libraries add", async () => {
+  it("stay valid with extra fields of other libraries", async () => {
     const message = { role: "user", content: [{ type: "text", text: "x", extra: 1 }], id: "7" } as unknown as Message;
     const agent = new AIAgent({
       llmModel: "m",

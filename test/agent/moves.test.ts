@@ -86,8 +86,8 @@ async function moving(
   return { events, ...result };
 }
 
-describe("moves", () => {
-  it("a move from node code continues elsewhere; the node it left emits no end", async () => {
+describe("a move from node code", () => {
+  it("continues elsewhere, and the node it left emits no completion event", async () => {
     const moved = await moving(
       (input, context) => jump(context, "second", `${input} moved`),
       (input) => input,
@@ -98,7 +98,7 @@ describe("moves", () => {
     });
   });
 
-  it.each(["returns", "throws"])("a move from node code discards what the body %s afterwards", async (how) => {
+  it.each(["returns", "throws"])("discards a result if the body %s afterwards", async (how) => {
     const { output } = await moving(async (_input, context) => {
       await jump(context, "second", "there");
       if (how === "throws") throw new RangeError("ignored");
@@ -107,7 +107,7 @@ describe("moves", () => {
     expect(output).toBe("there");
   });
 
-  it("a move from node code replaces state, line and place", async () => {
+  it("replaces state, line and position", async () => {
     const seen: unknown[] = [];
     await moving(
       async (_input, context) => {
@@ -134,7 +134,7 @@ describe("moves", () => {
     expect(seen).toEqual([{ base: 0, ordinal: 0 }, 1, { base: 100, ordinal: 0 }, 2, "new", [], 9, "second"]);
   });
 
-  it("a move from node code closes the context and everything taken from it", async () => {
+  it("closes the context and all objects taken from it", async () => {
     const thrown: unknown[] = [];
     await moving(async (_input, context) => {
       const { llm, storage, tools } = context;
@@ -179,7 +179,7 @@ describe("moves", () => {
     expect(thrown[0]).toMatchObject({ code: "run_moved", nodeId: "first" });
   });
 
-  it("a move from node code is awaited when the body ends first, as after a call that the move interrupted", async () => {
+  it("is awaited if the body ends first, as after a call that the move interrupted", async () => {
     const prepared = gate();
     const wait = tool({
       name: "wait",
@@ -198,7 +198,7 @@ describe("moves", () => {
     expect(output).toBe("there");
   });
 
-  it("a move that fails makes the run fail with the move's error", async () => {
+  it("makes the run fail with its error", async () => {
     const { error, events } = await moving(async (_input, context) => {
       await runOf(context)
         .move({}, async () => {
@@ -211,12 +211,12 @@ describe("moves", () => {
     expect(events).toEqual(["first starting", "first failed"]);
   });
 
-  it("a move that sets no next node makes the run fail", async () => {
+  it("makes the run fail if it sets no next node", async () => {
     const { error } = await moving(async (_input, context) => void (await runOf(context).interrupt()));
     expect(error).toBeInstanceOf(ExecutionMovedError);
   });
 
-  it("a move from node code can be made with interrupt and moveTo", async () => {
+  it("can be made with interrupt and moveTo", async () => {
     const { output } = await moving(async (_input, context) => {
       const run = runOf(context);
       expect(await run.interrupt()).toEqual([]);
@@ -226,7 +226,7 @@ describe("moves", () => {
     expect(output).toBe("by hand");
   });
 
-  it("a move from node code evaluates the edges of a node whose output is known, without running it", async () => {
+  it("evaluates the edges of a node whose output is known, without running the node", async () => {
     const { output, events } = await moving((_input, context) =>
       jump(context, "second", "its output", { unresolved: true }),
     );
@@ -234,12 +234,12 @@ describe("moves", () => {
     expect(events).toEqual(["first starting", "moved to finish"]);
   });
 
-  it("a move from node code that repeats without end stops at the iteration limit", async () => {
+  it("stops at the iteration limit if it repeats forever", async () => {
     const { error } = await moving((_input, context) => jump(context, "first", "again"));
     expect(error).toBeInstanceOf(IterationLimitError);
   });
 
-  it("a move from node code is refused while another is under way", async () => {
+  it("is refused while another move is in progress", async () => {
     const { output } = await moving(async (_input, context) => {
       const first = jump(context, "second", "one");
       await expect(runOf(context).move({}, async () => startOn(runOf(context), "second", "two"))).rejects.toThrow(
@@ -250,7 +250,7 @@ describe("moves", () => {
     expect(output).toBe("one");
   });
 
-  it("a move's result can be returned only after the move has happened", async () => {
+  it("cannot be returned as a result before it has happened", async () => {
     const { error } = await moving(() => runMoved({}));
     expect(error).toBeInstanceOf(TypeError);
   });
@@ -259,7 +259,7 @@ describe("moves", () => {
 describe("moves and calls in flight", () => {
   const begun = () => gate<string>();
 
-  it("a move aborts the calls in flight and waits until they end", async () => {
+  it("a move aborts them and waits until they end", async () => {
     const [steps, started, clock] = [[] as string[], begun(), new WatchedClock()];
     const slow = tool({
       name: "slow",
@@ -326,7 +326,7 @@ describe("moves and calls in flight", () => {
     expect(left[0]).toEqual(left[1]);
   });
 
-  it("a move from within a tool spares that call; the node's promise rejects and its result is lost", async () => {
+  it("a move from a tool spares its call, whose result is lost, and rejects the node's promise", async () => {
     const steps: unknown[] = [];
     const asker = tool({
       name: "asker",
@@ -353,7 +353,7 @@ describe("moves and calls in flight", () => {
     expect(events).toEqual(["first starting", "moved to second", "second starting", "second completed"]);
   });
 
-  it("a move from within a tool spares that call also under an id that an interceptor gave it", async () => {
+  it("a move from a tool spares its call even under an id that an interceptor gave it", async () => {
     const aborted: boolean[] = [];
     const asker = tool({
       name: "asker",
@@ -372,7 +372,7 @@ describe("moves and calls in flight", () => {
     expect([output, aborted]).toEqual(["recorded", [false]]);
   });
 
-  it("a move from within a tool makes the run fail when it fails", async () => {
+  it("a failing move from a tool makes the run fail", async () => {
     const asker = tool({
       name: "asker",
       description: "",
@@ -426,7 +426,7 @@ describe("moves and calls in flight", () => {
 });
 
 describe("visits", () => {
-  it("visits are counted from the base that a feature sets, beginning with the next visit", async () => {
+  it("visits are counted from the base that a feature sets, starting with the next visit", async () => {
     const seen: unknown[] = [];
     const agent = new AIAgent({
       llmModel: "m",

@@ -65,7 +65,7 @@ function listen(pipeline: FeaturePipeline, heard: (name: keyof PipelineEvents, e
 }
 
 describe("pipeline events", () => {
-  it("pipeline events are emitted in order", async () => {
+  it("are emitted in order", async () => {
     const heard: string[] = [];
     await looping()
       .install(testFeature((pipeline) => listen(pipeline, (name) => heard.push(name))))
@@ -82,7 +82,7 @@ describe("pipeline events", () => {
     ]);
   });
 
-  it("pipeline events report subgraphs with their inputs and outputs", async () => {
+  it("report subgraphs with their inputs and outputs", async () => {
     const heard: unknown[] = [];
     await nested()
       .install(
@@ -98,7 +98,7 @@ describe("pipeline events", () => {
     ]);
   });
 
-  it.each(["node", "edge"] as const)("pipeline events report a failing %s from the inside out", async (fail) => {
+  it.each(["node", "edge"] as const)("report a failing %s from the inside out", async (fail) => {
     const heard: string[] = [];
     const unresolved: unknown[] = [];
     const agent = nested(fail).install(
@@ -112,7 +112,7 @@ describe("pipeline events", () => {
     expect(unresolved).toEqual([fail === "edge" ? { output: "x!" } : undefined]);
   });
 
-  it("pipeline events are awaited: the next node starts after every listener is done", async () => {
+  it("are awaited, so the next node starts after every listener is done", async () => {
     const heard: string[] = [];
     await looping()
       .install(
@@ -144,7 +144,7 @@ describe("pipeline events", () => {
     "onToolCallStarting",
     "onToolCallCompleted",
     "onAgentCompleted",
-  ] as const)("a listener of %s that throws makes the run fail", async (name) => {
+  ] as const)("of type %s make the run fail if a listener throws", async (name) => {
     const failed: unknown[] = [];
     const agent = looping().install(
       testFeature((pipeline) => {
@@ -158,7 +158,7 @@ describe("pipeline events", () => {
     expect(failed).toEqual([new RangeError(name)]);
   });
 
-  it("pipeline events report the first failure when a listener of that failure throws too", async () => {
+  it("report the first failure if a listener of that failure throws as well", async () => {
     const agent = nested("node").install(
       testFeature((pipeline) =>
         pipeline.onNodeFailed(() => {
@@ -171,7 +171,7 @@ describe("pipeline events", () => {
 });
 
 describe("interceptors", () => {
-  it("interceptors wrap each other, the first installed outermost", async () => {
+  it("wrap each other, the first installed outermost", async () => {
     const heard: string[] = [];
     const wrapping = (key: string) =>
       testFeature((pipeline) => {
@@ -206,7 +206,7 @@ describe("interceptors", () => {
     );
   });
 
-  it("interceptors may answer without next: a run, a node, a model request, a tool call", async () => {
+  it("may respond without next to a run, a node, a model request or a tool call", async () => {
     const answering = (hooks: (pipeline: FeaturePipeline) => void) => looping().install(testFeature(hooks)).run("x");
     const recorded = { status: "completed", runId: "r", output: "recorded" } as const;
     expect(await answering((pipeline) => pipeline.aroundRun(async () => recorded))).toBe(recorded);
@@ -228,7 +228,7 @@ describe("interceptors", () => {
     expect(outputs).toEqual(["outcome"]);
   });
 
-  it("interceptors may answer a model request with foreign call ids, which are replaced by the run's own", async () => {
+  it("may respond to a model request with foreign call ids, which are replaced", async () => {
     const ids: string[] = [];
     let asked = 0;
     await looping()
@@ -263,7 +263,7 @@ describe("interceptors", () => {
     ...change,
   });
 
-  it("interceptors may start a run elsewhere, and recognize their own start", async () => {
+  it("may start a run elsewhere, and recognize this start", async () => {
     const given = start({ nodeId: "callModel", input: "again", state: { messages: [], iteration: 4 } });
     const heard: unknown[] = [];
     const agent = looping().install(
@@ -280,7 +280,7 @@ describe("interceptors", () => {
     expect(heard).toEqual([true, "callModel", "again", 4, 7, 3]);
   });
 
-  it("interceptors may start behind a node whose edges were not resolved, or at the end", async () => {
+  it("may start after a node whose edges were not resolved, or at the end", async () => {
     const run = (given: RunStart) => {
       const nodes: string[] = [];
       return nested()
@@ -298,7 +298,7 @@ describe("interceptors", () => {
     expect(await run(start({ nodeId: "node", input: "in" }))).toEqual(["in!", ["sub/node"]]);
   });
 
-  it("interceptors may start a run that has used up its iterations, which then stops", async () => {
+  it("may start a run that has used up its iterations, which then stops", async () => {
     const agent = looping().install(
       testFeature((pipeline) =>
         pipeline.aroundRun((request, next) => next({ ...request, start: start({ state: { iteration: 50 } }) })),
@@ -309,12 +309,12 @@ describe("interceptors", () => {
     );
   });
 
-  it("interceptors must say where a resume starts", async () => {
+  it("must specify where a resume starts", async () => {
     const agent = looping().install(testFeature((pipeline) => pipeline.claim("resume")));
     await expect(agent.resume()).rejects.toThrow(TypeError);
   });
 
-  it("interceptors receive the options that their feature claims", async () => {
+  it("receive the options that their feature claims", async () => {
     const agent = looping().install(
       testFeature((pipeline) => {
         pipeline.claim("runId", "history", "unfinished");
@@ -343,7 +343,7 @@ describe("features", () => {
     },
   };
 
-  it("a user's feature is found through the agent and through a context", async () => {
+  it("are found through the agent and through a context", async () => {
     const agent = nested().install(counter, { limit: 3 });
     const inContext: number[] = [];
     agent.install(
@@ -356,7 +356,7 @@ describe("features", () => {
     expect(inContext).toEqual([1]);
   });
 
-  it("a feature is installed once, before the first run", async () => {
+  it("are installed once, before the first run", async () => {
     const agent = nested().install(counter, { limit: 3 });
     expect(() => agent.install(counter, { limit: 4 })).toThrow(
       expect.objectContaining({ name: "DuplicateNameError", code: "duplicate_feature", duplicateName: counter.key }),
@@ -365,7 +365,7 @@ describe("features", () => {
     expect(() => agent.install(testFeature(() => undefined))).toThrow(TypeError);
   });
 
-  it("a feature that is not installed is named in the error", () => {
+  it("are named in the error if they are not installed", () => {
     expect(() => nested().feature(counter)).toThrow(FeatureNotInstalledError);
     expect(() => nested().feature(counter)).toThrow(expect.objectContaining({ feature: "counter" }));
     expect(() =>
@@ -375,7 +375,7 @@ describe("features", () => {
     ).toThrow(FeatureNotInstalledError);
   });
 
-  it("a feature receives the agent that it is installed into", () => {
+  it("receive the agent that they are installed into", () => {
     const facts: unknown[] = [];
     looping().install(
       testFeature(
@@ -385,7 +385,7 @@ describe("features", () => {
     expect(facts).toEqual(["a", ["callModel", "callTools"], ["echo"]]);
   });
 
-  it("features are disposed with the agent, the last installed first", async () => {
+  it("are disposed with the agent, the last installed first", async () => {
     const disposed: string[] = [];
     const disposable = (key: string): AgentFeature<object, AsyncDisposable> => ({
       key,

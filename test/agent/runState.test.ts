@@ -9,7 +9,7 @@ const settings = { model: "m", tools: ["a"] };
 const cart = storageKey("cart", z.array(z.string()));
 
 describe("run storage", () => {
-  it("run storage keeps a copy that later changes do not reach", () => {
+  it("keeps a copy that later changes do not reach", () => {
     const storage = new TypedStorage();
     const value = ["a"];
     storage.set(cart, value);
@@ -19,7 +19,7 @@ describe("run storage", () => {
     expect(storage.get(cart)).toBe(storage.get(cart));
   });
 
-  it("run storage returns copies of values that cannot be frozen, however deep they are nested", () => {
+  it("returns copies of values that cannot be frozen, at any depth", () => {
     const rich = storageKey(
       "rich",
       z.object({ at: z.date(), by: z.map(z.string(), z.array(z.number())), tags: z.set(z.string()) }),
@@ -36,7 +36,7 @@ describe("run storage", () => {
     expect(Object.isFrozen(storage.get(rich))).toBe(true);
   });
 
-  it("run storage refuses what the schema refuses, and does not change", () => {
+  it("refuses a value that its schema refuses, and stays unchanged", () => {
     const storage = new TypedStorage();
     storage.set(cart, ["a"]);
     storage.takeChanges();
@@ -48,7 +48,7 @@ describe("run storage", () => {
     expect(storage.takeChanges().size).toBe(0);
   });
 
-  it("run storage checks a restored value once, when it is first read, which does not count as a change", () => {
+  it("checks a restored value once, at its first read, without counting a change", () => {
     let checks = 0;
     const counted = storageKey(
       "counted",
@@ -65,13 +65,13 @@ describe("run storage", () => {
     expect(() => storage.get(cart)).toThrow(expect.objectContaining({ subject: 'stored value of storage key "cart"' }));
   });
 
-  it("run storage checks a value again under another schema of the same name", () => {
+  it("checks a value again under another schema of the same name", () => {
     const storage = new TypedStorage();
     storage.set(cart, ["a"]);
     expect(() => storage.get(storageKey("cart", z.number()))).toThrow(InvalidInputError);
   });
 
-  it("run storage lists what changed since it was last asked", () => {
+  it("lists the changes since its last query", () => {
     const storage = new TypedStorage(new Map([["old", 1]]));
     storage.set(cart, ["a"]);
     storage.delete({ name: "old" });
@@ -88,8 +88,8 @@ describe("run storage", () => {
   });
 });
 
-describe("run state", () => {
-  it("the state of a run begins with the system prompt when its history is fresh", () => {
+describe("the state of a run", () => {
+  it("starts with the system prompt if its history is fresh", () => {
     const defaults = { settings, systemPrompt: "be brief" };
     const fresh = new RunState({ numbers: { next: 7 } }, defaults);
     expect(fresh.history.takeChanges()).toEqual([
@@ -98,7 +98,7 @@ describe("run state", () => {
     expect(new RunState({ messages: [] }, defaults).history.messages).toEqual([]);
   });
 
-  it("the state of a run is built from plain data", () => {
+  it("is built from plain data", () => {
     const state = new RunState(
       {
         messages: [{ number: 3, message: { role: "user", content: "x" } }],
@@ -127,7 +127,7 @@ describe("run state", () => {
     expect(state.storage.takeChanges().size).toBe(0);
   });
 
-  it("the state of a run replaces settings and requirements as a whole when they change", () => {
+  it("replaces settings and requirements as a whole when they change", () => {
     const state = new RunState({}, { settings });
     const first = state.settings;
     state.configure({ parameters: { temperature: 0 } });
@@ -142,7 +142,7 @@ describe("run state", () => {
     expect(state.requirements).toEqual({ files: ["a", "b"], environment: { node: ">=20", git: "*" } });
   });
 
-  it("the state of a run lists new decisions once", () => {
+  it("lists new decisions once", () => {
     const state = new RunState({}, { settings });
     state.recordDecision({ decision: "one" });
     expect(state.takeDecisions()).toEqual([{ decision: "one" }]);
@@ -151,7 +151,7 @@ describe("run state", () => {
     expect(state.decisions).toHaveLength(2);
   });
 
-  it.each([-1, 101, Number.NaN])("the state of a run refuses %s as progress", (percent) => {
+  it.each([-1, 101, Number.NaN])("refuses %s as progress", (percent) => {
     expect(() => new RunState({}, { settings }).setProgress(percent)).toThrow(InvalidInputError);
   });
 });

@@ -17,8 +17,8 @@ const outputOf = <Out>(result: RunResult<Out>): Out => {
   return result.output;
 };
 
-describe("runs", () => {
-  it("a run visits node after node and ends with the output of the strategy", async () => {
+describe("a run", () => {
+  it("visits node after node and ends with the output of the strategy", async () => {
     const visited: string[] = [];
     const agent = agentOf({
       strategy: strategy<string, number>("s", (graph) => {
@@ -45,14 +45,14 @@ describe("runs", () => {
     expect((await agent.run("abc")).runId).not.toBe(result.runId);
   });
 
-  it("a run ends at once when the start leads to the finish", async () => {
+  it("ends at once if the start is connected to the finish", async () => {
     const agent = agentOf({
       strategy: strategy<string, string>("s", (graph) => graph.edge(graph.start, graph.finish)),
     });
     expect(outputOf(await agent.run("x"))).toBe("x");
   });
 
-  it("a run rejects with a node's error, and when no edge matches", async () => {
+  it("rejects with a node's error, and if no edge matches", async () => {
     const failing = (how: "node" | "condition" | "edge") =>
       agentOf({
         strategy: strategy<string, string>("s", (graph) => {
@@ -74,7 +74,7 @@ describe("runs", () => {
     await expect(failing("edge")).rejects.toThrow(NoMatchingEdgeError);
   });
 
-  it("a run stops at its iteration limit", async () => {
+  it("stops at its iteration limit", async () => {
     let visits = 0;
     const circle = strategy<number, number>("circle", (graph) => {
       const node = graph.node("node", (value: number) => (visits++, value + 1));
@@ -90,7 +90,7 @@ describe("runs", () => {
     expect(outputOf(await agentOf({ strategy: circle, maxIterations: 60 }).run(0))).toBe(60);
   });
 
-  it("a run checks its input before anything happens", async () => {
+  it("checks its input first", async () => {
     const events: string[] = [];
     const typed = strategy("typed", { input: z.object({ text: z.string() }), output: z.string() }, (graph) => {
       const node = graph.node("node", ({ text }: { text: string }) => text);
@@ -116,7 +116,7 @@ describe("runs", () => {
     expect(outputOf(await agent.run({ text: "x" }))).toBe("x");
   });
 
-  it("a run checks the inputs and outputs of nodes", async () => {
+  it("checks the inputs and outputs of nodes", async () => {
     const run = (value: unknown) =>
       agentOf({
         strategy: strategy<unknown, number>("s", (graph) => {
@@ -142,7 +142,7 @@ describe("runs", () => {
     );
   });
 
-  it("a run passes frozen copies from node to node", async () => {
+  it("passes frozen copies from node to node", async () => {
     const kept: number[][] = [];
     const frozen: boolean[] = [];
     const agent = agentOf({
@@ -171,7 +171,7 @@ describe("runs", () => {
     expect(frozen).toEqual([true, true]);
   });
 
-  it("an agent keeps 100 concurrent runs apart", async () => {
+  it("stays separate from 100 concurrent runs of its agent", async () => {
     const agent = new AIAgent({
       llmModel: "m",
       tools: [
@@ -203,8 +203,8 @@ describe("runs", () => {
   });
 });
 
-describe("agents", () => {
-  it("an agent refuses options that only a feature can fulfill, and names the feature", async () => {
+describe("an agent", () => {
+  it("refuses options that only a feature can fulfill, and names the feature", async () => {
     const agent = agentOf({
       strategy: strategy<string, string>("s", (graph) => graph.edge(graph.start, graph.finish)),
     });
@@ -222,13 +222,13 @@ describe("agents", () => {
     }
   });
 
-  it.each(["", "\ud800", "é".repeat(513)])("an agent refuses the id %j", async (id) => {
+  it.each(["", "\ud800", "é".repeat(513)])("refuses the id %j", async (id) => {
     const echo = strategy<string, string>("s", (graph) => graph.edge(graph.start, graph.finish));
     expect(() => agentOf({ strategy: echo, id })).toThrow(InvalidAgentIdError);
     await expect(agentOf({ strategy: echo }).run("x", { agentId: id })).rejects.toThrow(InvalidAgentIdError);
   });
 
-  it("an agent refuses two tools of one name, and an invalid limit", () => {
+  it("refuses two tools with one name, and an invalid limit", () => {
     const twin = () => tool({ name: "twin", description: "", inputSchema: z.string(), execute: () => 1 });
     expect(() => new AIAgent({ ...model, tools: [twin(), twin()] })).toThrow(
       expect.objectContaining({ name: "DuplicateNameError", code: "duplicate_tool", duplicateName: "twin" }),

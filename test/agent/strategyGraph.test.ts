@@ -10,7 +10,7 @@ function counting(graph: Graph<string, string>): void {
   graph.edge(count, graph.finish);
 }
 
-describe("compiled strategies", () => {
+describe("a compiled strategy", () => {
   const handles: Record<string, Node<string, string>> = {};
   const shared = strategy<string, string>("shared", (graph) => {
     handles["shared"] = pass(graph, "inner");
@@ -37,11 +37,11 @@ describe("compiled strategies", () => {
     }),
   );
 
-  it("a compiled strategy lists its nodes by path, sorted", () => {
+  it("lists its nodes by path, sorted", () => {
     expect(graph.nodePaths).toEqual(["a/inner", "b/inner", "facts/count", "facts/deep/only", "first", "more/count"]);
   });
 
-  it("a compiled strategy finds a node by full path, by a name that is unique, and by its handle", () => {
+  it("finds a node by path, by unique name and by handle", () => {
     expect(graph.resolve("facts/count")).toBe("facts/count");
     expect(graph.resolve("first")).toBe("first");
     expect(graph.resolve("only")).toBe("facts/deep/only");
@@ -49,7 +49,7 @@ describe("compiled strategies", () => {
     expect(graph.resolve(handles["first"]!)).toBe("first");
   });
 
-  it("a compiled strategy lists all nodes when it does not know one", () => {
+  it("lists all nodes in the error for an unknown node", () => {
     expect(() => graph.resolve("nowhere")).toThrow(UnknownNodeError);
     expect(() => graph.resolve("nowhere")).toThrow(
       expect.objectContaining({ code: "unknown_node", nodeId: "nowhere", nodes: graph.nodePaths, ambiguous: false }),
@@ -58,14 +58,14 @@ describe("compiled strategies", () => {
     expect(() => graph.resolve("deep/only")).toThrow(UnknownNodeError);
   });
 
-  it("a compiled strategy lists the paths of an ambiguous name or handle", () => {
+  it("lists the paths of an ambiguous name or handle", () => {
     const paths = (list: readonly string[]) =>
       expect.objectContaining({ code: "unknown_node", nodes: list, ambiguous: true });
     expect(() => graph.resolve("count")).toThrow(paths(["facts/count", "more/count"]));
     expect(() => graph.resolve(handles["shared"]!)).toThrow(paths(["a/inner", "b/inner"]));
   });
 
-  it("a compiled strategy describes its structure as plain JSON, whatever the order of declaration", () => {
+  it("describes its structure as plain JSON, whatever the order of declaration", () => {
     const build = (swapped: boolean) =>
       new StrategyGraph(
         strategy<string, string>(swapped ? "one" : "another", (outer) => {
@@ -93,8 +93,8 @@ describe("compiled strategies", () => {
   });
 });
 
-describe("building a strategy", () => {
-  it("a strategy graph refuses a repeated name in one graph and names it", () => {
+describe("a strategy graph", () => {
+  it("refuses and names a repeated name in one graph", () => {
     const twice = (graph: Graph<string, string>) => {
       pass(graph, "same");
       graph.subgraph<string, string>("same", counting);
@@ -105,7 +105,7 @@ describe("building a strategy", () => {
     );
   });
 
-  it("a strategy graph allows the same name in two subgraphs", () => {
+  it("allows the same name in two subgraphs", () => {
     const built = strategy<string, string>("s", (graph) => {
       const a = graph.subgraph<string, string>("a", counting);
       const b = graph.subgraph<string, string>("b", counting);
@@ -116,11 +116,11 @@ describe("building a strategy", () => {
     expect(new StrategyGraph(built).nodePaths).toEqual(["a/count", "b/count"]);
   });
 
-  it.each(["", "a/b", "start", "finish"])("a strategy graph refuses the name %j", (name) => {
+  it.each(["", "a/b", "start", "finish"])("refuses the name %j", (name) => {
     expect(() => strategy<string, string>("s", (graph) => void pass(graph, name))).toThrow(InvalidStrategyError);
   });
 
-  it("a strategy graph refuses a finish that cannot be reached, also in a subgraph, and names the graph", () => {
+  it("refuses and names a graph whose finish cannot be reached, even a subgraph", () => {
     const open = (graph: Graph<string, string>) => graph.edge(graph.start, pass(graph, "open"));
     expect(() => strategy("s", open)).toThrow(expect.objectContaining({ code: "invalid_strategy", graph: "s" }));
     expect(() => strategy<string, string>("s", (graph) => void graph.subgraph("sub", open))).toThrow(
@@ -128,7 +128,7 @@ describe("building a strategy", () => {
     );
   });
 
-  it("a strategy graph refuses an edge to a node of another graph", () => {
+  it("refuses an edge to a node of another graph", () => {
     let stranger: Node<string, string> | undefined;
     strategy<string, string>("other", (graph) => {
       stranger = pass(graph, "stranger");
@@ -148,12 +148,12 @@ describe("building a strategy", () => {
       (graph) => graph.edge(graph.start, "open" as never),
     ],
     ["nothing", /undefined.*what graph\.node\(…\) returned/, (graph) => graph.edge(graph.start, undefined as never)],
-  ])("an edge that is given %s is refused, and the error says what an edge takes", (_name, problem, wrong) => {
+  ])("refuses %s as a node of an edge, with advice", (_name, problem, wrong) => {
     expect(() => strategy<string, string>("s", wrong)).toThrow(InvalidStrategyError);
     expect(() => strategy<string, string>("s", wrong)).toThrow(problem);
   });
 
-  it("a strategy graph refuses an edge that is never taken: it comes after one without a condition", () => {
+  it("refuses an edge after an unconditional edge, because it is never taken", () => {
     const never = (graph: Graph<string, string>) => {
       const late = pass(graph, "late");
       graph.edge(graph.start, graph.finish);
@@ -164,7 +164,7 @@ describe("building a strategy", () => {
     expect(() => strategy("s", never)).toThrow(/from "start" to "late".*never taken.*"finish"/);
   });
 
-  it("a process warning names the nodes that no edge leads to, because only a move of the run can reach them", () => {
+  it("names nodes without incoming edges in a process warning, because only a move reaches them", () => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const build = (graph: Graph<string, string>) => {
       counting(graph);
@@ -184,7 +184,7 @@ describe("building a strategy", () => {
     ]);
   });
 
-  it("a strategy graph refuses an edge from finish, an async build function, and changes after it was built", () => {
+  it("refuses an edge from finish, an async build function, and changes after it was built", () => {
     expect(() => strategy<string, string>("s", (graph) => graph.edge(graph.finish, graph.finish))).toThrow(
       InvalidStrategyError,
     );

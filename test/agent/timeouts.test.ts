@@ -36,7 +36,7 @@ function agentWith(
 }
 
 describe("the timeout of model requests", () => {
-  it("a model that hangs is aborted, asked again as modelRetry says, and then named by a typed error", async () => {
+  it("aborts and retries a model that hangs, and then fails with a typed error", async () => {
     const signals: AbortSignal[] = [];
     const promptExecutor: PromptExecutor = {
       execute: ({ abortSignal }) => (signals.push(abortSignal), never()),
@@ -59,7 +59,7 @@ describe("the timeout of model requests", () => {
     ]);
   });
 
-  it("the default is ten minutes, and Infinity sets no timer", async () => {
+  it("defaults to ten minutes, and Infinity sets no timer", async () => {
     const answering: PromptExecutor = { execute: async () => ({ message: { role: "assistant", content: "hi" } }) };
     const limited = agentWith({ promptExecutor: answering }, undefined, () => false);
     expect(await limited.agent.run("x")).toMatchObject({ output: "hi" });
@@ -91,23 +91,20 @@ describe("the timeout of tools", () => {
   it.each([
     { how: "ignores its signal", execute: never },
     { how: "stops at its signal", execute: untilAborted },
-  ])(
-    "a tool that $how: the call failed where a repetition is safe, else its outcome is unknown",
-    async ({ execute }) => {
-      for (const effect of ["none", "idempotent", "reversible", "irreversible", undefined] as const) {
-        const slow = toolWith(execute, effect, 1_000);
-        const { agent } = agentWith({ tools: [slow] }, ({ tools }) => tools.call(slow, "x"));
-        const safe = effect === "none" || effect === "idempotent";
-        await expect(agent.run("x")).rejects.toMatchObject({
-          code: safe ? "tool_failed" : "tool_outcome_unknown",
-          toolName: "slow",
-          reason: expect.stringContaining("did not end within 1000 ms") as string,
-        });
-      }
-    },
-  );
+  ])("for a tool that $how fails a call that is safe to repeat, and makes others unknown", async ({ execute }) => {
+    for (const effect of ["none", "idempotent", "reversible", "irreversible", undefined] as const) {
+      const slow = toolWith(execute, effect, 1_000);
+      const { agent } = agentWith({ tools: [slow] }, ({ tools }) => tools.call(slow, "x"));
+      const safe = effect === "none" || effect === "idempotent";
+      await expect(agent.run("x")).rejects.toMatchObject({
+        code: safe ? "tool_failed" : "tool_outcome_unknown",
+        toolName: "slow",
+        reason: expect.stringContaining("did not end within 1000 ms") as string,
+      });
+    }
+  });
 
-  it("an output that comes within the grace period counts", async () => {
+  it("accepts an output within the grace period", async () => {
     const slow = toolWith(
       ({ abortSignal }) => new Promise((resolve) => abortSignal.addEventListener("abort", () => resolve("late"))),
       "irreversible",
@@ -121,7 +118,7 @@ describe("the timeout of tools", () => {
     expect(await agent.run("x")).toMatchObject({ output: "late" });
   });
 
-  it("the model is told that the call timed out, and the run goes on", async () => {
+  it("is reported to the model, and the run continues", async () => {
     const slow = toolWith(never, "none");
     const told: unknown[] = [];
     const promptExecutor = scriptedModel([
@@ -139,7 +136,7 @@ describe("the timeout of tools", () => {
     expect(waits).toContain(2_000);
   });
 
-  it("a tool's own limit comes before the agent's, and without either there is no timer", async () => {
+  it("of a tool overrides the agent's, and no timer starts if both are omitted", async () => {
     const own = toolWith(async () => "ok", undefined, 3_000);
     const limited = agentWith(
       { tools: [own], toolTimeoutMs: 2_000 },
@@ -154,7 +151,7 @@ describe("the timeout of tools", () => {
     expect(unlimited.waits).toEqual([]);
   });
 
-  it("what a tool has started ends with it, and it can start nothing more", async () => {
+  it("ends the calls that the tool has started, and lets it start no more", async () => {
     const inner = tool({ name: "inner", description: "", inputSchema: z.string(), execute: never });
     let told: (reasons: readonly unknown[]) => void = () => undefined;
     const started = new Promise<readonly unknown[]>((resolve) => (told = resolve));

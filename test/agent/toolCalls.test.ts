@@ -109,7 +109,7 @@ describe("ids of tool calls", () => {
   };
   const turns = asking({ toolName: "double", input: { n: 1 } }, { toolName: "double", input: { n: 2 } });
 
-  it("ids of tool calls are unique, and the same at the same place of the same lane", async () => {
+  it("are unique, and equal at the same position of the same lane", async () => {
     const first = await inNode(everyWay, { turns });
     expect(new Set(first).size).toBe(7);
     for (const id of first) expect(id).toMatch(/^[\w-]{22}$/);
@@ -122,7 +122,7 @@ describe("ids of tool calls", () => {
     { line: { ...line, agentId: "other" } },
     { visitBase: 41 },
     { visitOrdinal: 1 },
-  ])("ids of tool calls differ for %j", async (change) => {
+  ])("differ for %j", async (change) => {
     const [here, there] = [
       await inNode(everyWay, { turns }),
       await inNode(everyWay, { turns, start: startAt(change) }),
@@ -130,13 +130,13 @@ describe("ids of tool calls", () => {
     expect(new Set([...here, ...there]).size).toBe(14);
   });
 
-  it("ids of tool calls are written into the model's answer, beside the provider's ids", async () => {
+  it("are written into the model's response, next to the provider's ids", async () => {
     const answer = await inNode((context) => context.llm.request(), { turns });
     expect(callParts(answer).map(({ providerToolCallId }) => providerToolCallId)).toEqual(["call_0", "call_1"]);
     expect(Object.isFrozen(answer)).toBe(true);
   });
 
-  it("ids of tool calls are the same whichever of two parallel calls of a tool comes first", async () => {
+  it("are equal whichever of two parallel calls of a tool starts first", async () => {
     const run = async (late: "a" | "b") => {
       const ids: Record<string, string> = {};
       const inner = tool({
@@ -164,7 +164,7 @@ describe("ids of tool calls", () => {
     expect(one["a"]).not.toBe(one["b"]);
   });
 
-  it("ids of tool calls advance also when an interceptor answers", async () => {
+  it("advance even if an interceptor responds", async () => {
     const ids = async (answered: number) => {
       const seen: string[] = [];
       await inNode((context) => Promise.all([1, 2, 3].map((n) => context.tools.call(double, { n }))), {
@@ -178,7 +178,7 @@ describe("ids of tool calls", () => {
     expect(await ids(2)).toEqual(await ids(0));
   });
 
-  it("ids of tool calls of a foreign message are replaced, in the history too", async () => {
+  it("of a foreign message are replaced, in the history as well", async () => {
     const foreign = handMade("old-1", "old-2");
     const [results, messages] = await inNode(
       async (context) =>
@@ -192,7 +192,7 @@ describe("ids of tool calls", () => {
     expect(messages).toHaveLength(1);
   });
 
-  it("ids of tool calls identify a message in the history by equal ids, and leave others alone", async () => {
+  it("match a message in the history by equal ids, and leave other messages unchanged", async () => {
     const messages = await inNode(async (context) => {
       context.llm.append(handMade("p"), { role: "user", content: "between" }, handMade("q"));
       await context.tools.execute(handMade("p"));
@@ -203,7 +203,7 @@ describe("ids of tool calls", () => {
     ).toEqual([22, 0, 1]);
   });
 
-  it("ids of tool calls of a message of this lane are kept", async () => {
+  it("of a message of this lane are kept", async () => {
     const [answer, results] = await inNode(
       async (context) => {
         const message = await context.llm.request();
@@ -218,7 +218,7 @@ describe("ids of tool calls", () => {
 });
 
 describe("repeated ids", () => {
-  it("a message that names one call twice has two calls", async () => {
+  it("in one message belong to two calls", async () => {
     const results = await inNode(
       async (context) => {
         const [part] = callParts(await context.llm.request());
@@ -231,7 +231,7 @@ describe("repeated ids", () => {
 });
 
 describe("tools.execute", () => {
-  it("tools.execute runs the calls of a message at once and answers in the order asked", async () => {
+  it("runs the calls of a message at once and returns results in their order", async () => {
     const order: string[] = [];
     const gates = { a: gate(), b: gate() };
     const wait = tool({
@@ -256,7 +256,7 @@ describe("tools.execute", () => {
     expect(Object.isFrozen(results)).toBe(true);
   });
 
-  it("tools.execute tells the model what was wrong: unknown tools, invalid input, failures", async () => {
+  it("reports unknown tools, invalid input and failures to the model", async () => {
     const seen: string[] = [];
     const results = await inNode(async (context) => context.tools.execute(await context.llm.request()), {
       turns: asking(
@@ -276,7 +276,7 @@ describe("tools.execute", () => {
     expect(seen).toEqual(["broken", "double"]);
   });
 
-  it("tools.execute passes on which message and which of its parts asked for the call", async () => {
+  it("passes the message and the part that requested the call", async () => {
     const asked: ToolCallEvent["origin"][] = [];
     const message = await inNode(
       async (context) => {
@@ -295,7 +295,7 @@ describe("tools.execute", () => {
 });
 
 describe("tools.call", () => {
-  it("tools.call returns the tool's output, and rejects with the tool's error as the cause", async () => {
+  it("returns the tool's output, and rejects with the tool's error as the cause", async () => {
     expect(await inNode((context) => context.tools.call(double, { n: 4 }))).toBe(8);
     const failed = await inNode((context) => context.tools.call(broken, {}).catch((error: unknown) => error));
     expect(failed).toBeInstanceOf(ToolFailedError);
@@ -307,7 +307,7 @@ describe("tools.call", () => {
     });
   });
 
-  it("tools.call refuses an invalid input before any interceptor sees it", async () => {
+  it("refuses an invalid input before any interceptor sees it", async () => {
     const seen: unknown[] = [];
     const refused = await inNode(
       (context) => context.tools.call(double, { n: "4" } as never).catch((error: unknown) => error),
@@ -319,7 +319,7 @@ describe("tools.call", () => {
     expect(seen).toEqual([]);
   });
 
-  it("tools.call gives the tool its input after the schema has parsed it, and interceptors the input before", async () => {
+  it("passes the parsed input to the tool and the original input to interceptors", async () => {
     const seen: unknown[] = [];
     const coerce = tool({
       name: "coerce",
@@ -333,7 +333,7 @@ describe("tools.call", () => {
     expect(seen).toEqual([{ n: "5" }, {}]);
   });
 
-  it("tools.call lets an interceptor change the input, which is checked again", async () => {
+  it("lets an interceptor change the input, which is checked again", async () => {
     const changed = (input: unknown): Setup => ({ aroundToolCall: (event, next) => next({ ...event, input }) });
     expect(await inNode((context) => context.tools.call(double, { n: 1 }), changed({ n: 21 }))).toBe(42);
     await expect(inNode((context) => context.tools.call(double, { n: 1 }), changed({}))).rejects.toThrow(
@@ -341,7 +341,7 @@ describe("tools.call", () => {
     );
   });
 
-  it("tools.call fails the run with an interceptor's error, even when the node catches it", async () => {
+  it("fails the run with an interceptor's error, even if the node catches it", async () => {
     const aroundToolCall = async () => {
       throw new RangeError("storage is gone");
     };
@@ -354,7 +354,7 @@ describe("tools.call", () => {
     ).rejects.toThrow("storage is gone");
   });
 
-  it("tools.call does not fail the run when an interceptor replays a failure", async () => {
+  it("does not fail the run if an interceptor replays a failure", async () => {
     const aroundToolCall = async ({ toolCallId }: ToolCallEvent) => {
       throw new ToolFailedError("double", toolCallId, "as recorded");
     };
@@ -365,7 +365,7 @@ describe("tools.call", () => {
     ).toBe("as recorded");
   });
 
-  it("tools.call gives the tool a context of its own that knows the call", async () => {
+  it("gives the tool a separate context that knows the call", async () => {
     const contexts: AgentContext[] = [];
     const look = tool({
       name: "look",
@@ -396,7 +396,7 @@ describe("tools.call", () => {
     expect(() => runOf({ ...node })).toThrow(TypeError);
   });
 
-  it("tools.call inside a tool fails the run, not the tool, with an interceptor's error", async () => {
+  it("inside a tool fails the run, not the tool, with an interceptor's error", async () => {
     const outer = tool({
       name: "outer",
       description: "",
@@ -416,7 +416,7 @@ describe("tools.call", () => {
     expect(outcomes).toEqual([new RangeError("storage is gone")]);
   });
 
-  it("a tool call that begins after its node has returned is awaited by the run", async () => {
+  it("is awaited by the run even if the call starts after its node has returned", async () => {
     const [first, second] = [gate(), gate()];
     const ended: string[] = [];
     const wait = tool({
@@ -442,7 +442,7 @@ describe("tools.call", () => {
     expect(ended).toEqual(["first", "second"]);
   });
 
-  it("a tool call that its node does not await is awaited by the run", async () => {
+  it("is awaited by the run if its node does not await it", async () => {
     const events: string[] = [];
     const slow = gate();
     const late = tool({

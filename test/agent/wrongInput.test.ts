@@ -41,7 +41,7 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
     () => new AIAgent(wrong({ ...config, maxIteration: 1 })),
   ],
   [
-    "an option of an agent that resembles none",
+    "an unknown option of an agent",
     'unknown option "xyz"; the options are id, promptExecutor, llmModel',
     () => new AIAgent(wrong({ ...config, xyz: 1 })),
   ],
@@ -91,15 +91,15 @@ const definitions: readonly (readonly [string, string, () => unknown])[] = [
     () => new AIAgent(config).install(wrong({ install: () => undefined })),
   ],
   ["a feature that cannot be installed", "expected a function", () => new AIAgent(config).install(wrong({ key: "k" }))],
-  ["a listener that is none", "expected a function, received undefined", hook("onAgentCompleted", undefined)],
-  ["an interceptor that is none", "expected a function, received object", hook("aroundRun", {})],
+  ["an invalid listener", "expected a function, received undefined", hook("onAgentCompleted", undefined)],
+  ["an invalid interceptor", "expected a function, received object", hook("aroundRun", {})],
   ["a claim of no option", 'expected one of "resume"', hook("claim", "resum")],
   ["a grace period without a clock", "expected an object with now", hook("limitAborts", { ms: 5 })],
   ["a tool whose name models refuse", "expected 1 to 64 letters", () => tool({ ...plain, name: "sign up" })],
   ["a tool whose name is too long", "expected 1 to 64 letters", () => tool({ ...plain, name: "t".repeat(65) })],
 ];
 
-it.each(definitions)("wrong options are refused, and the error says what is meant: %s", (_name, problem, call) => {
+it.each(definitions)("invalid options are refused with an explanation: %s", (_name, problem, call) => {
   expect(call).toThrow(
     expect.objectContaining({
       code: "invalid_input",
@@ -119,14 +119,14 @@ it.each<readonly [string, string, () => unknown]>([
   ["an instance of a class for a tool", "received an instance of Own", () => tool(new (class Own {})() as never)],
   ["a Map for a node", "received a Map", () => build((graph) => graph.node("n", new Map(), () => 1))],
   ["a Date for an edge", "received a Date", () => build((graph) => graph.edge(graph.start, graph.finish, new Date()))],
-])("options that are no plain object are refused: %s", (_name, problem, given) => {
+])("options that are not a plain object are refused: %s", (_name, problem, given) => {
   expect(given).toThrow(
     expect.objectContaining({ problems: [{ path: "", expected: `expected a plain object, ${problem}` }] }),
   );
 });
 
 it.each([undefined, null, 5, { role: "user", content: "x" }])(
-  "the default strategy says what run() takes in place of %j",
+  "the default strategy explains the input of run() when given %j",
   async (input) => {
     await expect(new AIAgent(config).run(wrong(input))).rejects.toMatchObject({
       code: "invalid_input",
@@ -136,7 +136,7 @@ it.each([undefined, null, 5, { role: "user", content: "x" }])(
   },
 );
 
-it("a tool of another maker may have members of its own", async () => {
+it("a tool of another library may contain additional members", async () => {
   const foreign = { ...plain, provider: "another library" } as unknown as AnyTool;
   expect(await new AIAgent({ ...config, tools: [foreign] }).run("x")).toMatchObject({ output: "answer" });
 });
@@ -164,7 +164,7 @@ const verbs: readonly (readonly [string, string, (agent: AIAgent) => Promise<unk
   ],
 ];
 
-it.each(verbs)("wrong options are refused before the run begins: %s", async (_name, problem, call) => {
+it.each(verbs)("invalid options are refused before the run starts: %s", async (_name, problem, call) => {
   const begun: unknown[] = [];
   const agent = new AIAgent(config).install(
     testFeature((pipeline) => {
@@ -192,11 +192,11 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
     'unknown option "expireAt"; did you mean "expiresAt"',
     (context) => context.requestInput(wrong({ ...asked, expireAt: new Date() })),
   ],
-  ["settings that are none", "", "expected a plain object", ({ llm }) => llm.configure(wrong(undefined))],
+  ["invalid settings", "", "expected a plain object", ({ llm }) => llm.configure(wrong(undefined))],
   ["no feature", "", "received undefined", (context) => context.feature(wrong(undefined))],
   ["the name of a tool", "", 'expected a tool, received string "t"; pass the tool itself', call("t")],
   ["no tool", "", "expected a tool, received undefined; pass the tool itself", call(undefined)],
-  ["an object that is no tool", "", "expected a tool, received object", call({ name: "t" })],
+  ["an object that is not a tool", "", "expected a tool, received object", call({ name: "t" })],
   ["a tool that is awaited too late", "", "expected a tool, received a Promise", call(Promise.resolve(plain))],
   ["a value read by text", "", notMade, ({ storage }) => storage.get(wrong("cart"))],
   ["a value set by text", "", notMade, ({ storage }) => storage.set(wrong("cart"), wrong(1))],
@@ -205,15 +205,15 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
   ["a misspelled setting", "", 'did you mean "model"', ({ llm }) => llm.configure(wrong({ modell: "n" }))],
   ["a model without a name", "model", "", ({ llm }) => llm.configure({ model: "" })],
   ["parameters that are text", "parameters", "", ({ llm }) => llm.configure({ parameters: wrong("hot") })],
-  ["tools that are no list", "tools", "expected array", ({ llm }) => llm.configure({ tools: wrong(plain) })],
+  ["tools that are not a list", "tools", "expected array", ({ llm }) => llm.configure({ tools: wrong(plain) })],
   ["a tool that is a name", "tools.0", "expected object", ({ llm }) => llm.configure({ tools: [wrong("t")] })],
   ["options of a request that are text", "", "expected a plain object", ({ llm }) => llm.request(wrong("fast"))],
   ["a misspelled option of a request", "", 'did you mean "tools"', ({ llm }) => llm.request(wrong({ tool: [] }))],
-  ["a model of a request that is none", "model", "expected string", ({ llm }) => llm.request({ model: wrong(5) })],
+  ["an invalid model of a request", "model", "expected string", ({ llm }) => llm.request({ model: wrong(5) })],
   ["progress that is text", "percent", "from 0 to 100", (context) => context.setProgress(wrong("5"))],
-  ["progress that is no number", "percent", "from 0 to 100", (context) => context.setProgress(Number.NaN)],
+  ["progress that is not a number", "percent", "from 0 to 100", (context) => context.setProgress(Number.NaN)],
   ["progress beyond the end", "percent", "from 0 to 100", (context) => context.setProgress(101)],
-  ["a summary that is no text", "summary", "expected string", (context) => context.setProgress(5, wrong(5))],
+  ["a summary that is not text", "summary", "expected string", (context) => context.setProgress(5, wrong(5))],
   ["no decision", "", "expected a plain object", (context) => context.recordDecision(wrong(undefined))],
   ["a decision without text", "decision", "expected string", (context) => context.recordDecision(wrong({}))],
   [
@@ -222,10 +222,10 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
     'unknown option "reasons"; did you mean "reason"',
     (context) => context.recordDecision(wrong({ decision: "d", reasons: "r" })),
   ],
-  ["needs that are none", "", "expected a plain object", (context) => context.require(wrong(undefined))],
+  ["invalid needs", "", "expected a plain object", (context) => context.require(wrong(undefined))],
   ["a misspelled need", "", 'did you mean "files"', (context) => context.require(wrong({ file: ["f"] }))],
   ["a file that is text", "files", "expected array", (context) => context.require({ files: wrong("f") })],
-  ["a file that is no path", "files.0", "expected string", (context) => context.require({ files: [wrong(5)] })],
+  ["a file that is not a path", "files.0", "expected string", (context) => context.require({ files: [wrong(5)] })],
   [
     "a version that is a number",
     "environment.node",
@@ -234,7 +234,7 @@ const uses: readonly (readonly [string, string, string, (context: AgentContext) 
   ],
 ];
 
-it.each(uses)("wrong input in a node is refused and changes nothing: %s", async (_name, path, problem, use) => {
+it.each(uses)("invalid input in a node is refused and changes nothing: %s", async (_name, path, problem, use) => {
   const caught: unknown[] = [];
   let asks = 0;
   const agent = new AIAgent({

@@ -32,7 +32,7 @@ async function outputOf<In, Out>(agent: AIAgent<In, Out>, input: In): Promise<Ou
 const said = (context: AgentContext) => context.llm.messages.map(({ content }) => content);
 
 describe("branches", () => {
-  it("run side by side, and merge gets their outputs by name", async () => {
+  it("run in parallel, and merge gets their outputs by name", async () => {
     const [a, b] = [gate<void>(), gate<void>()];
     const agent = agentOf<string, string>((graph) =>
       graph.parallel(
@@ -47,7 +47,7 @@ describe("branches", () => {
     expect(await outputOf(agent, "hello")).toBe("a hello, 5");
   });
 
-  it("each go on at their own pace: a fast one does not wait for a slow one", async () => {
+  it("continue at different speeds without waiting for each other", async () => {
     const slow = gate<void>();
     const agent = agentOf<number, string>((graph) => {
       const fast = graph.subgraph<number, string>("fast", (inner) => {
@@ -63,7 +63,7 @@ describe("branches", () => {
     expect(await outputOf(agent, 1)).toBe("21");
   });
 
-  it("begin with the history, storage and settings of the fork, and change only their own", async () => {
+  it("start with the history, storage and settings of the fork, and change only their copy", async () => {
     const agent = agentOf<string, unknown>(
       (graph) => {
         const branch = (name: string) =>
@@ -89,7 +89,7 @@ describe("branches", () => {
     });
   });
 
-  it('begin with the system prompt alone where their history is "fresh"', async () => {
+  it('start with only the system prompt if their history is "fresh"', async () => {
     const built = strategy<string, unknown>("test", (graph) => {
       const ask = graph.node("ask", (text: string, context: AgentContext) => {
         context.llm.append({ role: "user", content: text });
@@ -113,7 +113,7 @@ describe("branches", () => {
     expect(await outputOf(agent, "go")).toEqual([["be brief"], ["be brief", "go"]]);
   });
 
-  it("are known to features by their path, at any depth", async () => {
+  it("are identified to features by their path at any depth", async () => {
     const paths: unknown[] = [];
     const note = (_input: unknown, context: AgentContext) => {
       const { branch, parent } = runOf(context);
@@ -138,7 +138,7 @@ describe("branches", () => {
 });
 
 describe("each", () => {
-  it("runs one branch for each item, so many at a time, with results in the order of the items", async () => {
+  it("runs one branch per item up to its concurrency, with results in the order of the items", async () => {
     let [running, most] = [0, 0];
     const agent = agentOf<readonly number[], readonly number[]>((graph) =>
       graph.each(
@@ -157,7 +157,7 @@ describe("each", () => {
     expect(most).toBe(3);
   });
 
-  it("merges at once without items", async () => {
+  it("merges at once if the list is empty", async () => {
     const agent = agentOf<readonly number[], number>((graph) =>
       graph.each(
         "all",
@@ -168,7 +168,7 @@ describe("each", () => {
     expect(await outputOf(agent, [])).toBe(0);
   });
 
-  it("refuses two items with one key, and runs none", async () => {
+  it("refuses two items with one key without running any", async () => {
     const seen: string[] = [];
     const agent = agentOf<readonly string[], number>((graph) =>
       graph.each(
@@ -196,17 +196,17 @@ describe("the storage after a join", () => {
       });
     });
 
-  it("has what one branch changed, and what several changed alike", async () => {
+  it("has the value that one branch changed or that several changed alike", async () => {
     expect(await outputOf(storing(1, undefined), "go")).toBe(1);
     expect(await outputOf(storing(2, 2), "go")).toBe(2);
   });
 
-  it("is refused where branches differ and merge does not decide", async () => {
+  it("is refused if branches differ and merge does not decide", async () => {
     await expect(storing(1, 2).run("go")).rejects.toThrow(BranchConflictError);
     await expect(storing(1, 2).run("go")).rejects.toMatchObject({ branchesByKey: { count: ["a", "b"] } });
   });
 
-  it("has what merge decides", async () => {
+  it("has the value that merge sets", async () => {
     expect(
       await outputOf(
         storing(1, 2, ({ storage }) => storage.set(count, 3)),
@@ -221,7 +221,7 @@ describe("the storage after a join", () => {
     ).toBeUndefined();
   });
 
-  it("is that of the branch that merge adopts, with its history and settings", async () => {
+  it("is taken from the branch that merge adopts, with its history and settings", async () => {
     const agent = agentOf<string, unknown>((graph) => {
       const branch = (name: string) =>
         graph.node(name, (_input: string, context: AgentContext) => {
@@ -237,7 +237,7 @@ describe("the storage after a join", () => {
     expect(await outputOf(agent, "go")).toEqual([["b"], ["b"], "b"]);
   });
 
-  it("is that of the last branch that merge adopts, without what merge did before", async () => {
+  it("is taken from the last adopted branch, without earlier changes of merge", async () => {
     const agent = agentOf<string, unknown>((graph) => {
       const branch = (name: string) =>
         graph.node(name, (_input: string, context: AgentContext) => {
@@ -257,7 +257,7 @@ describe("the storage after a join", () => {
     expect(await outputOf(agent, "go")).toEqual([["b"], undefined, ["b"], undefined]);
   });
 
-  it("takes nothing from a merge that has ended", async () => {
+  it("ignores changes after merge has returned", async () => {
     const late: (() => unknown)[] = [];
     const agent = agentOf<string, unknown>((graph) => {
       const a = graph.node("a", (_input: string, { storage }: AgentContext) => storage.set(count, 1));
@@ -275,7 +275,7 @@ describe("the storage after a join", () => {
     for (const each of late) expect(each).toThrow(expect.objectContaining({ code: "run_moved", nodeId: "both" }));
   });
 
-  it("is that of an adopted branch that never had a key which others changed differently", async () => {
+  it("omits a key that the adopted branch never had, even if others disagree on it", async () => {
     const agent = agentOf<string, number | undefined>((graph) => {
       const branch = (name: string, value: number) =>
         graph.node(name, (_input: string, { storage }: AgentContext) => storage.set(count, value));
@@ -289,8 +289,8 @@ describe("the storage after a join", () => {
   });
 });
 
-describe("a branch that fails", () => {
-  it("fails the run with the first error once the others have ended", async () => {
+describe("a failing branch", () => {
+  it("fails the run with the first error once the other branches have finished", async () => {
     const [failed, ended] = [gate<void>(), gate<void>()];
     const agent = agentOf<string, void>((graph) =>
       graph.parallel(
@@ -309,7 +309,7 @@ describe("a branch that fails", () => {
     await ended.opened;
   });
 
-  it('stops the others after their nodes with onFailure "stop"', async () => {
+  it('stops the others after their current nodes with onFailure "stop"', async () => {
     const seen: string[] = [];
     const [failed, begun] = [gate<void>(), gate<void>()];
     const agent = agentOf<string, void>((graph) => {
@@ -337,7 +337,7 @@ describe("a branch that fails", () => {
   });
 });
 
-it("the nodes of all branches count against maxIterations together", async () => {
+it("nodes of all branches count against maxIterations together", async () => {
   const loop = (n: number) =>
     agentOf<readonly number[], number>(
       (graph) =>

@@ -37,7 +37,7 @@ describe("a compiled strategy with parallel nodes", () => {
     outer.edge(cells, outer.finish);
   });
 
-  it("lists the parallel nodes and the nodes of the branches by the paths they have in their graph", () => {
+  it("lists the parallel nodes and the nodes of their branches by path", () => {
     expect(graph.nodePaths).toEqual([
       "cell",
       "cells",
@@ -49,7 +49,7 @@ describe("a compiled strategy with parallel nodes", () => {
     ]);
   });
 
-  it("finds parallel nodes and branches by path, by name and by handle", () => {
+  it("finds parallel nodes and branches by path, name and handle", () => {
     expect(["inside/both", "both", handles["both"]!].map((node) => graph.resolve(node))).toEqual(
       Array.from({ length: 3 }, () => "inside/both"),
     );
@@ -58,7 +58,7 @@ describe("a compiled strategy with parallel nodes", () => {
     expect(graph.graphAt(["inside", "words"]).nodes.has("only")).toBe(true);
   });
 
-  it("has a plan for each, with the defaults where no option is given", () => {
+  it("has a plan for each parallel node, with defaults for omitted options", () => {
     expect(graph.node("inside/both")).toMatchObject({ kind: "parallel", history: "fork", onFailure: "finish" });
     expect(graph.node("rows")).toMatchObject({ kind: "parallel", history: "fresh", onFailure: "finish" });
     expect(graph.node("cells")).toMatchObject({ kind: "parallel", history: "fork", onFailure: "stop" });
@@ -69,7 +69,7 @@ describe("a compiled strategy with parallel nodes", () => {
     expect(() => graph.leaf("rows")).toThrow(expect.objectContaining({ code: "unknown_node" }));
   });
 
-  it("names the branches of a parallel node by their paths", () => {
+  it("names the branches of a parallel node by path", () => {
     expect(graph.branchesOf("inside/both")).toEqual({
       kind: "named",
       nodes: new Map([
@@ -83,13 +83,13 @@ describe("a compiled strategy with parallel nodes", () => {
       expect(() => graph.branchesOf(path)).toThrow(expect.objectContaining({ code: "unknown_node" }));
   });
 
-  it("steps to a parallel node as to any other, and on from it", () => {
+  it("steps to and from a parallel node as with any other node", () => {
     expect(advance(graph, "start", "x")).toMatchObject({ nodeId: "inside/both", input: "x", entered: ["inside"] });
     expect(advance(graph, "inside/both", "y")).toMatchObject({ nodeId: "rows", input: ["y"], left: ["inside"] });
   });
 });
 
-describe("what a parallel node accepts", () => {
+describe("the input of a parallel node", () => {
   const even = z.number().refine((value) => value % 2 === 0, "expected an even number");
   const small = z.number().refine(async (value) => Promise.resolve(value < 10), "expected a small number");
   const graph = new StrategyGraph(
@@ -125,7 +125,7 @@ describe("what a parallel node accepts", () => {
     return result?.error?.issues.map((issue) => [issue.path.join("."), issue.message]) ?? [];
   };
 
-  it("is what each of its branches accepts, subgraphs included", async () => {
+  it("must be accepted by each branch, including subgraphs", async () => {
     expect(await problems("both", 4)).toEqual([]);
     expect(await problems("both", 5)).toEqual([["", "expected an even number"]]);
     expect(await problems("both", 12)).toEqual([["", "expected a small number"]]);
@@ -136,7 +136,7 @@ describe("what a parallel node accepts", () => {
     expect(graph.inputSchemaOf("free")).toBeUndefined();
   });
 
-  it("is a list of what the node accepts if it runs for each item", async () => {
+  it("must be a list of accepted items if the node runs for each item", async () => {
     expect(await problems("all", [[2, 4], []])).toEqual([]);
     expect(await problems("all", [[2], [4, 5]])).toEqual([["1.1", "expected an even number"]]);
     expect(await problems("all", [2])).toEqual([["0", expect.stringContaining("expected array")]]);
@@ -148,7 +148,7 @@ describe("what a parallel node accepts", () => {
 const noMerge = (name: string) =>
   new RegExp(`parallel node "${name}" has no merge\\. Pass a function as the last argument\\.`);
 
-describe("building a parallel node", () => {
+describe("a parallel node", () => {
   let stranger: Node<string, string> | undefined;
   compile((graph) => alone(graph, (stranger = pass(graph, "stranger"))));
 
@@ -181,7 +181,7 @@ describe("building a parallel node", () => {
       /branch "a" of "both" is given a function\. Pass what graph\.node\(…\) returned\./,
       (g) => g.parallel("both", { a: String as never }, first),
     ],
-    ["nothing in place of a node", /"all" is given undefined/, (g) => g.each("all", undefined as never, String)],
+    ["undefined in place of a node", /"all" is given undefined/, (g) => g.each("all", undefined as never, String)],
     [
       "a node twice",
       /branch "b" of "both" is "a", which is a branch of "both" already.*another node/,
@@ -230,7 +230,7 @@ describe("building a parallel node", () => {
     ["an unknown option", /"histories"; did you mean "history"/, { histories: "fork" }],
     ["another history", /"fork"\|"fresh"/, { history: "none" }],
     ["another reaction to a failure", /"finish"\|"stop"/, { onFailure: "abort" }],
-    ["a key that is no function", /expected a function/, { key: "name" }],
+    ["a key that is not a function", /expected a function/, { key: "name" }],
     ["a concurrency of 0", /whole number from 1 on/, { concurrency: 0 }],
     ["half a branch at a time", /whole number from 1 on/, { concurrency: 1.5 }],
     ["no options", /expected a plain object/, null as never],
@@ -266,7 +266,7 @@ describe("the branches of a parallel node", () => {
         (g, a) => g.edge(g.start, a, { when: () => false }),
       ],
     ],
-  )("have no edges %s, whether these were added before or after it", (_what, problem, wrong) => {
+  )("have no edges %s, whether added before or after the node", (_what, problem, wrong) => {
     const build = (before: boolean) => () =>
       compile((graph) => {
         const a = pass(graph, "a");
@@ -280,7 +280,7 @@ describe("the branches of a parallel node", () => {
     expect(build(false)).toThrow(refused(problem));
   });
 
-  it("are reached if their node is, at any depth, and only then", () => {
+  it("are reachable exactly if their node is, at any depth", () => {
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     const nested = (name: string, reached: boolean) =>
       strategy<string, string>(name, (graph) => {
@@ -312,12 +312,12 @@ describe("a node name with #", () => {
   const within = (graph: Graph<string, string>) =>
     graph.subgraph<string, string>("inside", (inner) => alone(inner, parallel(inner)));
 
-  it("is refused in a graph that has parallel nodes, in itself or in its subgraphs", () => {
+  it("is refused in a graph with parallel nodes or with subgraphs that have them", () => {
     for (const around of [parallel, within])
       expect(named("step#1", around)).toThrow(refused(/"step#1" contains "#".*name without "#"/));
   });
 
-  it("stays allowed elsewhere, where strategies with stored runs have it", () => {
+  it("stays allowed elsewhere, because stored runs of strategies use it", () => {
     expect(named("step#1", (graph) => pass(graph, "step#2"))().nodePaths).toEqual(["step#1", "step#2"]);
     const branch: Build = (graph) => {
       const steps = graph.subgraph<string, string>("steps", (inner) => alone(inner, pass(inner, "step#1")));
@@ -328,7 +328,7 @@ describe("a node name with #", () => {
 });
 
 describe("the structure of a strategy with parallel nodes", () => {
-  it("names their branches, what they begin with and what follows a failure, as plain JSON", () => {
+  it("lists their branches, their start and their reaction to failures, as plain JSON", () => {
     const { structure } = compile((graph) => {
       const both = graph.parallel("both", { y: pass(graph, "a"), x: pass(graph, "b") }, { history: "fresh" }, first);
       const all = graph.each("all", pass(graph, "item"), { key: String, concurrency: 2, onFailure: "stop" }, String);
@@ -361,7 +361,7 @@ describe("the structure of a strategy with parallel nodes", () => {
     ]);
   });
 
-  it("does not depend on the order of the branches, and on how many run at a time", () => {
+  it("does not depend on the order or concurrency of the branches", () => {
     const names = ["a", "b", "c", "d"];
     const built = (order: readonly string[], concurrency: number) =>
       compile((graph) => {

@@ -43,8 +43,8 @@ async function inNode(
   await agent.install(hooks).run("x");
 }
 
-describe("model requests", () => {
-  it("a model request sends history, model, parameters and tools, and appends nothing", async () => {
+describe("a model request", () => {
+  it("sends history, model, parameters and tools, and appends no message", async () => {
     const { requests, promptExecutor } = recording();
     await inNode(promptExecutor, async ({ llm }) => {
       llm.append({ role: "user", content: "hi" });
@@ -64,7 +64,7 @@ describe("model requests", () => {
     ]);
   });
 
-  it("a model request refuses to offer a tool the agent does not have", async () => {
+  it("refuses to offer a tool that the agent does not have", async () => {
     const { promptExecutor } = recording();
     const refused = inNode(promptExecutor, ({ llm }) => llm.request({ tools: [named("c")] }));
     await expect(refused).rejects.toThrow(UnknownToolError);
@@ -76,7 +76,7 @@ describe("model requests", () => {
     );
   });
 
-  it("a model request rejects with the provider's error, which the node may catch", async () => {
+  it("rejects with the provider's error, which the node may catch", async () => {
     const down: PromptExecutor = { execute: () => Promise.reject(new RangeError("busy")) };
     const failures: unknown[] = [];
     const listening = testFeature((pipeline) =>
@@ -91,7 +91,7 @@ describe("model requests", () => {
     await expect(inNode(down, ({ llm }) => llm.request())).rejects.toThrow("busy");
   });
 
-  it("a model request fails the run with an interceptor's error, even when the node catches it", async () => {
+  it("fails the run with an interceptor's error, even if the node catches it", async () => {
     const failing = testFeature((pipeline) =>
       pipeline.aroundModelRequest(async () => {
         throw new RangeError("storage");
@@ -102,7 +102,7 @@ describe("model requests", () => {
     ).rejects.toThrow("storage");
   });
 
-  it("a model request is counted from 0 in each visit", async () => {
+  it("is counted from 0 in each visit of a node", async () => {
     const seen: unknown[] = [];
     const counting = testFeature((pipeline) =>
       pipeline.aroundModelRequest((event, next) => (seen.push([event.ordinal, event.visit]), next(event))),
@@ -116,7 +116,7 @@ describe("model requests", () => {
 });
 
 describe("the default loop", () => {
-  it("the default loop passes the objects of the history to the executor without copying them", async () => {
+  it("passes the objects of the history to the executor without copying them", async () => {
     const seen: { readonly output: unknown; readonly next: unknown; readonly messages: readonly Message[] }[] = [];
     const agent = new AIAgent({
       llmModel: "m",
@@ -139,7 +139,7 @@ describe("the default loop", () => {
     expect(end?.next).toBe("done");
   });
 
-  it("the default loop is isolated from changes to what the executor keeps", async () => {
+  it("is isolated from changes to objects that the executor keeps", async () => {
     const content = [{ type: "text" as const, text: "ok" }];
     const { promptExecutor } = recording({ role: "assistant", content });
     await inNode(promptExecutor, async ({ llm }) => {
@@ -150,7 +150,7 @@ describe("the default loop", () => {
   });
 });
 
-describe("scripted models", () => {
+describe("a scripted model", () => {
   const ask = (model: PromptExecutor, messages: readonly Message[]) =>
     model
       .execute({ messages, tools: [], model: "m", abortSignal: new AbortController().signal })
@@ -158,7 +158,7 @@ describe("scripted models", () => {
   const answered = (count: number): readonly Message[] =>
     Array.from({ length: count }, () => ({ role: "assistant", content: "" }));
 
-  it("a scripted model chooses its answer by how many of its answers the history holds", async () => {
+  it("chooses its response by the number of its responses in the history", async () => {
     const model = scriptedModel(["one", (messages) => `${messages.length} before`]);
     expect(await ask(model, answered(1))).toEqual({ role: "assistant", content: "1 before" });
     expect(await ask(model, answered(0))).toEqual({ role: "assistant", content: "one" });
@@ -168,7 +168,7 @@ describe("scripted models", () => {
     );
   });
 
-  it("a scripted model repeats its tool-call ids unless told otherwise", async () => {
+  it("repeats its tool-call ids unless configured otherwise", async () => {
     const turn = {
       text: "hm",
       toolCalls: [

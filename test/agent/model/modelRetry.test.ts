@@ -32,7 +32,7 @@ function agentWith(thrown: readonly unknown[], config: Partial<AIAgentConfig<str
 }
 
 describe("retries of model requests", () => {
-  it("a request whose error may pass is made again up to twice, with growing waits by the injected clock", async () => {
+  it("a request with a temporary error is retried up to twice, with growing delays by the injected clock", async () => {
     const errors = [failed(), failed({ statusCode: 500 })];
     const { agent, waits, retries, asked } = agentWith(errors);
     expect(await agent.run("x")).toMatchObject({ output: "here" });
@@ -46,7 +46,7 @@ describe("retries of model requests", () => {
     ]);
   });
 
-  it("the error of the last try is the one that the run rejects with", async () => {
+  it("the run rejects with the error of the last attempt", async () => {
     const errors = [failed(), failed(), failed({ statusCode: 503 })];
     const { agent, asked } = agentWith(errors);
     expect(await agent.run("x").catch((error: unknown) => error)).toBe(errors[2]);
@@ -57,9 +57,9 @@ describe("retries of model requests", () => {
     { what: "an error that is not retryable", thrown: failed({ retryable: false }) },
     { what: "an error of another kind", thrown: new RangeError("no") },
     { what: "a programming error", thrown: new TypeError("undefined is not a function") },
-    { what: "something that is no error", thrown: "no" },
+    { what: "something that is not an error", thrown: "no" },
     { what: "nothing", thrown: undefined },
-  ])("$what is thrown at once, as it is", async ({ thrown }) => {
+  ])("$what is thrown at once and unchanged", async ({ thrown }) => {
     const { agent, waits, asked } = agentWith([thrown]);
     const caught = await agent.run("x").then(
       () => "completed",
@@ -70,7 +70,7 @@ describe("retries of model requests", () => {
     expect(waits).toEqual([]);
   });
 
-  it("an executor of your own retries by an error with retryable: true, and by what fetch throws", async () => {
+  it("a custom executor is retried for errors with retryable: true and network errors of fetch", async () => {
     const { agent, asked } = agentWith([
       Object.assign(new Error("529"), { retryable: true }),
       new TypeError("fetch failed"),
@@ -79,7 +79,7 @@ describe("retries of model requests", () => {
     expect(asked()).toBe(3);
   });
 
-  it("a wait that the provider names is waited for in full, and one that is too long is not begun", async () => {
+  it("a delay from the provider is waited in full, and a delay above the limit is not started", async () => {
     const waited = agentWith([failed({ retryAfterMs: 7_000 })]);
     expect(await waited.agent.run("x")).toMatchObject({ output: "here" });
     expect(waited.waits).toEqual([7_000]);
@@ -93,7 +93,7 @@ describe("retries of model requests", () => {
     { modelRetry: false as const, tries: 1 },
     { modelRetry: { retries: 0 }, tries: 1 },
     { modelRetry: { retries: 4, delayMs: 0 }, tries: 5 },
-  ])("modelRetry $modelRetry makes $tries tries", async ({ modelRetry, tries }) => {
+  ])("modelRetry $modelRetry makes $tries attempts", async ({ modelRetry, tries }) => {
     const { agent, asked } = agentWith(
       Array.from({ length: 9 }, () => failed()),
       { modelRetry },
@@ -102,7 +102,7 @@ describe("retries of model requests", () => {
     expect(asked()).toBe(tries);
   });
 
-  it("the wait is never longer than maxDelayMs", async () => {
+  it("the delay never exceeds maxDelayMs", async () => {
     const errors = Array.from({ length: 20 }, () => failed());
     const { agent, waits } = agentWith(errors, { modelRetry: { retries: 20, maxDelayMs: 3_000 } });
     expect(await agent.run("x")).toMatchObject({ output: "here" });
@@ -110,7 +110,7 @@ describe("retries of model requests", () => {
     expect(Math.min(...waits.slice(5))).toBeGreaterThanOrEqual(1_500);
   });
 
-  it("an abort ends the wait, and the run rejects with its reason", async () => {
+  it("an abort ends the delay, and the run rejects with its reason", async () => {
     const controller = new AbortController();
     const { agent, asked } = agentWith([failed(), failed()]);
     agent.install(

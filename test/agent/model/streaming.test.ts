@@ -46,7 +46,7 @@ async function deltasOf(
 }
 
 describe("run(…, { onDelta })", () => {
-  it("passes the pieces of an answer on as they come, with their node and one id for each request", async () => {
+  it("receives the parts of a response as they arrive, with their node and one id per request", async () => {
     const { promptExecutor } = streaming({ pieces: [piece("hm", "reasoning-delta"), piece("Hel"), piece("lo")] });
     const { deltas, result } = await deltasOf({ promptExecutor });
     expect(result).toMatchObject({ output: "Hello" });
@@ -60,7 +60,7 @@ describe("run(…, { onDelta })", () => {
     ]);
   });
 
-  it("says restart before the pieces of a second try, and the last try makes up the answer", async () => {
+  it("receives restart before the parts of a second attempt, which make up the response", async () => {
     const { promptExecutor, asked } = streaming(
       { pieces: [piece("Hel"), piece("l")], fails: true },
       { pieces: [], fails: true },
@@ -73,7 +73,7 @@ describe("run(…, { onDelta })", () => {
     expect(new Set(deltas.map(({ requestId }) => requestId)).size).toBe(1);
   });
 
-  it("says restart when a node repeats a failed request itself", async () => {
+  it("receives restart if a node repeats a failed request itself", async () => {
     const { promptExecutor } = streaming({ pieces: [piece("Hel")], fails: true }, { pieces: [piece("Hi")] });
     const graph = strategy<string, string>("s", (g) => {
       const node = g.node("node", async (_input: string, { llm }) => {
@@ -87,12 +87,12 @@ describe("run(…, { onDelta })", () => {
     expect(deltas.map((delta) => ("text" in delta ? delta.text : delta.type))).toEqual(["Hel", "restart", "Hi"]);
   });
 
-  it("gets the answers of an executor that cannot stream whole", async () => {
+  it("receives whole responses of an executor without streaming", async () => {
     const { deltas } = await deltasOf({ promptExecutor: scriptedModel(["Hello"]) });
     expect(deltas).toMatchObject([{ type: "text-delta", text: "Hello", nodeId: "callModel" }]);
   });
 
-  it("gets a recorded answer whole, under the id that it had, and the model is not asked", async () => {
+  it("receives a recorded response whole under its id, without a model request", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const { promptExecutor, asked } = streaming({ pieces: [piece("Hel"), piece("lo")] });
     const fault = new Fault();
@@ -119,7 +119,7 @@ describe("run(…, { onDelta })", () => {
     expect(asked()).toBe(1);
   });
 
-  it("is not called again once it has thrown, and the run goes on", async () => {
+  it("is not called again once it has thrown, and the run continues", async () => {
     const { promptExecutor } = streaming({ pieces: [piece("Hel"), piece("lo")] });
     let calls = 0;
     const agent = new AIAgent({ promptExecutor, llmModel: "m" });
@@ -131,7 +131,7 @@ describe("run(…, { onDelta })", () => {
     expect(calls).toBe(1);
   });
 
-  it("gets nothing from a request that was given up", async () => {
+  it("receives no parts of an abandoned request", async () => {
     let late: ((delta: ModelDelta) => void) | undefined;
     const promptExecutor: PromptExecutor = {
       execute: () => Promise.reject(new Error("It was to stream.")),
@@ -147,14 +147,14 @@ describe("run(…, { onDelta })", () => {
     expect(deltas).toEqual([]);
   });
 
-  it("leaves a run without it on execute()", async () => {
+  it("if omitted leaves the run on execute()", async () => {
     const { promptExecutor } = streaming();
     await expect(new AIAgent({ promptExecutor, llmModel: "m" }).run("x")).rejects.toThrow("It was to stream.");
   });
 });
 
-describe.each([true, false])("the pieces of lines side by side (durable: %s)", (isDurable) => {
-  it("name the branch and the agent, and each answer has an id of its own", async () => {
+describe.each([true, false])("streams of parallel lines (durable: %s)", (isDurable) => {
+  it("name the branch and the agent, and give each response a separate id", async () => {
     const both = gate<void>();
     let asked = 0;
     const promptExecutor: PromptExecutor = {

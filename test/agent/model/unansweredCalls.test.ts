@@ -24,8 +24,8 @@ const agentOf = (last: (graph: Graph<string, string>) => void) =>
     strategy: strategy<string, string>("s", last),
   });
 
-describe("a strategy that ends with an answer that calls a tool", () => {
-  it("fails if it takes only the text of the answer", async () => {
+describe("a strategy whose last response calls a tool", () => {
+  it("fails if it takes only the text of the response", async () => {
     const ends = agentOf((graph) => {
       const last = graph.node("last", callModel);
       graph.edge(graph.start, last);
@@ -36,7 +36,7 @@ describe("a strategy that ends with an answer that calls a tool", () => {
     expect(failure).toMatchObject({ code: "unanswered_tool_call", nodeId: "last", toolNames: ["find"] });
   });
 
-  it("is resumed by a strategy with an edge for the calls, which repeats nothing", async () => {
+  it("is resumed by a strategy with an edge for the calls, without repeating work", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const failing = agentOf((graph) => {
       const last = graph.node("last", callModel);
@@ -52,7 +52,7 @@ describe("a strategy that ends with an answer that calls a tool", () => {
     expect(await repaired.resume()).toMatchObject({ status: "completed", output: "calls 1" });
   });
 
-  it("completes if it made the calls, or gives more than the text", async () => {
+  it("completes if it made the calls or returns more than the text", async () => {
     const makes = agentOf((graph) => {
       const last = graph.node("last", async (input: string, context) => {
         const answer = await callModel(input, context);
