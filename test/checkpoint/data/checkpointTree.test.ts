@@ -28,7 +28,7 @@ function* walk(roots: readonly CheckpointTreeNode[]): Generator<readonly [Checkp
 }
 
 describe("the tree of checkpoints", () => {
-  it("has a line as a chain, and what a move began beside what it left", () => {
+  it("shows a line as a chain, and a move as a sibling of the work it left", () => {
     const index = extended(begun(), [checkpoint(1, 2)], [checkpoint(1, 3)]);
     extended(index, [lane(2, { from: 2 }), checkpoint(2, 4, { move: "rollback" })], [checkpoint(2, 5)]);
     extended(index, [lane(3, { from: 1 }), checkpoint(3, 6, { move: "edit", by: "ann", reason: "wrong" })]);
@@ -49,7 +49,7 @@ describe("the tree of checkpoints", () => {
     expect(nodes.find(({ version }) => version === 6)).toMatchObject({ move: "edit", by: "ann", reason: "wrong" });
   });
 
-  it("has branches under their fork, and their ends as further parents of the join", () => {
+  it("shows branches under their fork, and their ends as additional parents of the join", () => {
     const index = extended(begun(), [checkpoint(1, 2, { node: "both" })]);
     extended(index, [...branch(2, 3, [1, 2, "a"]), ...branch(3, 4, [1, 2, "b"])], [checkpoint(2, 5)]);
     expect(drawn(checkpointTree(index))).toBe("1(2*(3(5*) 4*))");
@@ -63,7 +63,7 @@ describe("the tree of checkpoints", () => {
     expect(nodes.find(({ version }) => version === 7)).toMatchObject({ branch: "both#b", status: "completed" });
   });
 
-  it("has a sub-agent under the checkpoint of its caller, with the tool in its path", () => {
+  it("shows a called agent under the checkpoint of its caller, with the tool in its path", () => {
     const intent: AgentRecord = {
       kind: "intent",
       lane: 1,
@@ -81,14 +81,14 @@ describe("the tree of checkpoints", () => {
     expect(nodes.find(({ version }) => version === 6)?.otherParentIds).toEqual(["1-5"]);
   });
 
-  it("has the head on the lines that go on, whatever the times say", () => {
+  it("has its head on the current lines, whatever the times are", () => {
     const index = projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1, { at: 900 })]);
     extended(index, [checkpoint(1, 2, { at: 800 })], [lane(2, { from: 1 }), checkpoint(2, 3, { at: 100 })]);
     expect(drawn(checkpointTree(index))).toBe("1(2 3*)");
     expect(index.latest?.version).toBe(3);
   });
 
-  it("is made of 10,000 checkpoints without recursion, however deep", () => {
+  it("is built from 10,000 nested checkpoints without recursion", () => {
     const records = Array.from({ length: 9_999 }, (_, at) => checkpoint(1, at + 2));
     const index = extended(begun(), records);
     const nodes = [...walk(checkpointTree(index))];
@@ -96,7 +96,7 @@ describe("the tree of checkpoints", () => {
     expect(nodes.findLast(([{ isHead }]) => isHead)?.[0].version).toBe(10_000);
   });
 
-  it("has each checkpoint of random lines once, below the one that it follows, and a head for each open line", () => {
+  it("contains each checkpoint of random lines once below its parent, and a head per open line", () => {
     const step = fc.tuple(fc.nat(GrownLog.acts - 1), fc.nat(50), fc.nat(50));
     const check = fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
       const { index } = new GrownLog(steps);

@@ -228,7 +228,7 @@ const numRuns = process.env["SOAK"] === undefined ? 150 : 4_000;
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe("a snapshot of random lines", () => {
-  it("stands for all that is before it, now, after everything that comes later, and after the next snapshot", () => {
+  it("replaces all records before it, now, after later records, and after the next snapshot", () => {
     let taken = 0;
     let nested = 0;
     const check = fc.property(steps, steps, (before, after) => {
@@ -260,7 +260,7 @@ describe("a snapshot of random lines", () => {
 });
 
 describe("a snapshot", () => {
-  it("is not made while a rollback is open or branches are merged", () => {
+  it("is not made during a rollback or a merge", () => {
     const log = () =>
       projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)], [...branch(2, 2, [1, 1, "a"])]);
     expect(headSnapshot(log())).toBeDefined();
@@ -271,7 +271,7 @@ describe("a snapshot", () => {
     expect(headSnapshot(projectionOf([run, lane(1)]))).toBeUndefined();
   });
 
-  it("has what an older lane recorded of the visit that a line repeats, and names that lane", () => {
+  it("includes records of an older lane for the visit that a line repeats, and names that lane", () => {
     const index = projectionOf(
       [run, lane(1, { keep: "nothing" }), checkpoint(1, 1)],
       [answer(1, [1, 0], 7), outcome(1, [1, 0], "c1"), checkpoint(1, 2, { visit: [1, 0] })],
@@ -290,7 +290,7 @@ describe("a snapshot", () => {
     expect(linesTo(restored, "a", 2)).toEqual(linesTo(index, "a", 2));
   });
 
-  it("has the answer that asked for a call whose input it contains", () => {
+  it("includes the response that requested a call whose input it contains", () => {
     const index = projectionOf(
       [run, lane(1, { keep: "nothing" }), checkpoint(1, 1)],
       [answer(1, [1, 0], 7), checkpoint(1, 2, { input: { $answer: [1, 0, 7] } })],
@@ -302,7 +302,7 @@ describe("a snapshot", () => {
     expect(snapshot?.checkpoint.input).toMatchObject({ role: "assistant" });
   });
 
-  it("does not grow with the history when many branches have begun from it", () => {
+  it("does not grow with the history if many branches started from it", () => {
     const index = projectionOf([run, lane(1, { keep: "nothing" })]);
     for (let number = 1; number <= 500; number++)
       extended(index, [{ kind: "message", lane: 1, number, message: { role: "user", content: "x".repeat(100) } }]);
@@ -313,7 +313,7 @@ describe("a snapshot", () => {
     expect(size() - before).toBeLessThan(50 * 350);
   });
 
-  it("is followed by what other lines have recorded in its append", () => {
+  it("is followed by the records of other lines in its append", () => {
     const index = projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)], [...branch(2, 2, [1, 1, "a"])]);
     const snapshot = headSnapshot(index) as AgentRecord;
     const restored = new LogProjection();

@@ -5,7 +5,7 @@ import { HistoryFold } from "../../../src/checkpoint/messages/HistoryFold.ts";
 
 const entry = (number: number) => ({ number, message: `m${number}` });
 
-it("the difference of two histories makes the one of the other", () => {
+it("the difference of two histories transforms one into the other", () => {
   const numbers = fc.uniqueArray(fc.nat(12), { maxLength: 12 });
   const places = fc.array(fc.record({ at: fc.nat(12), keep: fc.boolean() }), { maxLength: 8 });
   const check = fc.property(numbers, places, (known, changes) => {

@@ -28,17 +28,17 @@ describe("a log made of checkpoints", () => {
     expect([index.unfinished, [...index.runs.keys()]]).toEqual([false, ["first"]]);
   });
 
-  it("goes on with a run that was rolled back to before its end, though no call was reverted", () => {
+  it("continues a run that was rolled back to before its end, even without reverted calls", () => {
     const index = imported([step(1), step(2, end), step(3, backTo(1))]);
     expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "first", []]);
   });
 
-  it("goes on with an ended run whose last messages were taken back", () => {
+  it("continues a finished run whose last messages were reverted", () => {
     const index = imported([step(1), step(2, end), step(3, backTo(2))]);
     expect([index.unfinished, index.run?.run]).toEqual([true, "first"]);
   });
 
-  it("goes on with an earlier run that was rolled back to", () => {
+  it("continues an earlier run after a rollback to it", () => {
     const second = { runId: "second" };
     const index = imported([
       step(1),
@@ -58,13 +58,13 @@ describe("a log made of checkpoints", () => {
     expect(index.run?.input).toBe("input 1 of a");
   });
 
-  it("ends a run again that was rolled back", () => {
+  it("ends a rolled-back run again", () => {
     const index = imported([step(1), step(2, end), step(3, backTo(1)), step(4, end)]);
     expect([index.unfinished, index.runs.get("first")]).toEqual([false, [4, 4]]);
     expect(imported([step(1), step(2, end), step(3, { ...end, parentId: "1-1" })]).unfinished).toBe(false);
   });
 
-  it("keeps the end of a run that another begins after", () => {
+  it("keeps the end of a run that another run follows", () => {
     const index = imported([step(1), step(2, end), step(3, { runId: "second" })]);
     expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "second", ["first"]]);
   });
@@ -74,7 +74,7 @@ describe("branches in a log made of checkpoints", () => {
   const fork = step(2, { nodeId: "both" });
   const begun = step(3, { parentId: "1-2", branch: "both#a#1", nodeId: "a" });
 
-  it("are lines of their own, which a move within continues", () => {
+  it("are separate lines, which a move within continues", () => {
     const back = step(5, { parentId: "1-3", branch: "both#a#1", nodeId: "a", move: "rollback" });
     const index = imported([step(1), fork, begun, step(4, { branch: "both#a#1" }), back]);
     const [line] = index.lines.branchesOf(2);
@@ -93,7 +93,7 @@ describe("branches in a log made of checkpoints", () => {
     expect([index.unfinished, index.latest?.record.joined, index.lines.openLanes]).toEqual([true, 2, [1]]);
   });
 
-  it("that follow no checkpoint of their fork are refused, and so are sub-agents and a join of what is not there", () => {
+  it("are refused without a checkpoint of their fork, as are called agents and unknown joins", () => {
     const code = "unreadable_value";
     const refusal = (data: AgentCheckpointData) => {
       try {

@@ -34,7 +34,7 @@ const branchesOf = (index: LogProjection, version: number) => {
 };
 
 describe("the branches of a checkpoint", () => {
-  it("wait while they have a request without an answer, asked in the visit that they are in", () => {
+  it("wait while they have an open request from their current visit", () => {
     const index = extended(forked(), [asked(2, 3, "r"), asked(3, 4, "s")], [replied(3, "s")]);
     expect(branchesOf(index, 2)).toEqual([
       ["both#a", "n3", "waiting"],
@@ -47,7 +47,7 @@ describe("the branches of a checkpoint", () => {
     ]);
   });
 
-  it("wait while all in them that have not ended wait", () => {
+  it("wait while all unfinished lines in them wait", () => {
     const index = extended(
       forked(),
       [checkpoint(2, 5, { node: "a/inner" })],
@@ -62,7 +62,7 @@ describe("the branches of a checkpoint", () => {
     ]);
   });
 
-  it("are those of the moment at which it was made, unless it is the newest of its line", () => {
+  it("are shown at the time of the checkpoint, unless it is the newest of its line", () => {
     const index = projectionOf(
       [run, lane(1, { keep: "nothing" }), checkpoint(1, 1)],
       [{ kind: "intent", lane: 1, visit: [1, 0], call: "c", tool: "research", effect: "none", node: "n1" }],
@@ -80,7 +80,7 @@ describe("the branches of a checkpoint", () => {
     expect([branchesOf(index, 5), branchesOf(index, 7)]).toEqual([[["research", "n4", "in_progress"]], undefined]);
   });
 
-  it("are those of their newest lane after a move", () => {
+  it("belong to their newest lane after a move", () => {
     const index = extended(
       forked(),
       [checkpoint(2, 5)],

@@ -19,8 +19,8 @@ function noted(): ValueWriter {
   return writer;
 }
 
-describe("a message that the log has", () => {
-  it("is referred to on its own lane, and written again on that of another line", () => {
+describe("a message that is already in the log", () => {
+  it("is referenced on its lane, and written again on the lane of another line", () => {
     const writer = noted();
     expect(writer.message(answer, "it", 2)).toEqual({ $answer: [3, 0, 1] });
     expect(writer.message(answer, "it", 1)).toEqual(answer);
@@ -29,7 +29,7 @@ describe("a message that the log has", () => {
     expect(writer.message(result, "it", 1)).toEqual(result);
   });
 
-  it("is referred to by its lane once that was joined", () => {
+  it("is referenced by its lane once that lane was joined", () => {
     const writer = noted();
     writer.noteJoined([2], [{ number: 7, message: asked }]);
     expect(writer.message(asked, "it", 1)).toEqual({ $message: [7, 2] });
@@ -38,7 +38,7 @@ describe("a message that the log has", () => {
     expect(writer.input(asked, "it", 1, () => 9)).toEqual({ $message: 9 });
   });
 
-  it("is referred to by the newest lane of the branch, whichever of its lanes has it", () => {
+  it("is referenced by the newest lane of the branch, whichever of its lanes has it", () => {
     const writer = noted();
     writer.noteJoined([2, 5], [{ number: 7, message: asked }]);
     expect(writer.message(asked, "it", 1)).toEqual({ $message: [7, 5] });
@@ -53,7 +53,7 @@ describe("a message that the log has", () => {
   });
 });
 
-it("a result with rich values beside its output is written with the output, which its id does not lead to", () => {
+it("a result with additional rich values includes its output, because it cannot refer to it by id", () => {
   const [part] = result.content;
   const rich = {
     ...result,
@@ -63,7 +63,7 @@ it("a result with rich values beside its output is written with the output, whic
   expect(JSON.stringify(noted().message(result, "it", 2))).not.toContain("found");
 });
 
-it("the end of a visit on one lane leaves the outcomes of the others as they are", () => {
+it("the end of a visit on one lane keeps the outcomes of other lanes", () => {
   const writer = noted();
   const refers = () => !JSON.stringify(writer.message(result, "it", 2)).includes("found");
   for (let visits = 0; visits < 5; visits++) writer.nextVisit(1);

@@ -36,7 +36,7 @@ function encoded(entry: EncodableEntry): { readonly line: string; readonly check
 }
 
 describe("the stored form of an append", () => {
-  it("is pinned: a golden line reads in every later version", () => {
+  it("stays readable in every later version, as a golden line shows", () => {
     const golden = '["VB_FuwdITuabosjEElvmnPdmrDWed1xs1QaTwOiqw34","",1,"1-1",[{"kind":"message","text":"hi"}]]';
     const { line } = encoded({
       position: 1,
@@ -49,7 +49,7 @@ describe("the stored form of an append", () => {
     expect(line).toBe(golden);
   });
 
-  it("comes back equal, from text and from bytes, with either hash", async () => {
+  it("is decoded without changes, from text and bytes, with either hash", async () => {
     const { line, checksum } = encoded(sample);
     const expected = { ok: true, entry: { ...sample, checksum }, snapshot: false, summary: undefined };
     expect(decodeEntry(line, sha256)).toEqual(expected);
@@ -57,7 +57,7 @@ describe("the stored form of an append", () => {
     expect(decodeEntry(bytesOf(line), portableSha256)).toEqual(expected);
   });
 
-  it("spends at most 135 bytes on everything but the records", () => {
+  it("spends at most 135 bytes on everything except the records", () => {
     const { line } = encoded({ ...sample, position: 123_456, id: "1234-123456", records: [] });
     expect(line.length + 1).toBeLessThanOrEqual(135);
   });
@@ -79,7 +79,7 @@ describe("the stored form of an append", () => {
     expect(decodeEntry(line, sha256)).toMatchObject({ ok: true, snapshot: true, summary: { status: "waiting" } });
   });
 
-  it("keeps any plain JSON, keys like __proto__ included", () => {
+  it("keeps any plain JSON, including keys like __proto__", () => {
     fc.assert(
       fc.property(fc.json(), fc.string({ unit: "binary" }), fc.boolean(), (json, id, snapshot) => {
         const records = [
@@ -94,7 +94,7 @@ describe("the stored form of an append", () => {
     );
   });
 
-  it.each([false, true])("finds every changed byte (snapshot: %s)", (snapshot) => {
+  it.each([false, true])("detects every changed byte (snapshot: %s)", (snapshot) => {
     const bytes = bytesOf(encoded({ ...sample, snapshot }).line);
     for (let at = 0; at < bytes.length; at++) {
       for (const flip of [1, 0x20, 0x80, 0xff]) {
@@ -109,7 +109,7 @@ describe("the stored form of an append", () => {
   it.each([
     ["", false],
     [prev, true],
-  ])("says where it stands without being parsed (prev %j, snapshot: %s)", (before, snapshot) => {
+  ])("shows its position without being parsed (prev %j, snapshot: %s)", (before, snapshot) => {
     const { line, checksum } = encoded({ ...sample, prev: before, snapshot });
     const link = { position: 7, prev: before, checksum };
     expect(verifiedLinkOf(bytesOf(line), sha256)).toEqual(link);
@@ -117,12 +117,12 @@ describe("the stored form of an append", () => {
     expect(verifiedLinkOf(bytesOf(line.slice(0, -1)), sha256)).toBeUndefined();
   });
 
-  it.each([20_000, 30_000])("encodes text of %i characters outside Latin-1 whole", (length) => {
+  it.each([20_000, 30_000])("encodes text of %i characters outside Latin-1 completely", (length) => {
     const records = [{ kind: "value", text: "世".repeat(length) }];
     expect(decodeEntry(bytesOf(encoded({ ...sample, records }).line), sha256)).toMatchObject({ entry: { records } });
   });
 
-  it("finds every cut and every extension", () => {
+  it("detects every cut and every extension", () => {
     const { line } = encoded(sample);
     for (let length = 0; length < line.length; length++)
       expect(decodeEntry(line.slice(0, length), sha256).ok).toBe(false);
@@ -135,12 +135,12 @@ describe("the stored form of an append", () => {
   it.each([
     ["not JSON", "[["],
     ["no records", '"",1,"1-1"]'],
-    ["records that are no list", '"",1,"1-1",{}]'],
+    ["records that are not a list", '"",1,"1-1",{}]'],
     ["a record without a kind", '"",1,"1-1",[{}]]'],
     ["a position of 0", '"",0,"1-1",[]]'],
     ["no generation", '"",1,"x",[]]'],
-    ["extras that are no object", '"",1,"1-1",[],7]'],
-  ])("refuses %s even under a right checksum", (_name, body) => {
+    ["extras that are not an object", '"",1,"1-1",[],7]'],
+  ])("refuses %s even with a correct checksum", (_name, body) => {
     expect(decodeEntry(`["${sha256.base64url(body)}",${body}`, sha256)).toEqual({ ok: false, defect: "malformed" });
   });
 });

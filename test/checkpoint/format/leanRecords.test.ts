@@ -24,7 +24,7 @@ const lane = fc
   }));
 const append = fc.array(fc.oneof(checkpoint, lane, fc.constant({ kind: "storage", lane: 2, key: "k" } as const)));
 
-it("records are read as they were before they were stored", () => {
+it("records are unchanged after they are stored and read", () => {
   fc.assert(
     fc.property(append, (records: readonly AgentRecord[]) => {
       expect(wholeRecords(leanRecords(records))).toEqual(records);
@@ -33,7 +33,7 @@ it("records are read as they were before they were stored", () => {
   );
 });
 
-it("a branch repeats neither what its lane keeps, nor when and where it ends", () => {
+it("a branch omits its default keep, and the time and node of its end", () => {
   const ended = { kind: "checkpoint", lane: 2, version: 3, at: 5, node: "finish", input: 1, iteration: 1 } as const;
   expect(
     leanRecords([

@@ -23,7 +23,7 @@ const entry = (...records: readonly LogRecord[]) => ({
 
 describe("the place of a lane", () => {
   it.each([
-    ["absent, on the main line", undefined],
+    ["omitted, on the main line", undefined],
     ["of a branch", { parent: 1, fork: 4, branch: "facts" }],
     ["of a sub-agent", { parent: 1, call: "c1" }],
     ["of a branch with an empty key", { parent: 1, fork: 4, branch: "" }],
@@ -32,26 +32,26 @@ describe("the place of a lane", () => {
   });
 
   it.each([
-    ["no object", 7],
+    ["not an object", 7],
     ["null", null],
-    ["nowhere", {}],
+    ["without a parent and a fork", {}],
     ["without a parent", { fork: 4, branch: "facts" }],
     ["of a branch without a key", { parent: 1, fork: 4 }],
     ["with a text as fork", { parent: 1, fork: "4", branch: "facts" }],
-    ["of a call that is none", { parent: 1, call: 4 }],
+    ["of an invalid call id", { parent: 1, call: 4 }],
     ["in a negative lane", { parent: -1, call: "c1" }],
   ])("is refused: %s", (_name, place) => {
     expect(invalidField(lane({ place }))).toBe("place");
   });
 
   it.each([
-    ["its own lane", { parent: 5, call: "c1" }],
+    ["the same lane", { parent: 5, call: "c1" }],
     ["a later lane", { parent: 6, call: "c1" }],
   ])("does not refer to %s", (_name, place) => {
     expect(validateRecord(entry(lane({ place })), { nextVersion: 7, nextLane: 5 })).toContain('invalid "place"');
   });
 
-  it("does not name a fork to come: no checkpoint after it has the version of its fork", () => {
+  it("does not name a future fork, because no later checkpoint has that version", () => {
     const branch = lane({ place: { parent: 1, fork: 7, branch: "a" } });
     const next = { nextVersion: 7, nextLane: 5 };
     expect(validateRecord(entry(branch, checkpoint({ version: 7 })), next)).toContain('invalid "version"');
@@ -60,7 +60,7 @@ describe("the place of a lane", () => {
     expect(validateRecord(entry(checkpoint({ version: 7 })), index)).toContain('invalid "version"');
   });
 
-  it("may name what comes before it in the same append", () => {
+  it("may name earlier records of the same append", () => {
     const records = [lane({}), checkpoint({ lane: 5 }), lane({ lane: 6, place: { parent: 5, fork: 9, branch: "a" } })];
     expect(validateRecord(entry(...records), { nextVersion: 7, nextLane: 5 })).toBeUndefined();
   });
@@ -86,7 +86,7 @@ describe("a checkpoint of lines", () => {
   });
 });
 
-it("a kind that this version does not know is named, and is not written", () => {
+it("an unknown kind of record is named and not written", () => {
   expect(unknownKind(entry(checkpoint({}), { kind: "hologram" }))).toBe("hologram");
   expect(unknownKind(entry(checkpoint({}), lane({})))).toBeUndefined();
   expect(invalidField({ kind: "hologram" })).toBe("kind");

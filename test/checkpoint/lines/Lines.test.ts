@@ -13,13 +13,13 @@ const forked = () =>
 const openLanes = (index: ReturnType<typeof projectionOf>) => index.lines.openLanes;
 
 describe("the open lines", () => {
-  it("are none in an empty log, and the main line in one without nested lines", () => {
+  it("are empty for an empty log, and only the main line if it has no nested lines", () => {
     expect(openLanes(projectionOf())).toEqual([]);
     expect(projectionOf().lines.isOpen(0)).toBe(false);
     expect(openLanes(projectionOf([run, lane(1), checkpoint(1, 1)]))).toEqual([1]);
   });
 
-  it("are the main line and its branches, whichever went on last", () => {
+  it("are the main line and its branches, in any order of progress", () => {
     const index = extended(forked(), [checkpoint(3, 5)], [checkpoint(2, 6, { ended: true })]);
     expect(openLanes(index)).toEqual([1, 2, 3]);
     expect([1, 2, 3, 4].map((each) => index.lines.isOpen(each))).toEqual([true, true, true, false]);
@@ -28,13 +28,13 @@ describe("the open lines", () => {
     expect(index.statusState.checkpoint?.record.version).toBe(2);
   });
 
-  it("are closed by the join, and not by a checkpoint within the visit of the fork", () => {
+  it("are closed by the join, but not by a checkpoint within the visit of the fork", () => {
     const within = extended(forked(), [checkpoint(1, 5, { node: "both", visit: [2, 1] })]);
     expect(openLanes(within)).toEqual([1, 2, 3]);
     expect(openLanes(extended(within, [checkpoint(1, 6, { joined: 2 })]))).toEqual([1]);
   });
 
-  it("name the fork of the open branches, also if the visit is counted from a checkpoint of another lane and goes on", () => {
+  it("name the fork of the open branches, even if another lane continues the visit", () => {
     expect([1, 2].map((each) => forked().lines.openForkOn(each))).toEqual([2, undefined]);
     const anew = extended(
       forked(),
@@ -46,7 +46,7 @@ describe("the open lines", () => {
     expect(extended(forked(), [...subAgent(4, 5, [2, "call"])]).lines.openForkOn(2)).toBeUndefined();
   });
 
-  it("are those of the newest lane of each place", () => {
+  it("belong to the newest lane of each place", () => {
     const moved = extended(forked(), [...branch(4, 5, [1, 2, "a"], { from: 3 })]);
     expect(openLanes(moved)).toEqual([1, 4, 3]);
     expect(moved.lines.isOpen(2)).toBe(false);
@@ -54,7 +54,7 @@ describe("the open lines", () => {
     expect(moved.lines.branchesOf(2).map((line) => line.lane)).toEqual([4, 3]);
   });
 
-  it("are nested to any depth, and close with the line that they are nested in", () => {
+  it("nest to any depth, and close with their parent line", () => {
     const deep = () =>
       extended(
         forked(),
@@ -70,7 +70,7 @@ describe("the open lines", () => {
     expect(openLanes(joined)).toEqual([1, 2, 3, 5]);
   });
 
-  it("are sub-agents until the visit of their call is over", () => {
+  it("include a called agent until the visit of its call ends", () => {
     const index = projectionOf(
       [run, lane(1, { keep: "nothing" })],
       [...subAgent(2, 1, [1, "c1"])],
@@ -83,14 +83,14 @@ describe("the open lines", () => {
     expect(openLanes(extended(index, [checkpoint(1, 4)]))).toEqual([1]);
   });
 
-  it("do not hold a line in a lane that is not there", () => {
+  it("exclude a line whose parent lane is missing", () => {
     const index = projectionOf([run, lane(3), checkpoint(3, 1)], [...branch(4, 2, [2, 1, "a"])]);
     expect(openLanes(index)).toEqual([3]);
     expect(index.lines.isOpen(4)).toBe(false);
     expect(openLanes(extended(index, [lane(5, { from: 1 }), checkpoint(5, 3)]))).toEqual([5]);
   });
 
-  it("are found among 10,000 branches without looking at the others", () => {
+  it("are found among 10,000 branches without reading the others", () => {
     const index = projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)]);
     for (let at = 0; at < 10_000; at++) extended(index, [...branch(at + 2, at + 2, [1, 1, `${at}`])]);
     expect(index.lines.branchesOf(1)).toHaveLength(10_000);
@@ -106,13 +106,13 @@ describe("the state of a line", () => {
     ({ kind: "message", lane: on, number, message: { role: "user", content: `m${number}` } }) as const;
   const stored = (on: number, key: string, value: unknown) => ({ kind: "storage", lane: on, key, value }) as const;
 
-  it("is that of the main line where no other is named", () => {
+  it("belongs to the main line by default", () => {
     const index = extended(forked(), [message(3, 1), checkpoint(3, 5)]);
     expect(foldTo(index)).toMatchObject({ lane: 1, history: [], checkpoint: { version: 2 } });
     expect(foldLine(index, 3)).toMatchObject({ lane: 3, history: [{ number: 1 }], checkpoint: { version: 5 } });
   });
 
-  it("begins with all of the fork, or with all but its messages, or with nothing", () => {
+  it("starts with the whole fork, without its messages, or empty", () => {
     const settings = { kind: "settings", lane: 1, model: "m", tools: [] } as const;
     const index = projectionOf(
       [run, lane(1, { keep: "nothing" }), settings, message(1, 1), stored(1, "k", 7), checkpoint(1, 1)],
@@ -128,14 +128,14 @@ describe("the state of a line", () => {
     expect(of(4)).toEqual([[], {}, undefined]);
   });
 
-  it("is undefined where the fork is not within what was read", () => {
+  it("is undefined if its fork was not read", () => {
     const index = projectionOf([run, lane(3, { keep: "nothing" }), checkpoint(3, 5)], [...branch(4, 6, [3, 2, "a"])]);
     expect(foldLine(index, 4)).toBeUndefined();
   });
 });
 
 describe("the calls that a rollback reverted", () => {
-  it("stand with its checkpoint, not with that of a line that goes on meanwhile", () => {
+  it("belong to its checkpoint, not to a checkpoint of another line in between", () => {
     const index = extended(
       forked(),
       [checkpoint(2, 5)],

@@ -158,14 +158,14 @@ function grown(steps: readonly Step[]): Log {
 const steps = fc.array(fc.tuple(fc.nat(9), fc.nat(50), fc.nat(50)), { minLength: 5, maxLength: 60, size: "max" });
 const numRuns = process.env["SOAK"] === undefined ? 120 : 4_000;
 
-describe("of random lines", () => {
+describe("a log of random lines", () => {
   const tests = {
     "below a checkpoint": [placesBelow, (oracle: Oracle) => oracle.isBelow.bind(oracle)],
     "on the way to a checkpoint": [placesOnWay, (oracle: Oracle) => oracle.isOnWay.bind(oracle)],
     "up to a checkpoint": [placesUpTo, (oracle: Oracle) => oracle.isUpTo.bind(oracle)],
   } as const;
 
-  it.each(Object.entries(tests))("what is %s is what the definition says", (_name, [fast, slow]) => {
+  it.each(Object.entries(tests))("finds exactly the places %s", (_name, [fast, slow]) => {
     const check = fc.property(steps, fc.nat(), (taken, at) => {
       const index = grown(taken);
       const points = [...index.checkpoints.values()];
@@ -179,7 +179,7 @@ describe("of random lines", () => {
     fc.assert(check, { numRuns });
   });
 
-  it("nothing is both below a checkpoint and up to it, and every open line is below what it may go back to", () => {
+  it("has no record both below and up to a checkpoint, and each open line below its targets", () => {
     const check = fc.property(steps, fc.nat(), (taken, at) => {
       const index = grown(taken);
       const points = [...index.checkpoints.values()];
@@ -199,7 +199,7 @@ describe("of random lines", () => {
   });
 });
 
-describe("what follows a join", () => {
+describe("the work after a join", () => {
   const joined = () =>
     extended(
       projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)], [checkpoint(1, 2)]),
@@ -217,7 +217,7 @@ describe("what follows a join", () => {
       .map((each) => each.version);
   };
 
-  it("is below all that it joined, and siblings are not", () => {
+  it("is below all joined lines, unlike siblings", () => {
     const index = joined();
     expect(belowOf(index, 2)).toEqual([3, 4, 5, 6, 7, 8, 9]);
     expect(belowOf(index, 5)).toEqual([7, 8, 9]);
@@ -226,7 +226,7 @@ describe("what follows a join", () => {
     expect(belowOf(index, 8)).toEqual([9]);
   });
 
-  it("has the notes of its branches on the way to it, and their checkpoints are no ancestors", () => {
+  it("has the notes of its branches on its path, and their checkpoints are no ancestors", () => {
     const index = joined();
     const head = index.latest as CheckpointPoint;
     const [isUpTo, isOnWay] = [placesUpTo(index, head), placesOnWay(index, head)];
@@ -244,7 +244,7 @@ describe("what follows a join", () => {
   });
 });
 
-it("lanes that begin from each other, or are nested in each other, end every question", () => {
+it("queries end even for lanes that start from or nest in each other", () => {
   const point = (version: number, on: number, order: number) =>
     ({ version, order, record: { lane: on } }) as CheckpointPoint;
   const start = (record: object) => ({ record: { kind: "lane", keep: "all", ...record }, runId: "" }) as never;
@@ -272,7 +272,7 @@ it("lanes that begin from each other, or are nested in each other, end every que
   fc.assert(forged, { numRuns: 500 });
 });
 
-it("10,000 lanes, each from the last, take neither a deep stack nor a long time", () => {
+it("10,000 chained lanes need neither a deep stack nor much time", () => {
   const index = projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)]);
   for (let at = 2; at <= 10_000; at++)
     extended(index, [lane(at, { from: at - 1 }), checkpoint(at, at, { visit: [1, 0] })]);

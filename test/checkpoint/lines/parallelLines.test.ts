@@ -19,7 +19,7 @@ function simulated(variant: Variant, programs: number) {
 const programs = process.env["SOAK"] === undefined ? 60 : 2_000;
 
 it.each(variants)(
-  "random programs with lines in lines come to their output and their effects through crashes and rollbacks: %s",
+  "random programs with nested lines keep output and effects through crashes and rollbacks: %s",
   (variant) => {
     const { sum, wrong } = simulated(variant, programs);
     expect(wrong).toBeUndefined();
@@ -27,6 +27,6 @@ it.each(variants)(
   },
 );
 
-it.each(mutants)("a log that is written or read otherwise is found out: %s", (mutant) => {
+it.each(mutants)("a log that is written or read incorrectly is detected: %s", (mutant) => {
   expect(simulated(mutant, 500).wrong).toBeDefined();
 });

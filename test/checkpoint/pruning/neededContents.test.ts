@@ -33,37 +33,37 @@ const rolledBack = (target: number): AgentRecord[] => [
 ];
 
 it.each<[string, readonly AgentRecord[], readonly string[]]>([
-  ["nothing was noted", [checkpoint(2)], []],
+  ["empty without notes", [checkpoint(2)], []],
+  ["the first and last state of a file", [files(["p", "a", "b"]), files(["p", "b", "c"]), checkpoint(2)], ["a", "c"]],
+  ["the last state of a new file", [files(["p", undefined, "b"]), files(["p", "b", "c"]), checkpoint(2)], ["c"]],
+  ["the first state of a deleted file", [files(["p", "a", "b"]), files(["p", "b", undefined]), checkpoint(2)], ["a"]],
+  ["of each file separately", [files(["p", "a", "b"], ["q", "b", "d"]), checkpoint(2)], ["a", "b", "d"]],
   [
-    "of a file the first state and the last",
-    [files(["p", "a", "b"]), files(["p", "b", "c"]), checkpoint(2)],
-    ["a", "c"],
-  ],
-  [
-    "of a file that was made the last state",
-    [files(["p", undefined, "b"]), files(["p", "b", "c"]), checkpoint(2)],
-    ["c"],
-  ],
-  ["of a file that went the first", [files(["p", "a", "b"]), files(["p", "b", undefined]), checkpoint(2)], ["a"]],
-  ["of each file for itself", [files(["p", "a", "b"], ["q", "b", "d"]), checkpoint(2)], ["a", "b", "d"]],
-  [
-    "both around a checkpoint that is kept",
+    "the states before and after a kept checkpoint",
     [files(["p", "a", "b"]), checkpoint(2), files(["p", "b", "c"]), files(["p", "c", "d"]), checkpoint(4)],
     ["a", "b", "d"],
   ],
   [
-    "neither around one that is not",
+    "no states around a checkpoint that is not kept",
     [files(["p", "a", "b"]), checkpoint(3), files(["p", "b", "c"]), checkpoint(4)],
     ["a", "c"],
   ],
-  ["all after the last checkpoint", [checkpoint(2), files(["p", "a", "b"]), files(["p", "b", "c"])], ["a", "b", "c"]],
-  ["none that was taken back", [files(["p", "a", "b"]), ...rolledBack(1), lane(2, 1), checkpoint(2, 2)], []],
-  ["all that another names", [note("own", { see: `${hash("a")}, ${hash("b")}` }), checkpoint(2)], ["a", "b"]],
-  ["all that another brought in", [note("own", "x", { packs: packs("a", "b") }), checkpoint(2)], ["a", "b"]],
-  ["none that is brought in for others", [note("own", null, { packs: packs("a") }), checkpoint(2)], []],
-  ["all of a note in another form", [note("files", { changes: [{ path: 1, was: hash("a") }] }), checkpoint(2)], ["a"]],
-  ["what is in a blob", [note("files", { $blob: ["blob://n", 9] }), checkpoint(2)], ["a", "c"]],
-])("what is needed of contents: %s", (_name, records, expected) => {
+  [
+    "all states after the last checkpoint",
+    [checkpoint(2), files(["p", "a", "b"]), files(["p", "b", "c"])],
+    ["a", "b", "c"],
+  ],
+  ["no reverted states", [files(["p", "a", "b"]), ...rolledBack(1), lane(2, 1), checkpoint(2, 2)], []],
+  ["contents named by other notes", [note("own", { see: `${hash("a")}, ${hash("b")}` }), checkpoint(2)], ["a", "b"]],
+  ["contents added by other notes", [note("own", "x", { packs: packs("a", "b") }), checkpoint(2)], ["a", "b"]],
+  ["no contents added for others", [note("own", null, { packs: packs("a") }), checkpoint(2)], []],
+  [
+    "all contents of a note in another format",
+    [note("files", { changes: [{ path: 1, was: hash("a") }] }), checkpoint(2)],
+    ["a"],
+  ],
+  ["contents of a blob", [note("files", { $blob: ["blob://n", 9] }), checkpoint(2)], ["a", "c"]],
+])("the needed contents: %s", (_name, records, expected) => {
   const text = JSON.stringify({
     changes: [
       { path: "p", before: state("a"), after: state("b") },
@@ -73,7 +73,7 @@ it.each<[string, readonly AgentRecord[], readonly string[]]>([
   expect(needed(records, new Map([["blob://n", text]]))).toEqual(new Set(expected.map(hash)));
 });
 
-describe("of the notes of nested lines", () => {
+describe("notes of nested lines", () => {
   const branch = (number: number, key: string): AgentRecord =>
     ({ kind: "lane", lane: number, keep: "all", place: { parent: 1, fork: 1, branch: key } }) as AgentRecord;
   const on = (number: number, record: AgentRecord) => ({ ...record, lane: number }) as AgentRecord;
@@ -87,11 +87,11 @@ describe("of the notes of nested lines", () => {
   ];
   const hashes = (...names: string[]) => new Set(names.map(hash));
 
-  it("all are needed as long as a line beside it may be taken back alone", () => {
+  it("are all needed while a parallel line may be reverted alone", () => {
     expect(needed([...begun, ...changes])).toEqual(hashes("a", "b", "c", "d"));
   });
 
-  it("the first state and the last are needed once they are joined, whoever changed it", () => {
+  it("need only the first and the last state after the join, whichever line changed it", () => {
     const join = { ...checkpoint(8), joined: 1 } as AgentRecord;
     const index = indexOf([...begun, ...changes, join]);
     expect(neededContents(index, [], new Set([1, 8]), new Map())).toEqual(hashes("a", "d"));
@@ -99,11 +99,11 @@ describe("of the notes of nested lines", () => {
   });
 });
 
-it("everything is needed when a note cannot be read", () => {
+it("all contents are needed if a note cannot be read", () => {
   expect(needed([note("files", { $blob: ["blob://n", 9] }), checkpoint(2)])).toBeUndefined();
 });
 
-it("what a run required is needed", () => {
+it("required contents of a run are needed", () => {
   const index = indexOf([checkpoint(2)]);
   const required = {
     kind: "requirements",

@@ -33,7 +33,7 @@ async function secondPruning(runs: number): Promise<number> {
   return pace.bytes;
 }
 
-it("a log that was pruned is pruned again in proportion to what is left of it", async () => {
+it("a pruned log is pruned again at a cost in proportion to its remaining size", async () => {
   const [few, many] = [await secondPruning(200), await secondPruning(800)];
   expect(many / few).toBeLessThan(4.4);
 });

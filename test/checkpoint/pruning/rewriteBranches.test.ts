@@ -68,8 +68,8 @@ const ended = [
 ];
 const joined = [...forked, ...ended, [checkpoint(1, 7, { joined: 2 })]];
 
-describe("branches that were joined", () => {
-  it("keep their ends while merge runs, also from a checkpoint that it made itself", async () => {
+describe("joined branches", () => {
+  it("keep their ends while merge runs, even from a checkpoint that merge requested", async () => {
     for (const within of [[], [[checkpoint(1, 8, { visit: [7, 1] })]]]) {
       const index = await pruned([...joined, ...within]);
       const results = index.latest && joinedBranches(index, index.latest);
@@ -81,7 +81,7 @@ describe("branches that were joined", () => {
     }
   });
 
-  it("leave nothing after it but calls with an effect, with the lanes that these are on", async () => {
+  it("keep only calls with an effect and their lanes after the join", async () => {
     const index = await pruned([...joined, [checkpoint(1, 8)]]);
     expect([...index.checkpoints.keys()]).toEqual([1, 8]);
     expect([...index.lanes.keys()]).toEqual([1, 3]);
@@ -89,7 +89,7 @@ describe("branches that were joined", () => {
     expect([...index.laneRecords.keys()]).toEqual([1, 3]);
   });
 
-  it("leave the number of the newest lane taken", async () => {
+  it("reserve the number of the newest lane", async () => {
     const after = [...joined, [checkpoint(1, 8), ...subAgent(4, 9, [1, "s"]), checkpoint(4, 10, { ended: true })]];
     const index = await pruned([...after, [checkpoint(1, 11)]]);
     expect([...index.lanes.keys()]).toEqual([1, 3, 4]);
@@ -113,7 +113,7 @@ describe("10,000 branches", () => {
     ...branches(count),
   ];
 
-  it("are pruned at a cost that is theirs, and not that of the history that they began with", async () => {
+  it("are pruned at a cost that does not depend on the history they started with", async () => {
     const writes = vi.spyOn(LayeredMap.prototype, "set");
     const costOf = async (count: number, messages: number) => {
       writes.mockClear();
@@ -131,7 +131,7 @@ describe("10,000 branches", () => {
     writes.mockRestore();
   });
 
-  it("count as any other once they are joined, and are the first to go", () => {
+  it("count like other checkpoints once they are joined, and are removed first", () => {
     const index = indexOf(
       entriesOf([...log(10_000, 0), [checkpoint(1, 40_000, { joined: 2 })], [checkpoint(1, 40_001)]]),
     );

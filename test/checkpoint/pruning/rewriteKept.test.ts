@@ -64,8 +64,8 @@ const facts = (index: LogProjection) => ({
   notes: index.notes.length,
 });
 
-describe("any log, restated for any of its checkpoints", () => {
-  it("reads back each of them as before, and takes back the same calls below each", async () => {
+describe("any log that is rewritten for some of its checkpoints", () => {
+  it("reads back each of them unchanged, with the same calls to revert", async () => {
     await fc.assert(
       fc.asyncProperty(randomRun, fc.array(fc.boolean(), { minLength: 8, maxLength: 40 }), async (run, dice) => {
         const opened = await memory.open();

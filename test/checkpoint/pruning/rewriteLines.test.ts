@@ -183,8 +183,8 @@ async function checkPruned(log: GrownLog, kept: ReadonlySet<number>): Promise<vo
   expect(await rewritten(entriesOf(restated), after, kept)).toEqual(restated);
 }
 
-describe("a log of lines within lines", () => {
-  it("that a policy prunes has at what is left the state, the open lines, the joins and the rollbacks of before", async () => {
+describe("a pruned log of nested lines", () => {
+  it("keeps the state, open lines, joins and rollbacks at the remaining checkpoints", async () => {
     const check = fc.asyncProperty(steps, fc.integer({ min: 2, max: 8 }), async (taken, most) => {
       const log = new GrownLog(taken);
       const kept = keptBy(log.index, most);
@@ -194,7 +194,7 @@ describe("a log of lines within lines", () => {
     await fc.assert(check, { numRuns });
   });
 
-  it("keeps the same whichever checkpoints are wanted besides those that are needed", async () => {
+  it("is the same whichever checkpoints are kept in addition to the needed ones", async () => {
     const check = fc.asyncProperty(steps, fc.array(fc.boolean(), { minLength: 5 }), async (taken, dice) => {
       const log = new GrownLog(taken);
       const { checkpoints, lanes } = log.index;

@@ -50,8 +50,8 @@ const of = (index: LogProjection, key: string) => {
 const texts = (messages: readonly StoredMessage[]) =>
   messages.map(({ number, message: value }) => [number, (value as { readonly content: unknown }).content]);
 
-describe("what a joined branch did", () => {
-  it("is its output, its messages, its storage, its decisions and its requirements", () => {
+describe("the result of a joined branch", () => {
+  it("is its output, messages, storage, decisions and requirements", () => {
     const decision = { kind: "decision", lane: 2, at: 0, node: "n", decision: "yes" } as const;
     const requirements = { kind: "requirements", lane: 2, files: ["a.txt"], environment: {} } as const;
     const index = join(
@@ -75,7 +75,7 @@ describe("what a joined branch did", () => {
     expect(Object.fromEntries(of(index, "b").storage)).toEqual({ mine: { value: [7] } });
   });
 
-  it("contains the answers and outcomes that its messages refer to, and those of branches that it joined itself", () => {
+  it("contains the responses and outcomes that its messages refer to, even from nested branches", () => {
     const call = { visit: [5, 0], call: "c", tool: "t", effect: "none", node: "n" } as const;
     const tool = { $outcomes: [{ part: { type: "tool-result", toolCallId: "c", toolName: "t" } }] };
     const index = join(
@@ -98,7 +98,7 @@ describe("what a joined branch did", () => {
     expect(of(index, "a").output).toEqual(expected);
   });
 
-  it("is what is left after moves within the branch", () => {
+  it("contains the remaining values after moves within the branch", () => {
     const index = join(
       extended(
         forked(),
@@ -117,7 +117,7 @@ describe("what a joined branch did", () => {
     expect(of(index, "a").lanes).toEqual([2, 4]);
   });
 
-  it("has its messages in their order where the branch edited the history that it began with", () => {
+  it("keeps the order of its messages if the branch edited its initial history", () => {
     const edit = (remove: readonly (readonly [number, number])[], numbers: readonly number[], before?: number) =>
       ({
         kind: "edit",
@@ -140,7 +140,7 @@ describe("what a joined branch did", () => {
     ]);
   });
 
-  it("is known before the join, while a checkpoint is made within merge, and after a move back to the join", () => {
+  it("is known before the join, during merge, and after a move back to the join", () => {
     const open = extended(forked(), [checkpoint(2, 5, { ended: true, input: 1 })]);
     expect(joinedBranches(open, open.latest as never)).toBeUndefined();
     const known = [...branchesOf(open, 2)].map(([key, { output, checkpoint: newest }]) => [
@@ -165,7 +165,7 @@ describe("what a joined branch did", () => {
     expect(joinedBranches(after, after.latest as never)).toBeUndefined();
   });
 
-  it("costs what the branch recorded, and not what it began with", () => {
+  it("costs in proportion to the branch's records, not to its initial history", () => {
     const index = projectionOf([run, lane(1, { keep: "nothing" }), checkpoint(1, 1)]);
     for (let number = 1; number <= 1_000; number++) extended(index, [message(1, number)]);
     extended(index, [checkpoint(1, 2)]);
@@ -191,8 +191,8 @@ describe("what a joined branch did", () => {
   });
 });
 
-describe("records after a join that refer to what a branch contains", () => {
-  it("have the value in the state of their line, and in that of every later checkpoint", () => {
+describe("records after a join that refer to values of a branch", () => {
+  it("have the value in the state of their line and of every later checkpoint", () => {
     const index = extended(
       forked(),
       [answer(2, 3, "found"), message(2, 3, { $answer: [3, 0, 0] }), checkpoint(2, 5, { ended: true })],
@@ -225,7 +225,7 @@ describe("records after a join that refer to what a branch contains", () => {
     expect(reader.read(state?.checkpoint?.record.input)).toEqual(found);
   });
 
-  it("are left as they are where nothing is there, and where they refer to themselves", () => {
+  it("stay unchanged if the value is missing or they refer to themselves", () => {
     const index = extended(
       forked(),
       [message(2, 3, { $message: [4, 3] }), message(3, 4, { $message: [3, 2] })],
@@ -243,7 +243,7 @@ describe("records after a join that refer to what a branch contains", () => {
 });
 
 describe("the path of a line", () => {
-  it("names branches within branches by the nodes between them, and sub-agents by their tools", () => {
+  it("names nested branches by the nodes between them, and called agents by their tools", () => {
     const intent = {
       kind: "intent",
       lane: 4,

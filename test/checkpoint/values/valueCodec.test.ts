@@ -80,7 +80,7 @@ const rich = fc.letrec<{ node: unknown }>((tie) => ({
 })).node;
 
 describe("the value codec", () => {
-  it("gives back every JSON value, whatever its keys look like", () => {
+  it("restores every JSON value, with any keys", () => {
     fc.assert(
       fc.property(json, (value) => {
         deepStrictEqual(throughStorage(value), value);
@@ -89,11 +89,11 @@ describe("the value codec", () => {
     );
   });
 
-  it("stores a plain JSON value as itself", () => {
+  it("stores a plain JSON value unchanged", () => {
     expect(encodeValue({ a: [1, "x", null] }, "value")).toEqual({ a: [1, "x", null] });
   });
 
-  it("gives back every rich value it accepts", () => {
+  it("restores every rich value that it accepts", () => {
     fc.assert(
       fc.property(rich, (value) => {
         deepStrictEqual(throughStorage(value), value);
@@ -131,7 +131,7 @@ describe("the value codec", () => {
     ["a symbol as a key in a map", new Map([["at", { [Symbol("s")]: 1 }]]), ".values[0]", "symbol"],
     ["an array with keys", [Object.assign([1], { more: 2 })], "[0]", "keys of its own"],
     ["an array with keys in a set", new Set([Object.assign([1], { more: 2 })]), ".values[0]", "keys of its own"],
-    ["a kind of array", { list: new (class List extends Array {})() }, ".list", "class made of Array"],
+    ["a subclass of Array", { list: new (class List extends Array {})() }, ".list", "class made of Array"],
     ["a date with keys", { at: Object.assign(new Date(0), { zone: "UTC" }) }, ".at", "keys of its own"],
     ["a kind of map", [new (class Table extends Map {})()], "[0]", "Table"],
     ["a bigint of 10,001 digits", { many: [-(10n ** 10_000n)] }, ".many[0]", "more than 10000 digits"],
@@ -143,7 +143,7 @@ describe("the value codec", () => {
     expect((refusal as Error).message).toContain(reason);
   });
 
-  it("refuses cycles and depth beyond the cap, plain and rich", () => {
+  it("refuses cycles and excessive depth, plain and rich", () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = { cycle };
     expect(() => encodeValue(cycle, "value")).toThrow(NotSerializableError);
@@ -159,14 +159,14 @@ describe("the value codec", () => {
     expect(throughStorage(value)).toStrictEqual(value);
   });
 
-  it("refuses to register what is no name and class", () => {
+  it("refuses to register anything except a name and a class", () => {
     expect(() => registerClass(Money as never, "Money" as never)).toThrow(
       /"name": .*string.*"class": .*a class, received string/,
     );
     expect(() => registerClass("Money", { price: 1 } as never)).toThrow(/"class": .*a class, received object/);
   });
 
-  it("gives back instances of registered classes, and refuses to read an unregistered one", () => {
+  it("restores instances of registered classes, and refuses unregistered ones", () => {
     expect(() => encodeValue(new Money(1, new Date(0)), "value")).toThrow(NotSerializableError);
     registerClass("Money", Money);
     const value = { price: new Money(5, new Date(0)) };
@@ -186,7 +186,7 @@ describe("the value codec", () => {
     '{"$rich":7}',
     '{"$rich":{"json":{":a":1},"meta":{"values":7,"v":1}}}',
     '{"$blob":"x"}',
-  ])("never revives what it would not have written: %s", (stored) => {
+  ])("never revives a value that it would not write: %s", (stored) => {
     expect(() => decodeValue(JSON.parse(stored))).toThrow(UnreadableValueError);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
