@@ -33,7 +33,7 @@ const namesIn = async (storage: LogPersistenceStorageProvider, id = "a") =>
   (await readShape(shape, { log: storage.log, id })).state.names;
 
 describe.each([...logStorages, table])("logs that are kept open, in the storage $name", ({ open }) => {
-  it("go from one owner to another that asks, and back, and lose nothing", async () => {
+  it("move between owners that request them, without losing records", async () => {
     const opened = await open();
     const [one, other] = [keep(opened()), keep(opened())];
     for (const number of [0, 1, 2]) {
@@ -43,7 +43,7 @@ describe.each([...logStorages, table])("logs that are kept open, in the storage 
     expect(await namesIn(opened())).toEqual(["one 0", "other 0", "one 1", "other 1", "one 2", "other 2"]);
   });
 
-  it("are kept by who uses or holds them, until that ends", async () => {
+  it("stay open while they are used or held", async () => {
     const opened = await open();
     const [one, other] = [keep(opened()), keep(opened())];
     const held = await one.hold("a");
@@ -59,7 +59,7 @@ describe.each([...logStorages, table])("logs that are kept open, in the storage 
 });
 
 describe("logs that are kept open", () => {
-  it("have one log for all that use it, which takes what one turn appends as one", async () => {
+  it("share one log among all users, with one append per turn", async () => {
     const opened = await logStorages[0]?.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
     const logs = keep(storage);
@@ -80,7 +80,7 @@ describe("logs that are kept open", () => {
     expect(log?.position).toBe(before + 1);
   });
 
-  it("are given back when nobody used them for some time", async () => {
+  it("are released if they are unused for some time", async () => {
     const opened = await logStorages[0]?.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
     const clock = new TestClock();
@@ -102,7 +102,7 @@ describe("logs that are kept open", () => {
     expect(await namesIn(storage)).toEqual(["first", "second"]);
   });
 
-  it("are opened anew after an append has failed, and the failure is told to who appended", async () => {
+  it("are opened again after a failed append, whose caller gets the error", async () => {
     const rows = new MemoryTable();
     const storage = new Provider(new TableRecordLog(rows, { retryMs: 0 }));
     const logs = keep(storage);
@@ -120,7 +120,7 @@ describe("logs that are kept open", () => {
     expect(await namesIn(storage)).toEqual(["first", "second"]);
   });
 
-  it("are opened anew after one was deleted", async () => {
+  it("are opened again after a deletion", async () => {
     const opened = await logStorages[0]?.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
     const logs = keep(storage);

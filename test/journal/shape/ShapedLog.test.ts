@@ -24,8 +24,8 @@ async function entriesOf(storage: LogPersistenceStorageProvider, id = "thread:a"
   return found;
 }
 
-describe.each(logStorages)("a log of another shape than agent, in the storage $name", ({ open }) => {
-  it("has its state when it is opened again, and when it is read by others", async () => {
+describe.each(logStorages)("a log of a shape other than agent, in the storage $name", ({ open }) => {
+  it("restores its state when it is opened again or read by others", async () => {
     const opened = await open();
     const date = new Date(5);
     {
@@ -46,7 +46,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     }
   });
 
-  it("is read on by who read it before, also after it was restated or deleted", async () => {
+  it("can be read further by earlier readers, even after it was restated or deleted", async () => {
     const opened = await open();
     await using log = await openList(opened());
     let view = await readShape(shape, { log: opened().log, id: "a" });
@@ -68,7 +68,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     expect(view).toMatchObject({ position: 0, state: { names: [] } });
   });
 
-  it("puts the same large value once, and frees it when nothing refers to it any more", async () => {
+  it("stores an equal large value once, and deletes it when it is unused", async () => {
     const opened = await open();
     await using log = await openList(opened());
     await log.store([item(log, 0, large("x")), item(log, 1, large("x")), item(log, 2, large("y"))]);
@@ -93,7 +93,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     ]);
   });
 
-  it("is rewritten by a pruning as what its state restates, whoever owned it", async () => {
+  it("is reduced by pruning to its restated state, whoever owned it", async () => {
     const opened = await open();
     const size = async () => JSON.stringify((await entriesOf(opened())).map(({ records }) => records)).length;
     for (let owner = 0; owner < 3; owner++) {
@@ -119,7 +119,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     ]);
   });
 
-  it("is restated when far more was appended than it holds", async () => {
+  it("is restated if far more was appended than it holds", async () => {
     const opened = await open();
     const read = async () => {
       let bytes = 0;
@@ -138,7 +138,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     expect((await readShape(shape, { log: opened().log, id: "a" })).state.names).toEqual(["item 399"]);
   });
 
-  it("refuses what a reader would refuse, and adds nothing", async () => {
+  it("refuses records that a reader would refuse, without appending", async () => {
     const opened = await open();
     await using log = await openList(opened());
     const wrong = { kind: "add", number: -1, name: "x", value: 1 } as const;
@@ -149,7 +149,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     expect(() => log.value(() => 1, "a function")).toThrow(expect.objectContaining({ code: "not_serializable" }));
   });
 
-  it("is listed among those of its shape, the one that changed last first", async () => {
+  it("is listed among logs of its shape, the last changed first", async () => {
     const opened = await open();
     const clock = new TestClock();
     const storage = opened();
@@ -184,7 +184,7 @@ describe.each(logStorages)("a log of another shape than agent, in the storage $n
     expect((await list()).map(({ id }) => id)).toEqual(["c", "b"]);
   });
 
-  it("is not read as a log of another shape or of a newer version", async () => {
+  it("cannot be read as a log of another shape or a newer version", async () => {
     const opened = await open();
     {
       await using log = await openList(opened());

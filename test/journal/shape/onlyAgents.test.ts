@@ -61,8 +61,8 @@ function attemptsOn(storage: LogPersistenceStorageProvider): readonly Attempt[] 
   ];
 }
 
-describe.each(logStorages)("a log that is no agent's, in the storage $name", ({ open }) => {
-  it("is refused by whatever is done to an agent, and stays as it is", async () => {
+describe.each(logStorages)("a log of another kind than agent, in the storage $name", ({ open }) => {
+  it("is refused by all operations on agents and stays unchanged", async () => {
     const storage = (await open())();
     await begin(storage, "a");
     const stored = await all(storage.log.read("thread:a"));
@@ -78,7 +78,7 @@ describe.each(logStorages)("a log that is no agent's, in the storage $name", ({ 
     expect(await view.read([view.state.items.get(0)?.value])).toEqual(["x".repeat(20_000)]);
   });
 
-  it("does not take an agent's log, and an agent of the same name is another log", async () => {
+  it("does not take over an agent's log of the same name", async () => {
     const storage = (await open())();
     const agent = durableAgent(strategy, storage);
     for (const agentId of ["a", "thread:a"]) await agent.run("in", { agentId });
@@ -95,7 +95,7 @@ describe.each(logStorages)("a log that is no agent's, in the storage $name", ({ 
     expect((await readShape(threads, { log: storage.log, id: "a" })).state.names).toEqual(["a"]);
   });
 
-  it("is in no list of agents, tasks, requests and unfinished runs, and no pruning looks at it", async () => {
+  it("is missing from lists of agents, tasks, requests and runs, and ignored by pruning", async () => {
     const storage = (await open())();
     for (const id of ["a", "b"]) for (const shape of [threads, sessions]) await begin(storage, id, shape);
     const agent = durableAgent(strategy, storage);
@@ -114,7 +114,7 @@ describe.each(logStorages)("a log that is no agent's, in the storage $name", ({ 
         expect((await readShape(shape, { log: storage.log, id })).state.names).toEqual([id]);
   });
 
-  it("is not brought in by an archive", async () => {
+  it("cannot be imported from an archive", async () => {
     const storage = (await open())();
     await begin(storage, "a");
     await durableAgent(strategy, storage).run("in", { agentId: "agent" });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes that keep one log open", () => {
-  it.each(sharedEngines)("write in turns, as the one with nothing to do gives it back, $name", async ({ place }) => {
+  it.each(sharedEngines)("write in turns, because an idle process releases it, $name", async ({ place }) => {
     const controller = new AbortController();
     onTestFinished(() => controller.abort());
     const { signal } = controller;
