@@ -47,9 +47,9 @@ const otherInside = [
   { place: "before", number: 2, nodeId: "settle", booked: 0 },
 ] as const;
 
-describe("kills inside tools", () => {
+describe("a process killed inside a tool", () => {
   it.each(process.env["SOAK"] === undefined ? inside : [...inside, ...otherInside])(
-    "a process killed inside a tool leaves an irreversible call in doubt, $place its effect in node $nodeId: named, and never repeated unless resolved",
+    "leaves an irreversible call in doubt, $place its effect in node $nodeId, that is not repeated unless resolved",
     async ({ place, number, nodeId, booked }) => {
       const own = await temporaryDirectory();
       const common = { directory: own, toolCallIds: "unique" } as const;
@@ -74,7 +74,7 @@ describe("kills inside tools", () => {
     },
   );
 
-  it("a process killed inside a tool has recorded the answer that asked for the call, also when the tool has no side effect", async () => {
+  it("has recorded the response that requested the call, even if the tool has no side effect", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "unique" } as const;
     // The third is asked for in the visit of a node that asked the model itself.
@@ -84,7 +84,7 @@ describe("kills inside tools", () => {
     await rm(own, { recursive: true });
   });
 
-  it("a process that follows one killed inside a tool repeats an idempotent call with its id, and none of the calls before it", async () => {
+  it("is followed by a process that repeats only the idempotent call, with its id", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "repeating" } as const;
     const toolCallId = await killInside({ ...common, haltAt: { tool: "refuse", place: "before" } });
@@ -97,7 +97,7 @@ describe("kills inside tools", () => {
     await rm(own, { recursive: true });
   });
 
-  it("the kill tests notice a repeated call: a storage of checkpoints alone does not know of a finished one", async () => {
+  it("makes a finished call run again on a storage of checkpoints alone, which the test notices", async () => {
     const own = await temporaryDirectory();
     const common = { directory: own, toolCallIds: "repeating", storage: "checkpoints" } as const;
     await killInside({ ...common, haltAt: { tool: "refuse", place: "before" } });

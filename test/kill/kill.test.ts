@@ -32,7 +32,7 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("kills at random moments", () => {
   it.each<Ids>(["repeating", "unique"])(
-    `a run whose process is killed at random moments comes, after ${killCount} kills, to the end of an undisturbed run, with nothing done twice (%s tool-call ids)`,
+    `leave a run that ends undisturbed after ${killCount} kills, with no effect repeated (%s tool-call ids)`,
     async (toolCallIds) => {
       const { state, tookMs, visits } = await undisturbedRun(program, toolCallIds);
       expect(visits).toBe(nodes);

@@ -24,7 +24,7 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes on one agent", () => {
   it.each(sharedEngines)(
-    "an agent admits one of two processes, and the second at once when the first was killed, $name",
+    "are admitted one at a time, and the second at once if the first was killed, $name",
     async (engine) => {
       const place = await engine.place();
       const directory = await temporaryDirectory();
@@ -49,7 +49,7 @@ describe("two processes on one agent", () => {
     },
   );
 
-  it("an agent admits one of several processes that start at the same moment after a kill", async () => {
+  it("are admitted one at a time if several start at the same moment after a kill", async () => {
     const directory = await temporaryDirectory();
     const first = new WorkerProcess(program, { directory, toolCallIds, haltAt: { place: "model", number: 3 } });
     await first.hear("halted");
@@ -66,7 +66,7 @@ describe("two processes on one agent", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("a process that slept through its lease inside a tool is shut out of its agent", async () => {
+  it("exclude a process that slept through its lease inside a tool", async () => {
     const directory = await temporaryDirectory();
     const common = { directory, toolCallIds, leaseMs: 900 } as const;
     const sleeper = new WorkerProcess(program, { ...common, haltAt: { tool: "charge", place: "before", number: 3 } });

@@ -9,7 +9,7 @@ const kills = soak ? 30 : 2;
 
 const start = killableProgram("edit/editWorker.ts");
 
-it("a name and an edit that a kill cut short are there or not, and the next process makes them once", async () => {
+it("a name and an edit interrupted by a kill are stored whole or not at all, and made once by the next process", async () => {
   const calm = await temporaryDirectory();
   const wanted = { left: ["first a ", "second a before", "finish a! ", "second b ann"], output: "b!" };
   const { said: undisturbed, calls } = await start(calm, 0);

@@ -50,7 +50,7 @@ async function eachOf(numbers: readonly number[], act: (number: number) => Promi
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-it("a process that is killed before any of its calls to the file system leaves a life that comes to the same end", async () => {
+it("an agent reaches the same end after a kill before any call to the file system", async () => {
   const { left, calls } = await undisturbed();
   const { lines, ...expected } = left;
   expect(expected.effects).toHaveLength(lines);

@@ -27,7 +27,7 @@ describe("model requests that failed", () => {
     { how: "retry", what: "the same model", asked: ["first", "first"], room: "first" },
     { how: "fallback", what: "another model", asked: ["first", "second"], room: "second" },
   ])(
-    "a node that asked $what after a failed request and was killed in the tool asks no model again, and makes the call under its id",
+    "and were repeated on $what are not made again after a kill in the tool, whose call keeps its id",
     async ({ how, asked, room }) => {
       const directory = await temporaryDirectory();
       expect(await inOwnProcess(directory, how)).toEqual({ signal: "SIGKILL", said: "" });

@@ -11,7 +11,7 @@ const kills = soak ? 25 : 2;
 
 const start = killableProgram("fork/forkWorker.ts");
 
-it("a fork that a kill cut short is whole or not there, and the next process goes on with it or makes it", async () => {
+it("a fork interrupted by a kill is stored whole or not at all, and the next process continues or makes it", async () => {
   const original = await temporaryDirectory();
   await waitingPayer(new FilePersistenceStorageProvider({ directory: original, inlineThresholdBytes: 300 }), "a");
   const calm = await temporaryCopy(original);

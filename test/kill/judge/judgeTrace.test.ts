@@ -31,12 +31,12 @@ describe("judgeTrace", () => {
       "a call given back from its record",
       [begin, node(0), ...call("a"), ...call("b"), begin, node(0), ask("a"), end("a")],
     ],
-  ])("the judge of a trace accepts: %s", (_name, lines) => {
+  ])("accepts: %s", (_name, lines) => {
     expect(judgeTrace(lines)).toEqual([]);
   });
 
   it.each<[string, readonly TraceLine[]]>([
-    ["a node that had ended runs again", [begin, node(0), node(1), begin, node(0)]],
+    ["a finished node runs again", [begin, node(0), node(1), begin, node(0)]],
     ["a node is left out", [begin, node(0), begin, node(2)]],
     ["another node than before", [begin, node(0), begin, node(0, "other")]],
     ["a call of an earlier node", [begin, node(0), ...call("a"), node(1), ...call("a")]],
@@ -46,9 +46,12 @@ describe("judgeTrace", () => {
       [begin, ...call("a"), { kind: "recorded", calls: ["a"] }, begin, ...call("a")],
     ],
     ["a call in doubt", [begin, ask("a", "irreversible"), start("a"), begin, ask("a", "irreversible"), start("a")]],
-    ["a call that nobody asked for", [begin, start("a")]],
+    ["a call without a request", [begin, start("a")]],
     ["a call after the end", [begin, ...call("a"), { kind: "completed" }, begin, ...call("a")]],
-    ["an answer that was acted on", [begin, model(0), ask("a", "none", "model"), start("a"), begin, model(0)]],
+    [
+      "a repeated response that was already used",
+      [begin, model(0), ask("a", "none", "model"), start("a"), begin, model(0)],
+    ],
     ["an answer of an earlier node", [begin, node(0), model(0), node(1), begin, node(1), model(0)]],
     [
       "a version that goes back",
@@ -58,7 +61,7 @@ describe("judgeTrace", () => {
       ],
     ],
     ["a save that was not durable", [{ kind: "checkpoint", id: "a", version: 1, iteration: 0, ended: 1 }]],
-  ])("the judge of a trace finds: %s", (_name, lines) => {
+  ])("finds: %s", (_name, lines) => {
     expect(judgeTrace(lines)).toHaveLength(1);
   });
 });

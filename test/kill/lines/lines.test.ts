@@ -72,8 +72,8 @@ async function expectCalm(shown: { readonly directory: string; readonly seed?: n
   await rm(shown.directory, { recursive: true });
 }
 
-describe.concurrent("kills of a run with several lines", () => {
-  it("the undisturbed run does everything once, and asks each question once", () => {
+describe.concurrent("a run with several lines", () => {
+  it("does everything once and makes each request once if it is undisturbed", () => {
     expect(calm).toMatchObject({
       said: {
         asked: ["Pay order?", "Pay paper?", "Pay paper?", "Which size?"],
@@ -96,17 +96,17 @@ describe.concurrent("kills of a run with several lines", () => {
     ["in one of three branches", "did two begun", "later"],
     ["in the merge", "did merge begun", "at once"],
     ["two agents deep", "did look begun", "later"],
-    ["between an answer and what the branch does next", "taken", "at once"],
+    ["between an answer and the next step of the branch", "taken", "at once"],
     ["between an approval and the effect of the approved call", "begins order", "later"],
     ["between an approval and its effect two agents deep", "begins paper", "at once"],
     ["in a rollback inside a branch", "undid two ended", "at once"],
-  ])("a process that is killed %s leaves a run that comes to the same end", async (_where, dieAfter, answers) => {
+  ])("reaches the same end after a kill %s", async (_where, dieAfter, answers) => {
     const directory = await newLife();
     expect(await start(directory, { answers, dieAfter })).toMatchObject({ killed: true });
     await expectCalm({ directory }, await start(directory, { answers }));
   });
 
-  it(`a run whose process is killed ${killCount} times at random calls to the file system comes to the same end`, async () => {
+  it(`reaches the same end after ${killCount} kills at random calls to the file system`, async () => {
     let left = killCount;
     const lane = async (number: number) => {
       const random = seededNumbers(seed + number);

@@ -12,7 +12,7 @@ const wanted = { output: "iinit", migrations: [["both", "work/second"]] };
 
 const start = killableProgram("migration/migrationWorker.ts");
 
-it("a migration that a kill cut short is whole or not there, and the next process ends the run", async () => {
+it("a migration interrupted by a kill is stored whole or not at all, and the next process ends the run", async () => {
   const original = await temporaryDirectory();
   await stoppedAgent(original);
   const calm = await temporaryCopy(original);

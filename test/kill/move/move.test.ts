@@ -13,7 +13,7 @@ const kills = soak ? 30 : 2;
 
 const start = killableProgram("move/moveWorker.ts");
 
-it("of an agent whose move a kill cut short at most one can run, and the next process goes on with the move to its end", async () => {
+it("a move interrupted by a kill lets at most one agent run, and the next process finishes it", async () => {
   const original = await temporaryDirectory();
   const inFolder = (directory: string, name: string) =>
     new FilePersistenceStorageProvider({ directory: join(directory, name), inlineThresholdBytes: 300 });

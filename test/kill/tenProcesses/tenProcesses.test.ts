@@ -30,8 +30,8 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-describe("ten processes that start the same agent at once", () => {
-  it(`of ten processes one gets the agent, ${rounds} times over, and the other nine learn who holds it`, async () => {
+describe("ten processes that act on one agent at once", () => {
+  it(`start it in one process, ${rounds} times over, and the others get an error that names the owner`, async () => {
     for (let round = 0; round < rounds; round++) {
       const directory = await temporaryDirectory();
       const winner = await contend(directory);
@@ -43,7 +43,7 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`of ten processes one takes over, ${takeOvers} times over, from a process that was killed inside a call`, async () => {
+  it(`take it over in one process, ${takeOvers} times over, after a kill inside a call`, async () => {
     for (let round = 0; round < takeOvers; round++) {
       const directory = await temporaryDirectory();
       const killed = new Contender(program);
@@ -62,7 +62,7 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`of ten processes that fork an agent to one id one does, ${rounds} times over, and the fork is whole`, async () => {
+  it(`fork it to one id in one process, ${rounds} times over, and the fork is complete`, async () => {
     for (let round = 0; round < rounds; round++) {
       const directory = await temporaryDirectory();
       await waitingPayer(storageIn(directory), "contended");
@@ -78,7 +78,7 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`of ten processes that import one archive one does, ${rounds} times over, and the agent is whole`, async () => {
+  it(`import it from one archive in one process, ${rounds} times over, and the agent is complete`, async () => {
     const source = storageIn(await temporaryDirectory());
     await waitingPayer(source);
     const archive = await bytesOf(exportAgent(source, "order-7", { move: true }));
@@ -99,7 +99,7 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`of two processes that finish one move and call it off one does, ${rounds} times over, and the agent is as that one says`, async () => {
+  it(`finish or cancel its move, ${rounds} times over, and the agent has the state of the winner`, async () => {
     const [finisher, canceller] = ten;
     for (let round = 0; round < rounds; round++) {
       const directory = await temporaryDirectory();
@@ -123,7 +123,7 @@ describe("ten processes that start the same agent at once", () => {
     }
   });
 
-  it(`of ten processes that migrate one agent one does, ${rounds} times over, and the others are refused or find its result`, async () => {
+  it(`migrate it in one process, ${rounds} times over, and the others are refused or get the result`, async () => {
     for (let round = 0; round < rounds; round++) {
       const directory = await temporaryDirectory();
       await stoppedAgent(directory);

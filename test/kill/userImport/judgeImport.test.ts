@@ -13,34 +13,34 @@ const head = (...ids: readonly number[]) => ({ messageHistory: ids.map(told) }) 
 const journal: JournalState = { standing: new Set("x"), unknown: new Set(), line: [head(1)], completed: true };
 
 describe("judgeImport", () => {
-  it("the judge of an import finds nothing where table, journal and messages agree", () => {
+  it("finds no problem if table, journal and messages agree", () => {
     expect(judgeAtRest(database, journal)).toEqual([]);
   });
 
   it.each([
     [{ ...journal, standing: new Set<string>() }, "a row of call x, which does not stand"],
     [{ ...journal, standing: new Set(["x", "z"]) }, "no row of call z, which stands"],
-  ])("the judge of an import finds a table that the journal does not describe", (other, found) => {
+  ])("finds a table that the journal does not describe", (other, found) => {
     expect(judgeImport(database, other)).toEqual([found]);
   });
 
-  it("the judge of an import accepts either outcome of a call under way, until the process has ended by itself", () => {
+  it("accepts either outcome of an unfinished call until the process ends by itself", () => {
     const other = { ...journal, standing: new Set<string>(), unknown: new Set("xz") };
     expect(judgeImport(database, other)).toEqual([]);
     expect(judgeAtRest(database, other)).toEqual(["x", "z"].map((call) => `nobody knows how call ${call} ended`));
   });
 
-  it.each([added("x"), removed("y")])("the judge of an import finds what was done twice: $kind", (entry) => {
+  it.each([added("x"), removed("y")])("finds repeated effects: $kind", (entry) => {
     const twice = `twice ${entry.kind} by call ${entry.tool_call_id}`;
     expect(judgeImport({ ...database, audit: [...database.audit, entry] }, journal)).toEqual([twice]);
   });
 
-  it("the judge of an import counts results that the model has yet to see", () => {
+  it("counts results that the model has not seen yet", () => {
     const line = [{ ...head(), lastInput: told(1) }];
     expect(judgeAtRest(database, { ...journal, line })).toEqual([]);
   });
 
-  it("the judge of an import finds messages about another person", () => {
+  it("finds messages about another person", () => {
     expect(judgeAtRest(database, { ...journal, line: [head(1, 2)] })).toEqual([
       "the messages tell of the users 1,2, the table has 1",
     ]);

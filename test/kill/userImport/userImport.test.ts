@@ -32,7 +32,7 @@ afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("kills inside tools and rollbacks", () => {
-  it(`the user import leaves the database that the journal describes, with nobody signed up or removed twice, after each of ${killCount} kills`, async () => {
+  it(`leave a database that matches the journal, without repeated sign-ups or removals, after each of ${killCount} kills`, async () => {
     const budget = { left: killCount };
     const kills: KillPlace[] = [];
     const lane = async (number: number): Promise<void> => {

@@ -19,7 +19,7 @@ const callsOfLife = 160;
 const start = killableProgram("verbs/verbsWorker.ts");
 
 it.each(["file", "sqlite"] as const)(
-  "random programs with every verb, killed anywhere, end in a storage in %s: no effect is repeated or lost",
+  "random programs with every method, killed anywhere, end in a storage in %s without repeated or lost effects",
   async (storage) => {
     const random = seededNumbers(seed);
     const pick = (most: number) => Math.floor(random() * most);

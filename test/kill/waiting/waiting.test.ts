@@ -23,8 +23,8 @@ async function inOwnProcess(directory: string, ...args: readonly string[]): Prom
   return JSON.parse(said);
 }
 
-describe("waiting runs", () => {
-  it("a waiting run asks in one process, is answered in a second and resumed in a third, each killed right after", async () => {
+describe("a waiting run", () => {
+  it("requests input in one process, is answered in a second and resumed in a third, each killed right after", async () => {
     const directory = await temporaryDirectory();
     const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
     const [request] = waiting.status === "waiting" ? waiting.requests : [];
@@ -38,7 +38,7 @@ describe("waiting runs", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("a waiting run accepts one of the answers that eight processes give at once", async () => {
+  it("accepts one of eight simultaneous answers from eight processes", async () => {
     const directory = await temporaryDirectory();
     const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
     const [request] = waiting.status === "waiting" ? waiting.requests : [];
@@ -55,7 +55,7 @@ describe("waiting runs", () => {
   });
 
   it.each([false, true])(
-    "a call that ten processes approve at once is made once, and if an eleventh cancels (%s), once or never",
+    "makes a call once that ten processes approve at once, or at most once if another cancels (%s)",
     async (cancels) => {
       const directory = await temporaryDirectory();
       const waiting = (await inOwnProcess(directory, "run", "refund")) as RunResult<string>;
