@@ -65,7 +65,7 @@ async function exercise(fileSystem: FileSystem, root: string): Promise<unknown[]
 }
 
 describe("the simulated file system", () => {
-  it("answers every call as the one of this machine does", async () => {
+  it("responds to every call like the real file system", async () => {
     const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     const simulated = new SimulatedFileSystem();
@@ -73,7 +73,7 @@ describe("the simulated file system", () => {
     expect(await exercise(simulated, "/root")).toEqual(await exercise(nodeFileSystem, directory));
   });
 
-  it("keeps of a file what was synced, and of a folder the names that were", async () => {
+  it("keeps synced contents of a file, and synced names of a directory", async () => {
     const fileSystem = new SimulatedFileSystem();
     const file = await fileSystem.create("/a");
     await file.write(bytes("one "));
@@ -102,7 +102,7 @@ describe("the simulated file system", () => {
     );
   });
 
-  it("lets what was not synced be lost after a kill, too", async () => {
+  it("may lose unsynced data after a kill", async () => {
     const fileSystem = new SimulatedFileSystem();
     const file = await fileSystem.create("/a");
     await fileSystem.fsyncDir("/");
@@ -113,7 +113,7 @@ describe("the simulated file system", () => {
     expect(left(restarted, "/a", "amnesia")).toEqual([""]);
   });
 
-  it("never keeps what was written before a sync that lied", async () => {
+  it("never keeps data written before a sync that lied", async () => {
     const fileSystem = new SimulatedFileSystem();
     const file = await fileSystem.create("/a");
     await fileSystem.fsyncDir("/");
@@ -125,7 +125,7 @@ describe("the simulated file system", () => {
     expect(text(await fileSystem.readFile("/a"))).toBe("text");
   });
 
-  it("fails the call that was asked for, or all from it on", async () => {
+  it("fails the given call, or all calls from it on", async () => {
     const fileSystem = new SimulatedFileSystem();
     fileSystem.inject({ kind: "ENOSPC", call: 2 });
     const file = await fileSystem.create("/a");

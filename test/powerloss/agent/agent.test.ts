@@ -8,7 +8,7 @@ import { agentThoroughness, soak } from "../thoroughness.ts";
 
 describe("an agent with effects and a rollback, after every crash", () => {
   it.each(["idempotent", "reversible"] as const)(
-    "does everything once, or stops where it cannot know: %s tools",
+    "does everything once, or stops if it cannot know: %s tools",
     async (effect) => {
       const stage = new AgentStage(new SimulatedFileSystem(), { effect });
       await stage.play();

@@ -6,7 +6,7 @@ import { violationOf } from "../store/caught.ts";
 import { Crashes } from "../Crashes.ts";
 import { exploreAgent } from "./exploreAgent.ts";
 
-describe("an agent on a storage that is broken on purpose is caught", () => {
+describe("the crash tests detect an agent on a broken storage", () => {
   it.each(brokenAgents)("$name", async ({ variant, caughtBy }) => {
     const violation = await violationOf(async () => {
       const stage = new AgentStage(new SimulatedFileSystem(), { ...variant, effect: "idempotent" });

@@ -23,7 +23,7 @@ const shortened: StorageChange = ({ log }) =>
   );
 
 describe("a name and an edit, after every crash", () => {
-  it("are there or not, and can be made", async () => {
+  it("are stored whole or not at all, and can be made again", async () => {
     const stage = new EditStage(new SimulatedFileSystem());
     const moments = await stage.play();
     const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 20 });
@@ -31,7 +31,7 @@ describe("a name and an edit, after every crash", () => {
     expect(crashes.distinct).toBeGreaterThan(10);
   });
 
-  it("would be caught: an edit without its storage", async () => {
+  it("are checked by a test that detects an edit without its storage", async () => {
     const violation = await violationOf(async () => {
       const stage = new EditStage(new SimulatedFileSystem(), shortened);
       await stage.explore(await stage.play(), new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1 }));

@@ -26,7 +26,7 @@ describe("a fork, after every crash", () => {
     ["of the head", {}],
     ["from a checkpoint", { checkpointId: "1-1" }],
     ["of a pruned log", { isPruned: true }],
-  ])("%s is whole or not there, and can be made, finished and removed", async (_name, forked) => {
+  ])("%s is stored whole or not at all, and can be made, finished and removed", async (_name, forked) => {
     const stage = new ForkStage(new SimulatedFileSystem(), forked);
     const moments = await stage.play();
     const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 25 });
@@ -34,7 +34,7 @@ describe("a fork, after every crash", () => {
     expect(crashes.distinct).toBeGreaterThan(5);
   });
 
-  it("would be caught: a fork without its values", async () => {
+  it("is checked by a test that detects a fork without its values", async () => {
     const violation = await violationOf(async () => {
       const stage = new ForkStage(new SimulatedFileSystem(), { change: withoutBlobs });
       await stage.explore(await stage.play(), new Crashes({ ...agentThoroughness, stride: 9 }));

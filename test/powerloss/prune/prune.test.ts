@@ -32,8 +32,8 @@ function pruningBy(
     );
 }
 
-describe("an agent that is pruned, after every crash", () => {
-  it("is as before or as after, and can be pruned and rolled back", async () => {
+describe("a pruning of an agent, after every crash", () => {
+  it("is done completely or not at all, and the agent can be pruned and rolled back", async () => {
     const stage = new PruneStage(new SimulatedFileSystem());
     const from = await stage.play();
     const crashes = new Crashes(soak ? thoroughness : agentThoroughness);
@@ -51,12 +51,12 @@ describe("an agent that is pruned, after every crash", () => {
     ],
     ["a record that is acknowledged and not made", pruningBy(async (_entry, position) => position + 1)],
     [
-      "a record that restates nothing",
+      "a record without restated state",
       pruningBy((entry, position, owned) =>
         owned.append({ ...entry, records: entry.records.map((record) => ({ ...record, restated: [] })) }, position),
       ),
     ],
-  ])("would be caught: %s", async (_name, change) => {
+  ])("is checked by a test that detects %s", async (_name, change) => {
     const violation = await violationOf(async () => {
       const kept = new PruneStage(new SimulatedFileSystem());
       await kept.play();

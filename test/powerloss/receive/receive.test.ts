@@ -6,8 +6,8 @@ import { changingFiles, delegating } from "../delegating.ts";
 import { agentThoroughness, soak, thoroughness } from "../thoroughness.ts";
 import { ReceiveStage, type Wrap } from "./ReceiveStage.ts";
 
-describe("an agent made of the lines of another, after every crash", () => {
-  it("is whole or not there, and can be had and deleted", async () => {
+describe("an agent received from another storage, after every crash", () => {
+  it("is stored whole or not at all, and can be received again and deleted", async () => {
     const stage = new ReceiveStage(new SimulatedFileSystem());
     const moments = await stage.play();
     const crashes = new Crashes(soak ? thoroughness : agentThoroughness);
@@ -27,7 +27,7 @@ describe("an agent made of the lines of another, after every crash", () => {
           fsyncDir: async (path) => (path.endsWith("blobs") ? undefined : system.fsyncDir(path)),
         }),
     ],
-  ])("would be caught: %s", async (_name, wrap) => {
+  ])("is checked by a test that detects %s", async (_name, wrap) => {
     const violation = await violationOf(async () => {
       const stage = new ReceiveStage(new SimulatedFileSystem(), wrap);
       await stage.explore(await stage.play(), new Crashes({ samples: 2, nestEvery: 0, nestedMoments: 0, seed: 1 }));

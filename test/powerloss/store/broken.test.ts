@@ -9,7 +9,7 @@ import { twoOwners } from "./twoOwners.ts";
 const kinds = ["lying sync", "short write", "ENOSPC"] as const;
 
 /** What the checks above are worth: each mistake that a storage on files can make must be noticed by them. */
-describe("a protocol that is broken on purpose is caught", () => {
+describe("the crash tests detect a broken protocol", () => {
   it.each(brokenByCrashes)("$name", async ({ variant, caughtBy, scenario }) => {
     const scenarios = storeScenarios.filter(({ name }) => name === (scenario ?? name));
     expect(caughtBy).toContain((await caughtInCrashes(variant, scenarios))?.check);

@@ -17,7 +17,7 @@ vi.mock("../../../src/storage/file/takeover/copyTail.ts", async (original) => {
 });
 
 // An owner that appends nothing would not know where its log ends, so every recovery runs until it appends.
-it("a broken protocol is caught: it lists the last line of a dead owner instead of copying it", async () => {
+it("the crash tests detect a protocol that lists the last line of a dead owner instead of copying it", async () => {
   const scenarios = storeScenarios.filter(({ name }) => name === "appends of several sizes");
   const violation = await caughtInCrashes({}, scenarios, 0);
   expect(violation?.message).toContain("shorter than its recorded");

@@ -6,13 +6,13 @@ import { soak } from "../thoroughness.ts";
 const kinds = ["lying sync", "short write", "EIO", "ENOSPC", "EMFILE", "EACCES"] as const;
 const everyCall = (kind: string) => soak || kind === "lying sync" || kind === "short write";
 
-describe("the file storage, after calls that fail and then a crash", () => {
+describe("the file storage, after failed calls and a crash", () => {
   it.each(
     kinds.flatMap((kind) => [
       { kind, fromThenOn: false },
       { kind, fromThenOn: true },
     ]),
-  )("keeps what it acknowledged, and goes on: $kind, from then on: $fromThenOn", async ({ kind, fromThenOn }) => {
+  )("keeps acknowledged data and continues: $kind, from then on: $fromThenOn", async ({ kind, fromThenOn }) => {
     const crashes = new Crashes({ samples: 2, nestEvery: 0, nestedMoments: soak ? 2 : 1, seed: 1 });
     await exploreFaults({}, crashes, { kind, fromThenOn, stride: everyCall(kind) ? 1 : 5 });
     expect(crashes.distinct).toBeGreaterThan(20);

@@ -13,7 +13,7 @@ describe("the file storage, after every crash", () => {
   const began = performance.now();
   let distinct = 0;
 
-  it.each(scenarios)("keeps what it acknowledged, and goes on: $name", async ({ play }) => {
+  it.each(scenarios)("keeps acknowledged data and continues: $name", async ({ play }) => {
     const stage = new Stage(new SimulatedFileSystem());
     await play(stage);
     const crashes = new Crashes(thoroughness);
@@ -21,7 +21,7 @@ describe("the file storage, after every crash", () => {
     distinct += crashes.distinct;
   });
 
-  it("was tried in enough different states", () => {
+  it("is tested in enough different states", () => {
     console.info(`${distinct} different crash states in ${Math.round((performance.now() - began) / 1000)} s`);
     expect(distinct).toBeGreaterThan(soak ? 10_000 : 400);
   });

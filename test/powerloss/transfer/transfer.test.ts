@@ -18,7 +18,7 @@ function start(fileSystem: SimulatedFileSystem, machine = new Machine()) {
   return { source: at("/source"), target: at("/target"), clock };
 }
 
-it("after every crash of a move at most one agent can run, and the move is finished or called off", async () => {
+it("a move lets at most one agent run after every crash, and is finished or canceled", async () => {
   const fileSystem = new SimulatedFileSystem();
   const { source, target } = start(fileSystem);
   await waitingPayer(source);
@@ -34,7 +34,7 @@ it("after every crash of a move at most one agent can run, and the move is finis
   expect(crashes.distinct).toBeGreaterThan(5);
 });
 
-it("after every crash of a move that is called off, and of a copy that is taken over, each is done or can be done", async () => {
+it("a canceled move and a takeover of a copy are done or can be repeated after every crash", async () => {
   const fileSystem = new SimulatedFileSystem();
   const { source, target } = start(fileSystem);
   await waitingPayer(source);
