@@ -10,24 +10,24 @@ const steps = [...imports].flatMap(([file, targets]) =>
 );
 
 describe("the rooms of src", () => {
-  it("are each on exactly one floor of test/architecture/rooms.ts, and each floor's room has files", () => {
+  it("are each on exactly one floor of test/architecture/rooms.ts, and have files", () => {
     const rooms = new Set([...imports.keys()].map(roomOf).filter((room) => room !== ""));
     expect([...rooms].toSorted()).toEqual(floors.flat().toSorted());
   });
 
-  it("import only from rooms on lower floors, and those built on the entries from these, types included", () => {
+  it("import only from rooms on lower floors, and rooms built on entry files only from entry files", () => {
     const upward = steps.filter(({ from, to }) => from !== "" && from !== to && !mayImport(from, to));
     expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
   });
 
-  it("import nothing from the rooms they must not know", () => {
+  it("import no rooms that they must not know", () => {
     const forbidden = steps.filter(({ from, to }) =>
       Object.entries(strangers).some(([room, unknown]) => isIn(from, room) && unknown.some((other) => isIn(to, other))),
     );
     expect(forbidden.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
   });
 
-  it("import only the faces of persistence, task, workspace and testing", () => {
+  it("import only the public files of persistence, task, workspace and testing", () => {
     const inner = steps.filter(({ from, to }) =>
       enteredByFaces.some((room) => from !== "" && !isIn(from, room) && isIn(to, room) && to !== room),
     );
@@ -42,13 +42,13 @@ describe("the rooms of src", () => {
 });
 
 describe("the files of src", () => {
-  it("import each other in no circle, types included", () => {
+  it("have no import cycles, types included", () => {
     expect(circlesIn(imports)).toEqual([]);
   });
 });
 
 describe("circlesIn", () => {
-  it("finds a circle of three and a file that imports itself, and nothing else", () => {
+  it("finds only a cycle of three and a file that imports itself", () => {
     const graph = new Map([
       ["a", ["b"]],
       ["b", ["c"]],

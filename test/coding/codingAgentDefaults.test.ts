@@ -39,7 +39,7 @@ describe("the defaults for coding agents", () => {
     return { root, build };
   }
 
-  it("a coding agent has checkpoints before dangerous operations and after changed files, and at most 20 at its end", async () => {
+  it("make checkpoints before dangerous operations and after changed files, and keep at most 20", async () => {
     const short = coder(2).build();
     await short.agent.run("go");
     const made = (await short.saved.getCheckpoints()).map(({ trigger }) => trigger);
@@ -51,7 +51,7 @@ describe("the defaults for coding agents", () => {
     expect((await long.saved.getLatestCheckpoint())?.recoveryInfo.workingDirectory).toBe(long.workspace.root);
   });
 
-  it("a coding agent is recovered with the files of its workspace, without another option", async () => {
+  it("recover an agent with the files of its workspace, without another option", async () => {
     const stop = new AbortController();
     const { root, build } = coder(2, { stop });
     await expect(build().agent.run("go", { signal: stop.signal })).rejects.toThrow("stopped");
@@ -66,7 +66,7 @@ describe("the defaults for coding agents", () => {
     expect(treeOf(root)).toEqual({ "a.txt": "644 1" });
   });
 
-  it("the defaults for coding agents turn on what the design has, and start the schedule with the installation", () => {
+  it("turn on the features of the design, and start the schedule with the installation", () => {
     const directory = join(temporaryFolder(), "store");
     const defaults = codingAgentDefaults({ directory });
     expect(defaults.triggers?.map(({ name }) => name).toSorted()).toEqual([
@@ -86,7 +86,7 @@ describe("the defaults for coding agents", () => {
     expect(start.mock.calls).toEqual([[persistence(agent)]]);
   });
 
-  it("the defaults for coding agents refuse unknown options, and a storage that cannot delete", () => {
+  it("refuse unknown options and a storage that cannot delete", () => {
     expect(() => codingAgentDefaults({ root: "." } as never)).toThrowError(
       expect.objectContaining({ code: "invalid_input" }) as Error,
     );

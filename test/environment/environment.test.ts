@@ -11,7 +11,7 @@ import { storages } from "../persistence/support/storages.ts";
 import { TestEnvironment } from "../persistence/support/TestEnvironment.ts";
 
 describe.each(storages)("$name: required environments", (storage) => {
-  it("the environment that a run requires is recorded when a checkpoint is saved, and compared when one is validated", async () => {
+  it("are recorded when a checkpoint is saved, and compared when it is validated", async () => {
     const opened = await storage.open();
     const environment = TestEnvironment.readable();
     await expect(requiringAgent(opened(), environment).run("in")).rejects.toBeInstanceOf(Stopped);
@@ -48,7 +48,7 @@ describe.each(storages)("$name: required environments", (storage) => {
     ]);
   });
 
-  it("a validation without an environment compares none, and says so", async () => {
+  it("are not compared without a given environment, and the validation reports this", async () => {
     const opened = await storage.open();
     const agent = requiringAgent(opened(), undefined);
     await expect(agent.run("in")).rejects.toBeInstanceOf(Stopped);
@@ -68,7 +68,7 @@ describe.each(storages)("$name: required environments", (storage) => {
   });
 });
 
-it("no environment is read for a run that requires nothing", async () => {
+it("a run without requirements reads no environment", async () => {
   const environment = new TestEnvironment();
   const graph = strategy<string, string>("s", (g) => {
     const only = g.node("only", (input: string) => input);
@@ -89,26 +89,26 @@ describe("the verdict on an environment", () => {
   const name = { ...info, environment: { git: ">=2" } };
   const holding = (hash: string | undefined) => ({ ...facts, hashes: new Map([["f", hash]]) });
   it.each<[string, RecoveryInfo, EnvironmentFacts, readonly EnvironmentMismatch[]]>([
-    ["nothing required", info, facts, []],
+    ["no requirements", info, facts, []],
     ["no directory recorded", info, { ...facts, directoryExists: false }, []],
     [
-      "directory gone",
+      "directory deleted",
       { ...info, workingDirectory: "/w" },
       { ...facts, directoryExists: false },
       [{ kind: "working_directory_missing", path: "/w" }],
     ],
-    ["file the same", { ...file, fileHashes: { f: "1" } }, holding("1"), []],
+    ["file unchanged", { ...file, fileHashes: { f: "1" } }, holding("1"), []],
     [
-      "file another",
+      "file changed",
       { ...file, fileHashes: { f: "1" } },
       holding("2"),
       [{ kind: "file_modified_externally", path: "f", expected: "1", found: "2" }],
     ],
-    ["file gone", { ...file, fileHashes: { f: "1" } }, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
-    ["file that was never there", { ...file, fileHashes: { f: null } }, holding(undefined), []],
-    ["file that has come", { ...file, fileHashes: { f: null } }, holding("1"), []],
-    ["file that nobody hashed, there", file, holding("1"), []],
-    ["file that nobody hashed, gone", file, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
+    ["file deleted", { ...file, fileHashes: { f: "1" } }, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
+    ["file that never existed", { ...file, fileHashes: { f: null } }, holding(undefined), []],
+    ["file that is new", { ...file, fileHashes: { f: null } }, holding("1"), []],
+    ["file without a hash, existing", file, holding("1"), []],
+    ["file without a hash, deleted", file, holding(undefined), [{ kind: "file_deleted", path: "f" }]],
     ["name satisfied", name, { ...facts, answers: new Map([["git", { found: "2.4", satisfied: true }]]) }, []],
     [
       "name not satisfied",
@@ -117,7 +117,7 @@ describe("the verdict on an environment", () => {
       [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2", found: "1.8" }],
     ],
     ["name unknown", name, facts, [{ kind: "environment_not_satisfied", name: "git", wanted: ">=2" }]],
-  ])("the comparison of environments gives the verdict: %s", (_name, required, found, expected) => {
+  ])("after a comparison: %s", (_name, required, found, expected) => {
     expect(compareEnvironment(required, found)).toEqual(expected);
   });
 });

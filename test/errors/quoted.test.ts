@@ -5,30 +5,30 @@ import { withArticle } from "../../src/internal/options/withArticle.ts";
 import { storages, waitingPayer } from "../transfer/movedAgents.ts";
 
 describe("an error message", () => {
-  it("quotes the beginning of a long id, and how long it is", () => {
+  it("quotes the beginning of a long id and its length", () => {
     expect(quoted('a"b')).toBe('"a\\"b"');
     expect(quoted("x".repeat(200))).toBe(`"${"x".repeat(200)}"`);
     expect(quoted("x".repeat(201))).toBe(`"${"x".repeat(200)}…" (201 characters)`);
   });
 
-  it("names the first of many things, and how many others there are", () => {
+  it("names the first of many items and the number of others", () => {
     const names = Array.from({ length: 23 }, (_, at) => `n${at}`);
     expect(quotedList(names.slice(0, 2))).toBe('"n0", "n1"');
     expect(quotedList(names)).toMatch(/"n19" and 3 more$/);
   });
 
-  it("has the article that fits", () => {
+  it("has the correct article", () => {
     expect(["object", "Array", "function"].map(withArticle)).toEqual(["an object", "an Array", "a function"]);
   });
 
-  it("of a storage that refused something fits a missing table as well as a device", () => {
+  it("about a storage failure fits a missing table as well as a device", () => {
     const { message } = new StorageError("io", "read", 'agent "a"', { cause: { code: "42P01" } });
     expect(message).toBe(
       'read failed on agent "a" (io, 42P01). Fix the problem that the cause describes, and open the agent again.',
     );
   });
 
-  it("stays short, however long the ids are that it names", async () => {
+  it("stays short, however long the ids in it are", async () => {
     const { agent, durable, feature } = await waitingPayer(await storages["memory"]!());
     const long = "x".repeat(1_000_000);
     const agentId = "order-7";

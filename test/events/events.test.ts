@@ -49,7 +49,7 @@ function recorder() {
 }
 
 describe.each(storages)("$name: events", (storage) => {
-  it("events report each checkpoint and each change of the status, in order", async () => {
+  it("report each checkpoint and each status change in order", async () => {
     const opened = await storage.open();
     const { onEvent, lines, events } = recorder();
     const agent = durableAgent(twoNodes(), opened(), { onEvent });
@@ -77,7 +77,7 @@ describe.each(storages)("$name: events", (storage) => {
     });
   });
 
-  it("events report where a run continues after a crash, and how far it was", async () => {
+  it("report where a run continues after a crash, and its progress", async () => {
     const opened = await storage.open();
     const fault = new Fault();
     await expect(durableAgent(twoNodes(fault), opened()).run("go")).rejects.toThrow("stopped");
@@ -91,7 +91,7 @@ describe.each(storages)("$name: events", (storage) => {
     expect(events[0]).toMatchObject({ iteration: 1, progress: 50, progressSummary: "half way" });
   });
 
-  it("events report nothing that was not stored", async () => {
+  it("report only stored changes", async () => {
     for (let saves = 0; saves < 3; saves++) {
       const opened = await storage.open();
       const { onEvent, events } = recorder();
@@ -105,7 +105,7 @@ describe.each(storages)("$name: events", (storage) => {
     }
   });
 
-  it("a listener of events that throws or rejects is reported with the event, and costs no checkpoint", async () => {
+  it("report a listener that throws or rejects, and lose no checkpoint", async () => {
     for (const fail of [() => Promise.reject(new RangeError("deaf")), throwing(new RangeError("deaf"))]) {
       const opened = await storage.open();
       const reported: string[] = [];
@@ -123,7 +123,7 @@ describe.each(storages)("$name: events", (storage) => {
 });
 
 describe.each(logStorages)("$name: events of moves", (storage) => {
-  it("events of a rollback from outside: it restores a checkpoint, saves its own, and pauses the agent", async () => {
+  it("from outside report a restored checkpoint, a new checkpoint, and the pause", async () => {
     const opened = await storage.open();
     const { onEvent, lines, events } = recorder();
     const agent = durableAgent(twoNodes(), opened(), { onEvent });
@@ -141,7 +141,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     ]);
   });
 
-  it("events of moves name the run that a checkpoint belongs to, also where another one follows it", async () => {
+  it("name the run that a checkpoint belongs to, even if another run follows", async () => {
     const opened = await storage.open();
     const { onEvent, events } = recorder();
     const agent = durableAgent(twoNodes(), opened(), { onEvent });
@@ -155,7 +155,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
     expect(new Set(saved.map(({ runId }) => runId))).toEqual(new Set(["r-1", "r-2"]));
   });
 
-  it("the event of a requested checkpoint says that it was requested", async () => {
+  it("mark a requested checkpoint as requested", async () => {
     const opened = await storage.open();
     const { onEvent, lines } = recorder();
     const asking = strategy<string, string>("s", (g) => {
@@ -172,7 +172,7 @@ describe.each(logStorages)("$name: events of moves", (storage) => {
 });
 
 describe("printEvents", () => {
-  it("printEvents prints events line by line, without terminal control characters", async () => {
+  it("prints events line by line, without terminal control characters", async () => {
     const lines: string[] = [];
     const agent = durableAgent(twoNodes(), new InMemoryPersistenceStorageProvider(), {
       onEvent: printEvents((line) => void lines.push(line)),
@@ -189,7 +189,7 @@ describe("printEvents", () => {
     );
   });
 
-  it("printEvents prints no marks that turn the order of a text, and no line breaks of any kind", () => {
+  it("prints no characters that change text direction, and no line breaks of any kind", () => {
     const lines: string[] = [];
     const marks = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\u2028\u2029\u0085\n\r";
     void printEvents((line) => void lines.push(line))({
@@ -205,7 +205,7 @@ describe("printEvents", () => {
     expect(lines.join()).toContain("t\u{1f469}\u200d\u{1f4bb}");
   });
 
-  it("printEvents distinguishes an agent that lost checkpoints from one that was deleted", () => {
+  it("distinguishes an agent that lost checkpoints from a deleted agent", () => {
     const lines: string[] = [];
     const print = printEvents((line) => void lines.push(line));
     const event = {
@@ -224,8 +224,8 @@ describe("printEvents", () => {
   });
 });
 
-describe("a listener that fails, with nobody to tell", () => {
-  it("the failure of a listener becomes a process warning that names the event and the agent when no handler is configured", async () => {
+describe("a failing listener without an error handler", () => {
+  it("becomes a process warning that names the event and the agent", async () => {
     const emitWarning = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const agent = durableAgent(twoNodes(), new NoPersistenceStorageProvider(), {
       onEvent: throwing(new Error("deaf")),

@@ -62,7 +62,7 @@ async function dies(contention: Contention): Promise<void> {
 
 const renames: Wrap = (fileSystem) => delegating(fileSystem, { link: (from, to) => fileSystem.rename(from, to) });
 
-describe("the real code of the file storage, in every order of the calls of two processes", () => {
+describe("the file storage, in every order of the calls of two processes", () => {
   it.each([
     {
       name: "two that both believe the first owner to be dead",
@@ -77,7 +77,7 @@ describe("the real code of the file storage, in every order of the calls of two 
       begin: twoContenders("everybody else"),
       atMost: soak ? 15_000 : 200,
     },
-  ])("loses nothing acknowledged, whenever they end or power is lost: $name", async ({ begin, atMost }) => {
+  ])("loses no acknowledged data, whenever they end or power is lost: $name", async ({ begin, atMost }) => {
     const { found, states } = await exploreOrders(begin, atMost);
     expect(found).toBeUndefined();
     expect(states).toBeGreaterThanOrEqual(Math.min(atMost, 700));
@@ -87,7 +87,7 @@ describe("the real code of the file storage, in every order of the calls of two 
     ["no check after the sync, among two contenders", twoContenders("everybody else", blindToSuccessors)],
     ["no check after the sync, against a paused owner", sleeperAndOther("appends", blindToSuccessors)],
     ["rename instead of link", sleeperAndOther("compacts", renames)],
-  ])("is found broken with %s", async (_name, begin) => {
+  ])("fails the check with %s", async (_name, begin) => {
     expect((await exploreOrders(begin)).found).toMatch("was acknowledged and is gone");
   });
 });

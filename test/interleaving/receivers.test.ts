@@ -46,23 +46,20 @@ const twoContenders =
     return contention;
   };
 
-describe("two for one id, of whom one receives a log, in every order of their calls", () => {
+describe("two processes that create one agent, one by receiving its log, in every order of their calls", () => {
   it.each([
     ["it leaves out numbers, and the other links the next one", "opens", 9],
     ["it leaves out one number, and the other links that one", "opens", 2],
     ["the other deletes the agent, and it leaves out numbers", "deletes", 9],
-    ["the other deletes the agent, and it leaves out none", "deletes", 1],
+    ["the other deletes the agent, and it leaves out no numbers", "deletes", 1],
     ["both receive, and leave out the same numbers", "receives", 9],
-  ] as const)(
-    "nothing acknowledged is lost, whenever they end or power is lost: %s",
-    async (_name, other, generation) => {
-      const { found, states } = await exploreOrders(twoContenders(other, generation), mostStates);
-      expect(found).toBeUndefined();
-      expect(states).toBeGreaterThan(100);
-    },
-  );
+  ] as const)("lose no acknowledged data, whenever they end or power is lost: %s", async (_name, other, generation) => {
+    const { found, states } = await exploreOrders(twoContenders(other, generation), mostStates);
+    expect(found).toBeUndefined();
+    expect(states).toBeGreaterThan(100);
+  });
 
-  it("is found broken where nobody sees who came after", async () => {
+  it("fail the check if they do not notice their successors", async () => {
     const { found } = await exploreOrders(twoContenders("opens", 9, blindToSuccessors), 5000);
     expect(found).toMatch("was acknowledged and is gone");
   });

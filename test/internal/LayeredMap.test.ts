@@ -8,7 +8,7 @@ const change = fc.record({
   value: fc.option(fc.nat(9), { nil: undefined }),
 });
 
-it("a value is changed in place in its own layer, and copied from one below", () => {
+it("a value is changed in place in its layer, and copied from a lower layer", () => {
   const below = new LayeredMap<string, { at: number }>();
   below.set("a", { at: 1 });
   const copy = (value: { readonly at: number }) => ({ ...value });
@@ -22,7 +22,7 @@ it("a value is changed in place in its own layer, and copied from one below", ()
   expect([below.own("a", copy), below.size]).toEqual([{ at: 1 }, 1]);
 });
 
-it("a layer has what is below it until it is changed there, and what is below stays as it was", () => {
+it("a layer shows the values below it until it changes them, and leaves them unchanged", () => {
   const check = fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
     const layers = [
       { map: new LayeredMap<number, number | undefined>(), model: new Map<number, number | undefined>() },

@@ -2,7 +2,7 @@ import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } fr
 import { describe, expect, it } from "vitest";
 
 /** What is given to a run is copied before it is stored: the copy must not hide what cannot be stored. */
-describe("a value that cannot be stored as it is", () => {
+describe("a value that cannot be stored without changes", () => {
   const deep = (levels: number): unknown => {
     let value: unknown = 1;
     for (let level = 0; level < levels; level++) value = [value];
@@ -10,11 +10,11 @@ describe("a value that cannot be stored as it is", () => {
   };
   it.each([
     ["a symbol as a key", { at: { [Symbol("s")]: 1 } }],
-    ["an array with keys of its own", { list: Object.assign([1], { more: 2 }) }],
-    ["a kind of date", { at: new (class Day extends Date {})(0) }],
-    ["a kind of array", { list: new (class List extends Array {})() }],
-    ["a map with keys of its own", { map: Object.assign(new Map(), { more: 2 }) }],
-    ["what is nested 20,000 deep", deep(20_000)],
+    ["an array with extra keys", { list: Object.assign([1], { more: 2 }) }],
+    ["a subclass of Date", { at: new (class Day extends Date {})(0) }],
+    ["a subclass of Array", { list: new (class List extends Array {})() }],
+    ["a map with extra keys", { map: Object.assign(new Map(), { more: 2 }) }],
+    ["a value nested 20,000 deep", deep(20_000)],
   ])("is refused as input: %s", async (_what, input) => {
     const passing = strategy<unknown, unknown>("passing", (g) => {
       const node = g.node("node", (given: unknown) => given);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { nextTurn } from "../../src/internal/nextTurn.ts";
 
-test("resolves while a test has replaced the timers of the process", async () => {
+test("nextTurn resolves even if a test has replaced the timers of the process", async () => {
   vi.useFakeTimers();
   try {
     await expect(nextTurn()).resolves.toBeUndefined();

@@ -16,14 +16,14 @@ const refusal = (options: unknown) => {
 };
 
 describe("strictOptions", () => {
-  it("names an unknown option and the nearest one that exists", () => {
+  it("names an unknown option and the nearest known option", () => {
     expect(refusal({ storge: "memory" })).toMatchObject({
       code: "invalid_input",
       message: 'Invalid test options: at "nested": unknown option "storge"; did you mean "storage".',
     });
   });
 
-  it("lists the options when none of them is near", () => {
+  it("lists the options if no known option is near", () => {
     expect(refusal({ color: "red" })).toMatchObject({
       problems: [{ path: "nested", expected: 'unknown option "color"; the options are storage, maxRetries' }],
     });
@@ -41,7 +41,7 @@ describe("strictOptions", () => {
     });
   });
 
-  it("takes the options that it knows, present or absent", () => {
+  it("accepts known options, present or omitted", () => {
     expect(refusal({ storage: "memory" })).toEqual({ nested: { storage: "memory" } });
     expect(refusal({})).toEqual({ nested: {} });
   });
@@ -64,13 +64,13 @@ describe("strictOptions", () => {
     ["string", "memory"],
   ];
 
-  it.each(received)("refuses what is no plain object: %s", (kind, options) => {
+  it.each(received)("refuses a value that is not a plain object: %s", (kind, options) => {
     expect(refusal(options)).toMatchObject({
       problems: [{ path: "nested", expected: `expected a plain object, received ${kind}` }],
     });
   });
 
-  it("takes a plain object without a prototype, frozen, or of another realm", () => {
+  it("accepts a plain object without a prototype, frozen, or of another realm", () => {
     const foreign: unknown = runInNewContext('({ storage: "memory" })');
     const bare = Object.assign(Object.create(null) as object, { storage: "memory" });
     for (const options of [foreign, bare, Object.freeze({ storage: "memory" })])

@@ -53,7 +53,7 @@ function sequences(make: () => Promise<StorageHarness>) {
 
 describe("random sequences of commands", () => {
   it.each(Object.entries(storages))(
-    "any sequence of runs, rollbacks, crashes, failures, losses of power, clock jumps and damage keeps what was acknowledged, on a storage %s",
+    "keep acknowledged data through runs, rollbacks, crashes, failures, power losses, clock jumps and damage, on a storage %s",
     async (_name, { runs, make }) => {
       await fc.assert(sequences(make), { numRuns: Math.ceil(soak ? runs / 5 : runs / 60) });
     },
@@ -68,21 +68,18 @@ async function syncsOfARun(): Promise<readonly number[]> {
   return fileSystem.calls.flatMap(({ operation }, at) => (operation === "fdatasync" ? [at + 1] : []));
 }
 
-describe("a rollback that was cut short before power was lost", () => {
+describe("a rollback that is interrupted before a power loss", () => {
   const nexts: readonly NextRequest[] = ["resume", "rollback", "other rollback"];
 
-  it.each(nexts)(
-    "goes on, or is refused where power took its target before it was acknowledged: %s",
-    async (thenBy) => {
-      for (const endAfter of await syncsOfARun()) {
-        const agent = new ModelledAgent(new FilesHarness(simulatedFiles(), "/store"));
-        await agent.run(2, { endAfter });
-        await agent.rollBack(1, { trouble: { endAfter: 0 }, thenBy });
-        await agent.losePower(0);
-        await agent.run(1);
-      }
-    },
-  );
+  it.each(nexts)("continues, or is refused if its unacknowledged target was lost: %s", async (thenBy) => {
+    for (const endAfter of await syncsOfARun()) {
+      const agent = new ModelledAgent(new FilesHarness(simulatedFiles(), "/store"));
+      await agent.run(2, { endAfter });
+      await agent.rollBack(1, { trouble: { endAfter: 0 }, thenBy });
+      await agent.losePower(0);
+      await agent.run(1);
+    }
+  });
 });
 
 /** Those that few sequences show; every crash of one sequence shows them at once, in the tests of power losses. */
@@ -99,12 +96,9 @@ const broken: Readonly<Record<string, () => Promise<StorageHarness>>> = {
   ),
 };
 
-describe("a storage that is broken on purpose is caught by such sequences", () => {
-  it.each(Object.entries(broken))(
-    "random sequences of commands reveal a storage that is broken on purpose: %s",
-    async (_name, make) => {
-      const { failed } = await fc.check(sequences(make), { numRuns: 1_000, endOnFailure: true, seed: 1 });
-      expect(failed).toBe(true);
-    },
-  );
+describe("random sequences of commands on a broken storage", () => {
+  it.each(Object.entries(broken))("reveal the mistake: %s", async (_name, make) => {
+    const { failed } = await fc.check(sequences(make), { numRuns: 1_000, endOnFailure: true, seed: 1 });
+    expect(failed).toBe(true);
+  });
 });

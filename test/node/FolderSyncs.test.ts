@@ -10,7 +10,7 @@ function gated() {
   return { begun, syncs };
 }
 
-it("syncs of one folder that come while one is running share the next one, which begins after they came", async () => {
+it("syncs of one directory that arrive during a running sync share the next sync", async () => {
   const { begun, syncs } = gated();
   const ended: string[] = [];
   const sync = (name: string) => syncs.sync("a").then(() => ended.push(name));
@@ -29,7 +29,7 @@ it("syncs of one folder that come while one is running share the next one, which
   await fourth;
 });
 
-it("a sync that fails fails those that share it, and no other", async () => {
+it("a failed sync rejects only the calls that share it", async () => {
   const { begun, syncs } = gated();
   const [first, second, other] = [syncs.sync("a"), syncs.sync("a"), syncs.sync("b")];
   begun[0]?.end(new Error("full"));

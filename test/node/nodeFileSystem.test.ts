@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { nodeFileSystem } from "../../src/node/nodeFileSystem.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 
-it("more is read than Node reads at once, as of a log of more than 2 GiB", async () => {
+it("the file system reads more than Node reads at once, such as a log of more than 2 GiB", async () => {
   const path = join(await testDirectory(), "log");
   await writeFile(path, "a few bytes");
   // Memory that nothing is read into is not taken.

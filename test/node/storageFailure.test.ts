@@ -9,16 +9,16 @@ const unnamed = (number: number) =>
     errno: -number,
   });
 
-describe.skipIf(process.platform === "win32")("an error of the system that Node has no name for", () => {
+describe.skipIf(process.platform === "win32")("a system error without a name in Node", () => {
   it.each([
     ["EDQUOT", "full"],
     ["ESTALE", "unavailable"],
-  ] as const)("%s is known by its number", (code, reason) => {
+  ] as const)("%s is recognized by its number", (code, reason) => {
     const error = unnamed(constants.errno[code]);
     expect([systemCode(error), storageFailure(error)]).toEqual([code, reason]);
   });
 
-  it("is otherwise one of the device", () => {
+  it("is otherwise a failure of the device", () => {
     expect(storageFailure(unnamed(9_999))).toBe("io");
   });
 });
