@@ -6,20 +6,28 @@ import { soakSuites } from "./soak/soakSuites.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const soak = process.env["SOAK"] !== undefined;
+const builtPackage = process.env["PACKAGE"] !== undefined;
 const resultFile = process.env["TEST_RESULT_FILE"];
 
 /** These replace a module of `src`, which no other file may see. */
 const replacingModules = ["test/powerloss/store/brokenCopyTail.test.ts"];
 const globalSetup = ["test/storage/postgres/server/serveOnDemand.ts", "test/timeline/buildPage.ts"];
-const exclude = ["**/node_modules/**", ...replacingModules];
-const include = soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
+/** These read `dist`, or compile against every entry. */
+const packageChecks = ["test/package/builtPackage.test.ts", "test/package/docs/documentation.test.ts"];
+const exclude = ["**/node_modules/**", ...replacingModules, ...(builtPackage ? [] : packageChecks)];
+const include = includedSuites();
+
+function includedSuites(): string[] {
+  if (builtPackage) return packageChecks;
+  return soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
+}
 
 // A long run uses the device, as users do.
 if (!soak) keepTemporaryFilesInMemory();
 
 /**
- * `SOAK` asks for the suites that have counts for it, with these counts. `TEST_RESULT_FILE` names a file that gets the
- * result as JSON, so that a script can count without changing the command people run.
+ * `SOAK` runs the suites that have counts for it, with these counts. `PACKAGE` runs the checks of the built package.
+ * `TEST_RESULT_FILE` names a file for the result as JSON, which `.ci/run` counts.
  */
 export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
@@ -33,7 +41,7 @@ export default defineConfig({
     // Loading the sources takes longer than most files' tests: a worker loads them once, for all its files.
     projects: [
       { extends: true, test: { name: "shared modules", isolate: false, include, exclude, globalSetup } },
-      { extends: true, test: { name: "own modules", include: soak ? [] : replacingModules } },
+      { extends: true, test: { name: "own modules", include: soak || builtPackage ? [] : replacingModules } },
     ],
     // The default leaves one core idle. Many tests wait for the disk, and leave another worker their core.
     maxWorkers: availableParallelism() + 1,

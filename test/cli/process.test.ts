@@ -6,7 +6,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
 import textWidth from "fast-string-truncated-width";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { buildPackage, type BuiltPackage } from "../package/builtPackage.ts";
+import { buildCode, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
 import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
@@ -20,7 +20,7 @@ describe("the command line as a process", () => {
   const command = (...args: readonly string[]): Promise<Ended> => start(args).ended();
 
   beforeAll(async () => {
-    built = buildPackage({ declarations: false });
+    built = buildCode();
     cpSync(`${repository}test/cli/support/desk/desk.mjs`, `${built.app}desk.mjs`);
     const directory = join(built.app, ".agent-persistence");
     vi.stubEnv("DESK_JOURNAL", join(built.app, "desk.txt"));

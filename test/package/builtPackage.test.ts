@@ -3,7 +3,7 @@ import { builtinModules } from "node:module";
 import { pathToFileURL } from "node:url";
 import type ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildPackage, type BuiltPackage } from "./builtPackage.ts";
+import { installBuild, type BuiltPackage } from "./builtPackage.ts";
 import { complaintsOf, programOf, repository } from "./compile.ts";
 import { publicNames } from "./publicNames.ts";
 
@@ -65,7 +65,7 @@ describe("the built package", () => {
   /** Its declarations and the files that use it, in one program: loading them takes longest. */
   let program: ts.Program;
   beforeAll(() => {
-    built = buildPackage();
+    built = installBuild();
     program = programOf(new Map([...declarationsOf(built), ...[...usages.keys()].map((name) => usageOf(built, name))]));
   });
   afterAll(() => rmSync(built.app, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ describe("the built package", () => {
     );
   });
 
-  // A change on purpose: npx vitest run --config test/vitest.config.ts --update test/package/builtPackage.test.ts
+  // An intended change: npm run build && PACKAGE=1 npx vitest run --config test/vitest.config.ts --update
   it("the built package exports the names on the list, no more and no less", async () => {
     await expect(await publicNames(built, program)).toMatchFileSnapshot("./publicNames.txt");
   });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { repository } from "./compile.ts";
@@ -16,26 +16,33 @@ export interface BuiltPackage {
   readonly bin: string;
 }
 
-/**
- * Builds away from `dist`, which another process may be using. Takes seconds, so call it once per test file. The sources
- * are not type-checked, which `npm run typecheck` does; the declarations are the same.
- *
- * @param options.declarations false: it is built without them, in a fraction of the time. Default true.
- */
-export function buildPackage({ declarations = true }: { readonly declarations?: boolean } = {}): BuiltPackage {
+/** Installs the package that `npm run build` has built. */
+export function installBuild(): BuiltPackage {
+  if (!existsSync(`${repository}dist/index.d.ts`)) throw new Error("The package is not built. Run `npm run build`.");
+  return install((dist) => cpSync(`${repository}dist`, dist, { recursive: true }));
+}
+
+/** Builds the code of the package, without declarations, away from `dist`, which another process may be using. */
+export function buildCode(): BuiltPackage {
+  const tsup = `${repository}node_modules/tsup/dist/cli-default.js`;
+  return install((dist) => {
+    const options = ["--out-dir", dist, "--no-dts", "--silent"];
+    execFileSync(process.execPath, [tsup, ...options], { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
+  });
+}
+
+/** @param fill fills the package's directory `dist`. */
+function install(fill: (dist: string) => void): BuiltPackage {
   const app = `${realpathSync(mkdtempSync(join(tmpdir(), "agent-persistence-")))}/`;
   const root = `${app}node_modules/agent-persistence/`;
   mkdirSync(root, { recursive: true });
-  const tsup = `${repository}node_modules/tsup/dist/cli-default.js`;
-  const options = ["--out-dir", `${root}dist`, "--tsconfig", "test/package/build.tsconfig.json", "--silent"];
-  if (!declarations) options.push("--no-dts");
-  execFileSync(process.execPath, [tsup, ...options], { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
+  fill(`${root}dist`);
   cpSync(`${repository}package.json`, `${root}package.json`);
   for (const name of [...requiredPackages(), ...clientPackages]) {
     mkdirSync(dirname(`${app}node_modules/${name}`), { recursive: true });
     symlinkSync(`${repository}node_modules/${name}`, `${app}node_modules/${name}`);
   }
-  // A folder in which version 7 of the AI SDK is installed.
+  // A directory in which version 7 of the AI SDK is installed.
   mkdirSync(`${app}ai7/node_modules`, { recursive: true });
   symlinkSync(`${repository}node_modules/ai7`, `${app}ai7/node_modules/ai`);
   return { app, root, entries: entriesOf(root), bin: manifestOf(root).bin["agent-persistence"] };

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ChatServer, text, toolCalls } from "../integrations/ai-sdk/ChatServer.ts";
-import { buildPackage, type BuiltPackage } from "./builtPackage.ts";
+import { buildCode, type BuiltPackage } from "./builtPackage.ts";
 import { repository } from "./compile.ts";
 
 const readme = readFileSync(`${repository}README.md`, "utf8");
@@ -12,7 +12,7 @@ const provider = "https://api.openai.com/v1";
 
 let built: BuiltPackage;
 beforeAll(() => {
-  built = buildPackage({ declarations: false });
+  built = buildCode();
   execFileSync("npm", ["init", "--yes"], { cwd: built.app });
   mkdirSync(`${built.app}node_modules/@ai-sdk`, { recursive: true });
   mkdirSync(`${built.app}node_modules/.bin`);

@@ -5,19 +5,17 @@ import { assertSoundLog, readPaced } from "../../src/storage/readEntries.ts";
 import { linesAgent } from "../persistence/lines/support/linesAgent.ts";
 import { crashing, goOn, livePartly } from "../persistence/lines/support/liveLines.ts";
 import { linesOf, type RandomLines } from "../persistence/lines/support/randomLines.ts";
-import { logStorages } from "../persistence/support/storages.ts";
+import { file, memory } from "../persistence/support/storages.ts";
 import { bytesOf, inPieces } from "./movedAgents.ts";
 
 const soak = process.env["SOAK"] !== undefined;
-const [memory, files] = logStorages;
 const pairs = [
-  [memory, files],
-  [files, memory],
+  [memory, file],
+  [file, memory],
   [memory, memory],
 ] as const;
 
 async function checkArchives(lines: RandomLines, [from, to]: (typeof pairs)[number], keep: number): Promise<void> {
-  if (!from || !to) throw new TypeError("no storages");
   const [source, target, back] = [await from.open(), await to.open(), await from.open()];
   const world = await livePartly(lines, crashing(source));
   const entries = await readPaced(source().log, "a");

@@ -10,7 +10,7 @@ import { asking } from "../support/asking.ts";
 import { chain } from "../support/calledAgents.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { NotebookParticipant } from "../support/NotebookParticipant.ts";
-import { logStorages } from "../support/storages.ts";
+import { file, logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
 
 const question = { prompt: "ok?", schema: z.boolean() };
@@ -143,7 +143,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
 });
 
 it("a fork in files shares blobs with the agent by links, which take no space", async () => {
-  const opened = await logStorages[1]!.open();
+  const opened = await file.open();
   const provider = opened();
   const agent = durableAgent(
     asking(async (input, context) => {

@@ -39,9 +39,6 @@ function rootOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
 }
 
-/** Every save in memory; on files, where each takes its time, every third. */
-const strideOn = ({ name }: TestStorage) => (name === "file" && process.env["SOAK"] === undefined ? 3 : 1);
-
 const models = ["repeating", "unique"] as const;
 
 describe.each(logStorages)("$name: a crash between any two saves", (storage) => {
@@ -49,7 +46,7 @@ describe.each(logStorages)("$name: a crash between any two saves", (storage) => 
     it.each(models)("repeats no finished node and no finished call (%s ids of the model)", async (ids) => {
       const options = { effect: "idempotent", ids } as const;
       const whole = await undisturbed(scenario, storage, options);
-      for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
+      for (let saves = 0, over = false; !over; saves++) {
         const world = new World();
         const opened = await storage.open();
         over = await survives(scenario, world, opened(), options, saves);
@@ -80,7 +77,7 @@ describe.each(logStorages)("$name: a crash between any two saves", (storage) => 
       const options = { effect, ids: "unique" } as const;
       const whole = await undisturbed(scenario, storage, options);
       let doubts = 0;
-      for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
+      for (let saves = 0, over = false; !over; saves++) {
         const world = new World();
         const opened = await storage.open();
         over = await survives(scenario, world, opened(), options, saves);
@@ -105,7 +102,7 @@ describe.each(logStorages)("$name: a crash between any two saves", (storage) => 
     it("lets a run continue from requested checkpoints alone, with every recorded call", async () => {
       const options = { effect: "idempotent", ids: "unique", automatic: false } as const;
       const whole = await undisturbed(scenario, storage, options);
-      for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
+      for (let saves = 0, over = false; !over; saves++) {
         const world = new World();
         const opened = await storage.open();
         over = await survives(scenario, world, opened(), options, saves);
@@ -125,7 +122,7 @@ describe.each(storages)("$name: a crash between any two checkpoints", (storage) 
   it.each(scenarios)("repeats no finished node: $name", async (scenario) => {
     const options = { effect: "idempotent", ids: "repeating" } as const;
     const whole = await undisturbed(scenario, storage, options);
-    for (let saves = 0, over = false; !over; saves += strideOn(storage)) {
+    for (let saves = 0, over = false; !over; saves++) {
       const world = new World();
       const opened = await storage.open();
       over = await survives(scenario, world, opened(), options, saves);

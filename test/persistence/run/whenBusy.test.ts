@@ -1,6 +1,6 @@
 import { AIAgent, Persistence, persistence, type PersistenceStorageProvider, type WhenBusy } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { logStorages } from "../support/storages.ts";
+import { file, memory } from "../support/storages.ts";
 
 /** An agent whose model waits for each message until that message is let go, and answers with it. */
 class Desk {
@@ -49,7 +49,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 /** Two of one process share a storage; those of different processes have one each, over the same data. */
 const places = ["in one process", "in two processes"] as const;
-const cases = logStorages.flatMap((storage) =>
+const cases = [memory, file].flatMap((storage) =>
   places
     .map((place) => ({ storage, place, name: storage.name }))
     .filter(({ name, place }) => name !== "memory" || place === places[0]),
@@ -128,7 +128,7 @@ describe.each(cases)("$name: a second run while another run is in progress, $pla
   });
 });
 
-describe.each(logStorages)("$name: runs that wait for a run in progress", (storage) => {
+describe.each([memory, file])("$name: runs that wait for a run in progress", (storage) => {
   it("start after the run that replaces it", async () => {
     const provider = (await storage.open())();
     const desk = new Desk();

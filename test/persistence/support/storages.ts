@@ -34,7 +34,8 @@ export class RowsProvider implements PersistenceStorageProvider {
   }
 }
 
-const memory: TestStorage<LogPersistenceStorageProvider> = {
+/** The in-memory storage. */
+export const memory: TestStorage<LogPersistenceStorageProvider> = {
   name: "memory",
   async open() {
     const provider = new InMemoryPersistenceStorageProvider();
@@ -42,7 +43,8 @@ const memory: TestStorage<LogPersistenceStorageProvider> = {
   },
 };
 
-const file: TestStorage<LogPersistenceStorageProvider> = {
+/** The file storage. */
+export const file: TestStorage<LogPersistenceStorageProvider> = {
   name: "file",
   async open() {
     const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));
@@ -59,8 +61,13 @@ const threeMethods: TestStorage = {
   },
 };
 
-/** Storages that journal tool calls and model answers between checkpoints. */
-export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [memory, file];
+const soak = process.env["SOAK"] !== undefined;
+
+/**
+ * Storages that journal tool calls and model responses between checkpoints. The conformance suites compare storages, so
+ * `npm test` uses one here, and a soak uses both.
+ */
+export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = soak ? [memory, file] : [memory];
 
 /** Every storage that keeps checkpoints. */
 export const storages: readonly TestStorage[] = [...logStorages, threeMethods];

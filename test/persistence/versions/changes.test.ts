@@ -4,8 +4,6 @@ import { logStorages } from "../support/storages.ts";
 import { changes } from "./support/changes.ts";
 import { base, places, type Spec, type Stop } from "./support/Spec.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-
 /** How a run goes on with other code that stopped in a node. */
 async function verdictOf(
   place: (typeof places)[number],
@@ -31,7 +29,6 @@ describe.each(logStorages)("$name:", (storage) => {
     const tried = changes.filter((_change, row) => isWhole || places[row % places.length] === place);
     it.each(tried)("after a change of $what", async ({ before = base, after, at = "two", verdicts }) => {
       for (const [position, stopped] of ["one", at, "three"].entries()) {
-        if (!isWhole && !soak && position !== 1) continue;
         const opened = await storage.open();
         const verdict = await verdictOf(place, opened(), [before, after], stopped);
         expect([stopped, verdict]).toEqual([stopped, verdicts[position]]);

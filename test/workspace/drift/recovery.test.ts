@@ -54,10 +54,7 @@ async function stopped(opened: Opened, theirs: Readonly<Record<string, string>> 
   return { ours, come, state, events };
 }
 
-// Only a long run tries the storage in memory, too.
-const tried = process.env["SOAK"] === undefined ? logStorages.slice(-1) : logStorages;
-
-describe.each(tried)("recovery with new commits upstream, $name", ({ open }) => {
+describe.each(logStorages)("recovery with new commits upstream, $name", ({ open }) => {
   it("a recovery can ignore new upstream commits", async () => {
     const { come, state, events } = await stopped(await open());
     const before = state();

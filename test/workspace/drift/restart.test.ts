@@ -99,10 +99,7 @@ class Restarted {
 
 const asBefore = { a: lines(), status: "", back: true };
 
-// A short run tries the storage in memory only with crashes.
-const tried = process.env["SOAK"] === undefined ? logStorages.slice(-1) : logStorages;
-
-describe.each(tried)("a task that is restarted, $name", (kind) => {
+describe.each(logStorages)("a task that is restarted, $name", (kind) => {
   it("a restarted task returns to the queue with reverted files and commits, and keeps its drift events", async () => {
     const opened = await kind.open();
     const world = new Restarted();
