@@ -21,8 +21,12 @@ export { durableRun } from "./integrations/ai-sdk-agents/durableRun.ts";
 export type { DurableRunOptions } from "./integrations/ai-sdk-agents/durableRun.ts";
 export type { AnyAgent } from "./integrations/ai-sdk-agents/AgentRunner.ts";
 export type { BoundAgentOf, ResumeAgentOptions } from "./integrations/ai-sdk-agents/BoundAgent.ts";
-export type { Durable } from "./integrations/ai-sdk-agents/Durable.ts";
+export type {
+  Durable,
+  AiSdkTools,
+  AiSdkToolSettings,
+  AiSdkToolsSettings,
+} from "./integrations/ai-sdk-agents/Durable.ts";
 export type { BoundAgentOptions, DurableAgentOptions } from "./integrations/ai-sdk-agents/DurableAgentOptions.ts";
-export type { AiSdkTools, AiSdkToolSettings, AiSdkToolsSettings } from "./integrations/ai-sdk-agents/ToolSettings.ts";
 export type { HostedProbe, HostedRollback } from "./integrations/hosted/HostedTool.ts";
 export { RunStoppedError } from "./errors/runErrors.ts";

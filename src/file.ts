@@ -4,5 +4,5 @@ export { FileBlobStore, type FileBlobStoreOptions } from "./storage/file/FileBlo
 export { FileRecordLog, type FileRecordLogOptions } from "./storage/file/FileRecordLog.ts";
 export type { FileSystem } from "./node/FileSystem.ts";
 export { nodeFileSystem } from "./node/nodeFileSystem.ts";
-export type { SalvageReport } from "./storage/file/salvage/salvageAgent.ts";
+export type { SalvageReport } from "./storage/file/salvageAgent.ts";
 export type { ProcessIdentity } from "./node/ProcessIdentity.ts";

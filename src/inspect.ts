@@ -7,7 +7,7 @@ export {
   type RecordsOptions,
 } from "./inspect/AgentInspector.ts";
 export type { ContentOptions } from "./inspect/show/checkpointContent.ts";
-export type { PageOptions } from "./inspect/place/pageOf.ts";
+export type { PageOptions } from "./inspect/log/pageOf.ts";
 export type {
   AgentStatus,
   AgentView,
@@ -24,14 +24,14 @@ export type {
   CheckpointContent,
   CheckpointDifference,
   MessageView,
-} from "./inspect/view/CheckpointContent.ts";
-export type { CheckpointsPage, CheckpointView } from "./inspect/view/CheckpointView.ts";
+  CheckpointsPage,
+  CheckpointView,
+} from "./inspect/view/CheckpointView.ts";
 export type { EntryView } from "./inspect/view/EntryView.ts";
 export type { FileChangeView, FileStateView, NotedFileChange } from "./inspect/view/FileChangeView.ts";
 export type { LaneView, LineView } from "./inspect/view/LineView.ts";
 export type { RequestView } from "./inspect/view/RequestView.ts";
-export type { RollbackPreview } from "./inspect/view/RollbackPreview.ts";
-export type { RollbackView } from "./inspect/view/RollbackView.ts";
+export type { RollbackPreview, RollbackView } from "./inspect/view/RollbackView.ts";
 export type { Problem, ShownValue } from "./inspect/view/ShownValue.ts";
 export type {
   AnswerView,

@@ -1,2 +1,1 @@
-export { S3BlobStore, type S3BlobStoreOptions } from "./storage/s3/S3BlobStore.ts";
-export type { S3Body, S3Client } from "./storage/s3/S3Client.ts";
+export { S3BlobStore, type S3BlobStoreOptions, type S3Body, type S3Client } from "./storage/s3/S3BlobStore.ts";

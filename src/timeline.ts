@@ -1,5 +1,5 @@
 export { timelinePage } from "./timeline/timelinePage.ts";
 export { serveTimeline, type ServeTimelineOptions, type TimelineServer } from "./timeline/serveTimeline.ts";
-export type { HiddenValues } from "./timeline/options/HiddenValues.ts";
+export type { HiddenValues } from "./timeline/options/Redaction.ts";
 export type { TimelineOptions } from "./timeline/options/TimelineOptions.ts";
 export type { TokenPrice, TokenPrices } from "./timeline/options/TokenPrices.ts";

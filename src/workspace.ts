@@ -28,13 +28,13 @@ export {
   type ResolutionStep,
 } from "./workspace/conflicts/ConflictResolver.ts";
 export { resolveInRun } from "./workspace/conflicts/resolveInRun.ts";
-export { OptimisticLock } from "./workspace/versions/OptimisticLock.ts";
+export { OptimisticLock } from "./workspace/reservations/OptimisticLock.ts";
 export type {
   AcquiredFile,
   CommitResult,
   FileVersion,
   OptimisticLockOptions,
-} from "./workspace/versions/OptimisticLock.ts";
+} from "./workspace/reservations/OptimisticLock.ts";
 export type { LeftOutFile } from "./workspace/files/FileNote.ts";
 export { driftResponse, recommendRestart } from "./workspace/drift/DriftReport.ts";
 export type { DriftReport, DriftResponse, DriftSeverity, RestartAdvice } from "./workspace/drift/DriftReport.ts";

@@ -1,6 +1,6 @@
 import { DuplicateNameError } from "../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../errors/agentErrors.ts";
-import { frozenCopy } from "../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import {

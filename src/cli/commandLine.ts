@@ -1,12 +1,11 @@
-import { Command } from "commander";
-import type { ExitReason } from "./failure/CommandFailure.ts";
-import type { Lazily } from "./Lazily.ts";
+import { Command, Argument } from "commander";
+import type { ExitReason } from "./terminal/CommandFailure.ts";
+import type { Lazily } from "./commonOptions.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { readingCommands } from "./readingCommands.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
-import { completionCommands } from "./completionCommands.ts";
 import { writingCommands } from "./writingCommands.ts";
 
 const where = `
@@ -49,4 +48,16 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
   writingCommands(program, lazily);
   completionCommands(program, lazily);
   return program;
+}
+
+function completionCommands(program: Command, lazily: Lazily): void {
+  program
+    .command("completion")
+    .description("print the script that completes commands, options and ids in a shell")
+    .addArgument(new Argument("<shell>").choices(["bash", "zsh", "fish"]))
+    .action(lazily(async () => (await import("./completion.ts")).completion));
+  program
+    .command("complete", { hidden: true })
+    .argument("[words...]")
+    .action(lazily(async () => (await import("./complete.ts")).completeFor(program)));
 }

@@ -1,4 +1,12 @@
 import { type Command, InvalidArgumentError } from "commander";
+import type { ExitReason } from "./terminal/CommandFailure.ts";
+import type { Session } from "./session/Session.ts";
+
+/** The function of a command. Returns the exit reason if it is not success. */
+type Action = (session: Session, options: never, ...args: never[]) => Promise<ExitReason | void>;
+
+/** Wraps a lazily loaded action for the parser. */
+export type Lazily = (load: () => Promise<Action>) => (...given: readonly unknown[]) => Promise<void>;
 
 export function common(command: Command): Command {
   return command

@@ -1,11 +1,9 @@
-import { exitCodes, type ExitReason } from "./failure/CommandFailure.ts";
+import { exitCodes, type ExitReason } from "./terminal/CommandFailure.ts";
 import { commandLine } from "./commandLine.ts";
 import { marked } from "./ids/dashedIds.ts";
-import { failureReport } from "./failure/failureReport.ts";
-import { ClosedOutputError } from "./terminal/ClosedOutputError.ts";
-import type { CommandIo } from "./terminal/CommandIo.ts";
-import { jsonText } from "./terminal/jsonText.ts";
-import { visibleLines } from "./terminal/visibleText.ts";
+import { failureReport } from "./failureReport.ts";
+import { ClosedOutputError, type CommandIo } from "./terminal/CommandIo.ts";
+import { jsonText, visibleLines } from "./terminal/visibleText.ts";
 
 /**
  * Runs the command line.

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import type { Lazily } from "./Lazily.ts";
-import { common, count } from "./commonOptions.ts";
+import { type Lazily, common, count } from "./commonOptions.ts";
 
 export function readingCommands(program: Command, lazily: Lazily): void {
   common(program.command("list"))

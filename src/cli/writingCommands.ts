@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import type { Lazily } from "./Lazily.ts";
-import { common, count, withAgent, writing } from "./commonOptions.ts";
+import { type Lazily, common, count, withAgent, writing } from "./commonOptions.ts";
 
 const itsCode = "the agent's code; its storage is used";
 const optional = `${itsCode}. Default: none, with --storage`;

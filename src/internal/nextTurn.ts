@@ -1,3 +1,6 @@
+/** The amount of work between two pauses, as bytes of JSON. Reading them takes a few milliseconds. */
+const piece = 256 * 1024;
+
 // Read once, because tests that replace the process timers would otherwise block every append.
 const { setImmediate: immediate, setTimeout: timeout } = globalThis as {
   readonly setImmediate?: (callback: () => void) => void;
@@ -10,4 +13,16 @@ export function nextTurn(): Promise<void> {
     if (immediate) immediate(resolve);
     else timeout(resolve, 0);
   });
+}
+
+export class Pace {
+  #left = piece;
+
+  /** Call it after each part of the work. Resolves at once, or in the next turn of the event loop. */
+  async after(bytes: number): Promise<void> {
+    this.#left -= bytes;
+    if (this.#left > 0) return;
+    this.#left = piece;
+    await nextTurn();
+  }
 }

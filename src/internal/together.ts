@@ -10,3 +10,24 @@ export async function together<const Work extends readonly unknown[]>(
   await Promise.allSettled(work);
   return Promise.all(work);
 }
+
+/**
+ * Calls an action for each item in order, at most `limit` at a time. After the first failure, no further action starts.
+ * Rejects with this failure after the running actions have settled.
+ */
+export async function forEachAtOnce<Item>(
+  items: readonly Item[],
+  limit: number,
+  action: (item: Item) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (const item of left) {
+      if (failures.length > 0) return;
+      await action(item).catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));
+  if (failures.length > 0) throw failures[0];
+}

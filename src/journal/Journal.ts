@@ -24,7 +24,7 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/processOwner.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
-import { assertCustody, type CustodyUse } from "./custody/assertCustody.ts";
+import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { Places } from "./Places.ts";

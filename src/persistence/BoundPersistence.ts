@@ -8,7 +8,7 @@ import { lanesOfLine } from "../checkpoint/lines/lanesOfLine.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpointErrors.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";
-import { frozenCopy } from "../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { nonEmptyString } from "../internal/options/optionSchemas.ts";
 import { notedValues } from "../journal/notesAround.ts";

@@ -9,7 +9,7 @@ import { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { type BlobTexts, type DecodedValues, ValueReader } from "../checkpoint/state/ValueReader.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../checkpoint/values/valueCodec.ts";
-import { fetchBlobs } from "./fetchBlobs.ts";
+import { fetchBlobs } from "./blobs.ts";
 import { readEntries } from "./readEntries.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 

@@ -22,7 +22,7 @@ import {
 } from "./PersistenceStorageProvider.ts";
 import { readEntries, readEntriesAfter } from "./readEntries.ts";
 import type { RecordLog } from "./RecordLog.ts";
-import { defaultCompressThresholdBytes, putBlobs } from "./putBlobs.ts";
+import { defaultCompressThresholdBytes, putBlobs } from "./blobs.ts";
 
 /** Options for the storage of values in a log. */
 export interface LogProviderOptions {

@@ -15,7 +15,7 @@ import {
   UnsupportedRecordError,
   WrongShapeError,
 } from "../errors/storedDataErrors.ts";
-import { Pace } from "../internal/Pace.ts";
+import { Pace } from "../internal/nextTurn.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 

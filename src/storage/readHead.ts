@@ -16,7 +16,7 @@ import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { AgentLog } from "./AgentLog.ts";
-import { fetchBlobs } from "./fetchBlobs.ts";
+import { fetchBlobs } from "./blobs.ts";
 import { type CachedHead, type HeadCache, headCacheOf } from "./HeadCache.ts";
 import { type KnownHead, readEntries, readEntriesAfter } from "./readEntries.ts";
 import type { RecordLog } from "./RecordLog.ts";

@@ -6,7 +6,7 @@ import type { AgentInspector } from "../inspect/AgentInspector.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { timelineOptionShape, type TimelineOptions } from "./options/TimelineOptions.ts";
-import { TimelineRequests } from "./server/TimelineRequests.ts";
+import { TimelineRequests } from "./TimelineRequests.ts";
 
 /** Options of `serveTimeline`. */
 export interface ServeTimelineOptions extends TimelineOptions {

@@ -1,7 +1,6 @@
 import type { AgentInspector } from "../inspect/AgentInspector.ts";
 import { TimelineReader } from "./data/TimelineReader.ts";
-import { pageAssets } from "./html/pageAssets.ts";
-import { pageHtml } from "./html/pageHtml.ts";
+import { pageAssets, pageHtml } from "./pageHtml.ts";
 import { checkTimelineOptions, type TimelineOptions } from "./options/TimelineOptions.ts";
 
 /**

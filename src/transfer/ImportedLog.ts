@@ -13,7 +13,8 @@ import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";
-import { blobsNamedIn } from "./blobsNamedIn.ts";
+import { blobsNamedIn } from "./BlobsOfLines.ts";
+import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 
 /** A limit for numbers that valid logs never reach. */
 const highestNumber = 2 ** 52;
@@ -152,4 +153,22 @@ function assertReached(index: LogProjection): void {
   if (lane !== undefined) throw new InvalidArchiveError(`what leads to lane ${lane} is not in it`);
   if (index.run && !foldTo(index) && index.statusState.current?.status !== "queued")
     throw new InvalidArchiveError("its lines lead nowhere");
+}
+
+/**
+ * Returns the status of an agent whose approvals must be requested again, or no records if it does not wait for
+ * approvals. A resume then runs the nodes that request them.
+ */
+export function statusWithoutApprovals(
+  { statusState: { current }, requests }: LogProjection,
+  at: number,
+): readonly StatusRecord[] {
+  const { record } = current ?? {};
+  const listed = record?.requests ?? [];
+  const left = listed.filter((id) => !requests.get(id)?.record.approval);
+  if (!record || left.length === listed.length) return [];
+  const { run } = record;
+  if (left.length === 0) return [{ kind: "status", run, status: "in_progress", at }];
+  if (record.status !== "waiting") return [{ kind: "status", run, status: record.status, at, requests: left }];
+  return [{ kind: "status", run, status: "waiting", at, requests: left, answered: true }];
 }

@@ -1,6 +1,6 @@
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
-import { parseBlobReference } from "../storage/blobReference.ts";
+import { parseBlobReference } from "../storage/blobs.ts";
 
 /** The maximum number of pending blob bytes, unless a single blob is larger. */
 const mostBytes = 8 * 1024 * 1024;

@@ -23,9 +23,8 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
 import { BlobsOfLines } from "./BlobsOfLines.ts";
 import { gzipped } from "./gzipStream.ts";
-import { type CopiedLog, keptLines } from "./keptLines.ts";
+import { type CopiedLog, keptLines, type LogSurvey, surveyLog } from "./keptLines.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
-import { type LogSurvey, surveyLog } from "./surveyLog.ts";
 import { quoted } from "../errors/quoted.ts";
 
 /** Options of `exportAgent`. */

@@ -7,7 +7,7 @@ import type { PersistenceStorageProvider } from "../storage/PersistenceStoragePr
 import { lastOf, openForMove } from "./exportAgent.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, moveReceiptSchema, receiptOf } from "./MoveReceipt.ts";
-import { type LogSurvey, surveyLog } from "./surveyLog.ts";
+import { type LogSurvey, surveyLog } from "./keptLines.ts";
 import { quoted } from "../errors/quoted.ts";
 
 /**

@@ -1,10 +1,20 @@
-import { decodeEntry, isSnapshotLine, linkOf } from "../checkpoint/format/entryCodec.ts";
+import { decodeEntry, isSnapshotLine, linkOf, generationOfLine } from "../checkpoint/format/entryCodec.ts";
 import { noteVerified } from "../checkpoint/format/verifiedLines.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
-import { Pace } from "../internal/Pace.ts";
+import { Pace } from "../internal/nextTurn.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import type { ReadOptions, RecordLog } from "../storage/RecordLog.ts";
+import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
+import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CustodyRecord } from "../checkpoint/records/runRecords.ts";
+import { initialStatus, statusAfter } from "../checkpoint/state/StatusState.ts";
+import { includesText } from "../internal/bytes.ts";
+import { assertOfAgent } from "../storage/readEntries.ts";
+
+/** A line without these texts is not parsed. They start with a rare character, because that makes the search fast. */
+const marks = [':"custody"', ':"origin"', ':"pruned"'].map((text) => new TextEncoder().encode(text));
 
 export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "lines">>;
 
@@ -59,4 +69,57 @@ class KeptLines implements CopiedLog {
     noteVerified(line, decoded.entry);
     return decoded.entry;
   }
+}
+
+/** The facts about a log that an export needs before it reads the lines. */
+export interface LogSurvey {
+  /** The last append with more than custody records. */
+  readonly last: (ChainLink & { readonly generation: number }) | undefined;
+  /** Whether the agent can run here. `undefined` if it can. */
+  readonly custody: CustodyRecord | undefined;
+  /** Records up to this position are valid only as restated by the newest pruning. 0 without a pruning. */
+  readonly prunedUpTo: number;
+}
+
+/**
+ * Reads the lines of a log and parses only the relevant ones. The log verifies the lines.
+ *
+ * @throws WrongShapeError if the log does not belong to an agent.
+ */
+export async function surveyLog(
+  log: Pick<CopiedLog, "lines">,
+  agentId: string,
+  { sha256, ...options }: { readonly sha256: Sha256; readonly upTo?: number },
+): Promise<LogSurvey> {
+  const pace = new Pace();
+  const marked: Entry[] = [];
+  let last: Uint8Array | undefined;
+  for await (const line of log.lines(agentId, options)) {
+    if (last === undefined) assertOfAgent(agentId, entryOf(line, sha256) ?? { records: [] });
+    await pace.after(line.length);
+    const entry = marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
+    if (entry) marked.push(entry);
+    if (!entry || entry.records.some(isAboutMore)) last = line;
+  }
+  return { last: last && placeOf(last, sha256), custody: custodyIn(marked), prunedUpTo: pruningIn(marked)?.upTo ?? 0 };
+}
+
+function placeOf(line: Uint8Array, sha256: Sha256): LogSurvey["last"] {
+  const [link, generation] = [linkOf(line), generationOfLine(line, sha256)];
+  return link && generation ? { ...link, generation } : undefined;
+}
+
+function entryOf(line: Uint8Array, sha256: Sha256): Entry | undefined {
+  const decoded = decodeEntry(line, sha256);
+  return decoded.ok ? decoded.entry : undefined;
+}
+
+function isAboutMore(record: { readonly kind: string; readonly asksAgain?: true }): boolean {
+  return record.kind !== "custody" || record.asksAgain === true;
+}
+
+function custodyIn(marked: readonly Entry[]): CustodyRecord | undefined {
+  const records = liveEntries(marked).flatMap((entry) => entry.records as readonly AgentRecord[]);
+  const about = records.filter(({ kind }) => kind === "custody" || kind === "origin");
+  return about.reduce((state, record) => statusAfter(state, record, 1), initialStatus).custody;
 }

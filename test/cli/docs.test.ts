@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { commandLine } from "../../src/cli/commandLine.ts";
-import { exitCodes } from "../../src/cli/failure/CommandFailure.ts";
+import { exitCodes } from "../../src/cli/terminal/CommandFailure.ts";
 import { processIo } from "../../src/cli/terminal/processIo.ts";
 import { repository } from "../package/compile.ts";
 import { Desk, deskModule } from "./support/Desk.ts";

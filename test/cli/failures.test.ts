@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { persistence } from "agent-persistence";
 import { describe, expect, it } from "vitest";
-import { writeOver } from "../../src/cli/storage/writeOver.ts";
+import { writeOver } from "../../src/cli/storage/commandFiles.ts";
 import { Desk, deskModule } from "./support/Desk.ts";
 import { deskOn } from "./support/desk/desk.mjs";
 import { documentOf } from "./support/TestTerminal.ts";

@@ -1,7 +1,7 @@
 import { StorageError } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { quoted, quotedList } from "../../src/errors/quoted.ts";
-import { withArticle } from "../../src/internal/options/withArticle.ts";
+import { withArticle } from "../../src/internal/options/optionSchemas.ts";
 import { storages, waitingPayer } from "../transfer/movedAgents.ts";
 
 describe("an error message", () => {

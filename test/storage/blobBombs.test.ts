@@ -5,8 +5,7 @@ import { ValueWriter } from "../../src/checkpoint/format/ValueWriter.ts";
 import { CorruptBlobError } from "../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { MemoryBlobStore } from "../../src/storage/memory/MemoryRecordLog.ts";
-import { maximumCompressedTextBytes, putBlobs } from "../../src/storage/putBlobs.ts";
-import { readBlob } from "../../src/storage/fetchBlobs.ts";
+import { maximumCompressedTextBytes, putBlobs, readBlob } from "../../src/storage/blobs.ts";
 
 const hash = "0".repeat(64);
 const store = () => new MemoryBlobStore(async () => nodeSha256);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const room = fileURLToPath(new URL("../../src/timeline/", import.meta.url));
-const built = join(room, "html/timeline-page");
+const built = join(room, "timeline-page");
 
 /** For `globalSetup`: the script and the style of the timeline's page, beside the sources that read them, if they are old. */
 export default async function buildPage(): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inertJson } from "../../src/timeline/html/pageHtml.ts";
+import { inertJson } from "../../src/timeline/pageHtml.ts";
 
 describe("the data of a page", () => {
   it("has no character that changes the order of others or that nobody sees, in values and in keys", () => {

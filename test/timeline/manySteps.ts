@@ -1,6 +1,5 @@
 import type { TimelineItem } from "../../src/timeline/data/TimelineData.ts";
-import { pageAssets } from "../../src/timeline/html/pageAssets.ts";
-import { pageHtml } from "../../src/timeline/html/pageHtml.ts";
+import { pageAssets, pageHtml } from "../../src/timeline/pageHtml.ts";
 
 /** A page of so many steps, every tenth of which begins a branch that was left. */
 export async function manySteps(count: number): Promise<string> {

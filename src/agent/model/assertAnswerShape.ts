@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { summaryOf } from "../../errors/agentErrors.ts";
 import { UnusableModelAnswerError } from "../../errors/modelErrors.ts";
-import { problemsOf } from "../../internal/options/problemsOf.ts";
+import { problemsOf } from "../../internal/options/checkSchema.ts";
 
 /** Checks a response of an adapter against a schema. @throws UnusableModelAnswerError */
 export function assertAnswerShape(schema: z.ZodType, answer: unknown, model: string, provider?: string): void {

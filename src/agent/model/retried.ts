@@ -1,6 +1,5 @@
 import pRetry from "p-retry";
-import type { Clock } from "../../internal/Clock.ts";
-import { pause } from "../../internal/pause.ts";
+import { type Clock, pause } from "../../internal/Clock.ts";
 import type { FullModelRetry } from "./ModelRetry.ts";
 
 export interface FailedTry {

@@ -1,6 +1,6 @@
 import type { Crossing, NextStep } from "../strategy/NextStep.ts";
 import { InvalidStrategyError, NoMatchingEdgeError } from "../../errors/strategyErrors.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EachBranchesPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";

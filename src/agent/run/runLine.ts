@@ -1,4 +1,4 @@
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";

@@ -1,5 +1,5 @@
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { isRunMoved } from "../context/RunMoved.ts";
 import type { PipelineEvents } from "../feature/PipelineEvents.ts";

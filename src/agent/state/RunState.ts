@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { MessageHistory, type MessageNumbers, type NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -1,5 +1,4 @@
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
-import { copyMutableParts } from "../../internal/copy/copyMutableParts.ts";
+import { frozenCopy, copyMutableParts } from "../../internal/frozenCopy.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentStorage } from "../context/AgentContext.ts";
 import type { StorageKey } from "../context/StorageKey.ts";

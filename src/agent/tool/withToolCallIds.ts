@@ -1,6 +1,6 @@
 import type { AssistantMessage, ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 
 /**
  * Returns a frozen copy of a message with the library's tool-call ids. A replaced id becomes the `providerToolCallId`.

@@ -4,7 +4,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { withinTime } from "../../internal/withinTime.ts";
+import { withinTime } from "../../internal/abortable.ts";
 import { ModelAnswerCutError, ModelTimeoutError } from "../../errors/modelErrors.ts";
 import { textOf } from "../model/nodes.ts";
 import { type FailedTry, retried } from "../model/retried.ts";

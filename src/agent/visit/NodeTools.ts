@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { ToolFailedError, ToolNotStartedError } from "../../errors/toolCallErrors.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { kindOf } from "../../internal/options/optionSchemas.ts";

@@ -1,4 +1,4 @@
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Message } from "./Message.ts";
 import type { HistoryEdit } from "./storedHistory.ts";
 

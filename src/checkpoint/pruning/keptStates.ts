@@ -1,5 +1,5 @@
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import type { Pace } from "../../internal/Pace.ts";
+import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import { type LaneRecord, originOf } from "../records/lineRecords.ts";

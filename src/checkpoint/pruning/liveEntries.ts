@@ -1,5 +1,6 @@
 import type { Entry } from "../records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
+import type { PrunedGap } from "../records/prunedGaps.ts";
 
 export function pruningIn(entries: readonly Entry[]): PrunedRecord | undefined {
   for (let at = entries.length - 1; at >= 0; at--) {
@@ -21,4 +22,28 @@ export function liveEntries(entries: readonly Entry[]): readonly Entry[] {
 
 function isPruned(record: AgentRecord): record is PrunedRecord {
   return record.kind === "pruned" && Array.isArray((record as Partial<PrunedRecord>).restated);
+}
+
+/**
+ * Returns the appends that can be removed after their valid content is restated. The first append of each owner stays,
+ * so that an owner that lost its lease always detects it. The checksums of each gap are those of the remaining
+ * neighbors.
+ *
+ * @param entries All stored appends from the start of the log, oldest first.
+ */
+export function prunedRanges(entries: readonly Entry[]): readonly PrunedGap[] {
+  const gaps: PrunedGap[] = [];
+  let before = { position: (entries[0]?.position ?? 1) - 1, checksum: "" };
+  let generation = 0;
+  const removeUpTo = (last: number, after: string) =>
+    last > before.position && gaps.push({ first: before.position + 1, last, before: before.checksum, after });
+  for (const entry of entries) {
+    if (entry.generation === generation) continue;
+    generation = entry.generation;
+    removeUpTo(entry.position - 1, entry.prev);
+    before = entry;
+  }
+  const last = entries.at(-1);
+  if (last) removeUpTo(last.position, last.checksum);
+  return gaps;
 }

@@ -1,6 +1,6 @@
 import { asksFor } from "../data/asksFor.ts";
 import { callFacts } from "../data/toolCalls.ts";
-import type { Pace } from "../../internal/Pace.ts";
+import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { headsOf } from "./neededCheckpoints.ts";
 import { answerKey, answerKeyOf } from "../records/Visit.ts";

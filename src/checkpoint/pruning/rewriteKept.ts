@@ -1,4 +1,4 @@
-import type { Pace } from "../../internal/Pace.ts";
+import type { Pace } from "../../internal/nextTurn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
@@ -11,7 +11,7 @@ import { estimateBytes } from "../values/estimateBytes.ts";
 import { recordByValue } from "../state/foldTo.ts";
 import { keptStates, type KeptStates } from "./keptStates.ts";
 import { neededCalls, type NeededCalls } from "./neededCalls.ts";
-import { withoutIdleLanes } from "./withoutIdleLanes.ts";
+import type { Pack } from "../values/BlobCell.ts";
 
 /**
  * Rewrites a log so that it contains only the given checkpoints. The state at each checkpoint and the calls that a
@@ -120,4 +120,52 @@ function isOfLaneOnly(record: AgentRecord): boolean {
   const { kind } = record;
   if (kind === "structure") return record.structure === undefined;
   return isOfState(record) || kind === "request" || kind === "reply";
+}
+
+/**
+ * Removes the lanes of nested lines that have no remaining content, including lines inside them. The newest lane of the
+ * log stays, so that its number is not reused.
+ */
+function withoutIdleLanes(
+  restated: readonly RestatedEntry[],
+  { lines, nextLane }: Pick<LogProjection, "lines" | "nextLane">,
+): readonly RestatedEntry[] {
+  const used = new Set<number>();
+  const use = (lane: number): void => {
+    let line = lines.nestedLine(lane);
+    for (; line && !used.has(line.first); line = lines.nestedLine(line.place.parent)) used.add(line.first);
+  };
+  use(nextLane - 1);
+  for (const { records } of restated)
+    for (const record of records) if (record.kind !== "lane" && "lane" in record) use(record.lane);
+  const isUsed = (record: AgentRecord): boolean => {
+    const line = record.kind === "lane" ? lines.nestedLine(record.lane) : undefined;
+    return line === undefined || used.has(line.first);
+  };
+  return restated.flatMap((entry) => {
+    const records = entry.records.filter(isUsed);
+    return records.length > 0 ? [{ ...entry, records }] : [];
+  });
+}
+
+/** Removes packs without needed contents. A pack with one needed content stays whole. */
+export function withoutPacks(
+  restated: readonly RestatedEntry[],
+  needed: ReadonlySet<string>,
+): readonly RestatedEntry[] {
+  return restated.map((entry) => ({ ...entry, records: entry.records.map((record) => leaner(record, needed)) }));
+}
+
+function leaner(record: AgentRecord, needed: ReadonlySet<string>): AgentRecord {
+  if (record.kind === "note") return { ...record, ...leanerPacks(record, needed) };
+  if (record.kind !== "rollback" || !record.participants) return record;
+  const participants = record.participants.map((steps) => ({ ...steps, ...leanerPacks(steps, needed) }));
+  return { ...record, participants };
+}
+
+function leanerPacks(
+  { packs }: { readonly packs?: readonly Pack[] },
+  needed: ReadonlySet<string>,
+): { readonly packs?: readonly Pack[] } {
+  return packs ? { packs: packs.filter(({ contents }) => contents.some(([hash]) => needed.has(hash))) } : {};
 }

@@ -1,6 +1,6 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { AgentState } from "./AgentState.ts";
 import type { ContentPart, Message } from "../messages/Message.ts";
 import { answerKeyOf } from "../records/Visit.ts";

@@ -1,5 +1,9 @@
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { encodeValue, type StoredValue } from "./valueCodec.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+
+/** Long enough to prevent accidental collisions, and short in the log. */
+const digestLength = 11;
 
 /**
  * Returns whether two values are equal after storage, apart from key order. A value that cannot be stored is never
@@ -23,4 +27,9 @@ export function canonicalText(value: unknown): string | undefined {
 function sorted(part: StoredValue): StoredValue {
   if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
   return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns a digest that differs for values that are unequal after storage. Key order is ignored. */
+export function valueDigest(value: unknown, sha256: Sha256): string {
+  return sha256.base64url(canonicalText(value) ?? "").slice(0, digestLength);
 }

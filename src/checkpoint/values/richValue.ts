@@ -3,9 +3,7 @@ import { NotSerializableError, UnreadableValueError } from "../../errors/storedD
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
-import { bigintOf, unsupportedBigint } from "./storableBigint.ts";
-import { unsupportedShape } from "./unsupportedShape.ts";
-import { keyPath } from "./valuePath.ts";
+import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "./unsupportedShape.ts";
 
 /**
  * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON.

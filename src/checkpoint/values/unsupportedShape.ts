@@ -1,3 +1,8 @@
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+
+const mostDigits = 10_000;
+const tooLarge = 10n ** BigInt(mostDigits);
+
 /** Returns why an object cannot be stored without loss, such as extra keys on an array, or `undefined`. */
 export function unsupportedShape(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -10,4 +15,18 @@ export function unsupportedShape(value: object): string | undefined {
   }
   const isCollection = prototype === Date.prototype || prototype === Map.prototype || prototype === Set.prototype;
   return isCollection && Object.keys(value).length > 0 ? "has keys of its own beside what it holds" : undefined;
+}
+
+/** Returns why a bigint cannot be stored, or `undefined`. Parsing a million digits takes seconds. */
+export function unsupportedBigint(value: bigint): string | undefined {
+  return value > -tooLarge && value < tooLarge ? undefined : `is a bigint with more than ${mostDigits} digits`;
+}
+
+export function bigintOf(text: unknown): bigint {
+  if (typeof text === "string" && /^-?\d{1,10000}$/.test(text)) return BigInt(text);
+  throw new UnreadableValueError(`a bigint is none of at most ${mostDigits} digits`);
+}
+
+export function keyPath(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }

@@ -1,7 +1,6 @@
 import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
-import { unsupportedShape } from "./unsupportedShape.ts";
-import { keyPath } from "./valuePath.ts";
+import { unsupportedShape, keyPath } from "./unsupportedShape.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
 /** A value in stored form as plain JSON. JSON values are unchanged. Other values are an envelope with one `$` key. */

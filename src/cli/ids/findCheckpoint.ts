@@ -1,7 +1,9 @@
-import type { AgentInspector } from "../../inspect.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
-import { newestCheckpoints } from "./newestCheckpoints.ts";
+import { type AgentInspector, inspect, type CheckpointView } from "../../inspect.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { shortened } from "./shortened.ts";
+import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
+
+const pageSize = 500;
 
 /**
  * Finds a checkpoint by its id, the start of its id, or its name.
@@ -22,4 +24,35 @@ export async function findCheckpoint(view: AgentInspector, agentId: string, give
       `What can be read of ${JSON.stringify(agentId)} has no checkpoint ${JSON.stringify(given)}: ${damage.message}`,
     );
   return shortened("checkpoint", given, ids);
+}
+
+/**
+ * Returns the checkpoint id that an option names, or `undefined` without the option.
+ *
+ * @throws CommandFailure
+ */
+export async function checkpointGiven(
+  storage: PersistenceStorageProvider,
+  agentId: string,
+  given: string | undefined,
+): Promise<string | undefined> {
+  return given === undefined ? undefined : findCheckpoint(inspect(storage), agentId, given);
+}
+
+/** Returns up to `most` newest checkpoints of an agent, oldest first, and their total number. */
+export async function newestCheckpoints(
+  view: AgentInspector,
+  agentId: string,
+  most: number,
+): Promise<{ readonly checkpoints: readonly CheckpointView[]; readonly total: number }> {
+  const pages: (readonly CheckpointView[])[] = [];
+  let [left, before]: [number, number | undefined] = [most, undefined];
+  for (;;) {
+    const limit = Math.min(left, pageSize);
+    const page = await view.checkpoints(agentId, { limit, ...(before !== undefined && { before }) });
+    pages.unshift(page.checkpoints);
+    left -= page.checkpoints.length;
+    ({ before } = page);
+    if (left <= 0 || before === undefined) return { checkpoints: pages.flat(), total: page.total };
+  }
 }

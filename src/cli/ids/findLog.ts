@@ -5,6 +5,8 @@ import { offersLog } from "../../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { shortened } from "./shortened.ts";
+import { assertOfAgent } from "../../storage/readEntries.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** Id prefixes of logs that do not belong to agents. Their users know the rest of the id. */
 const shapes = ["thread", "session"];
@@ -54,4 +56,21 @@ async function firstOf(log: RecordLog, agentId: string): Promise<Pick<Entry, "re
 
 async function* idsIn(log: RecordLog): AsyncGenerator<string> {
   for await (const { agentId } of log.list()) yield agentId;
+}
+
+/**
+ * Finds an agent by its id or the start of its id.
+ *
+ * @param kind the kind in messages, such as "task". Defaults to an agent.
+ * @throws CommandFailure if no agent or more than one matches
+ * @throws WrongShapeError for a log of another kind
+ */
+export async function findAgent(storage: PersistenceStorageProvider, given: string, kind?: string): Promise<string> {
+  return findLog(storage, given, assertOfAgent, kind);
+}
+
+/** @throws CommandFailure if the agent does not exist */
+export function assertFound<Found>(found: Found | undefined, agentId: string): Found {
+  if (found !== undefined) return found;
+  throw new CommandFailure("notFound", `There is no agent ${JSON.stringify(agentId)}.`);
 }

@@ -1,4 +1,4 @@
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /**
  * Parses a JSON argument. `what` is its name in messages.

@@ -1,4 +1,4 @@
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** The maximum number of ids in the message about an ambiguous id. */
 const mostNamed = 5;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { AgentInspector, Problem } from "../../inspect.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** A checkpoint of an agent that was seen outside of the storage. */
 export interface KnownHead {

@@ -1,13 +1,15 @@
 import { type AgentInspector, type CheckpointDifference, inspect, type ShownValue } from "../../inspect.ts";
-import { assertFound } from "../ids/assertFound.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { assertFound, findAgent } from "../ids/findLog.ts";
 import { findCheckpoint } from "../ids/findCheckpoint.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
-import { painted } from "../terminal/painted.ts";
-import { changedLines } from "../show/changedLines.ts";
+import { painted, plain } from "../terminal/painted.ts";
 import { fileLines } from "../show/fileLines.ts";
-import { messageText } from "../show/messageText.ts";
+import { messageText, shown } from "../show/shown.ts";
+import { jsonText } from "../terminal/visibleText.ts";
+
+/** The maximum length of texts that are compared. */
+const longest = 50_000;
 
 export async function diff(
   session: Session,
@@ -74,4 +76,32 @@ async function showChange(
     if (sign === " ") await output.line(`  ${text}`);
     else await output.line(painted(sign === "+" ? "green" : "red", `${sign} ${text}`));
   }
+}
+
+interface ChangedLine {
+  readonly sign: "+" | "-" | " ";
+  readonly text: string;
+}
+
+async function changedLines(
+  before: ShownValue | undefined,
+  after: ShownValue | undefined,
+): Promise<readonly ChangedLine[]> {
+  const [old, current] = [textOf(before), textOf(after)];
+  if (old.length + current.length > longest)
+    return [...lines("-", plain(shown(before))), ...lines("+", plain(shown(after)))];
+  const { diffLines } = await import("diff");
+  return diffLines(old, current).flatMap(({ value, added, removed }) =>
+    lines(added ? "+" : removed ? "-" : " ", value.replace(/\n$/, "")),
+  );
+}
+
+function lines(sign: ChangedLine["sign"], text: string): readonly ChangedLine[] {
+  return text === "" ? [] : text.split("\n").map((line) => ({ sign, text: line }));
+}
+
+function textOf(value: ShownValue | undefined): string {
+  if (value === undefined) return "";
+  if ("unreadable" in value) return `${plain(shown(value))}\n`;
+  return `${typeof value.value === "string" ? value.value : jsonText(value.value, 2)}\n`;
 }

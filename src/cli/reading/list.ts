@@ -1,8 +1,8 @@
 import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from "../../inspect.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
-import { shortValue } from "../terminal/shortValue.ts";
-import { statusOf } from "../show/statusOf.ts";
+import { shortValue } from "../terminal/shortTexts.ts";
+import { statusOf } from "../show/shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
   readonly status?: readonly string[] | undefined;

@@ -1,10 +1,10 @@
 import { recordKinds } from "../../checkpoint/format/validateRecord.ts";
 import { type AgentInspector, type EntryView, inspect } from "../../inspect.ts";
-import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
+import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { findLog } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
-import { shortValue } from "../terminal/shortValue.ts";
+import { shortValue } from "../terminal/shortTexts.ts";
 
 export interface LogCommandOptions extends CommonOptions {
   readonly after: number;

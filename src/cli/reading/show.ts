@@ -1,16 +1,33 @@
-import { type AgentView, inspect } from "../../inspect.ts";
-import { findAgent } from "../ids/findAgent.ts";
-import { findLog } from "../ids/findLog.ts";
-import { assertFound } from "../ids/assertFound.ts";
+import {
+  type AgentView,
+  inspect,
+  type AgentInspector,
+  type CheckpointContent,
+  type MessageView,
+  type CallView,
+  type RequestView,
+} from "../../inspect.ts";
+import { findAgent, findLog, assertFound } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
-import { counted } from "../terminal/counted.ts";
-import { type Part, painted } from "../terminal/painted.ts";
-import { callTable } from "../show/callTable.ts";
-import { requestTable } from "../show/requestTable.ts";
-import { showCheckpoint } from "./showCheckpoint.ts";
-import { shown } from "../show/shown.ts";
-import { statusOf } from "../show/statusOf.ts";
+import { counted } from "../terminal/shortTexts.ts";
+import { type Part, painted, type Paint } from "../terminal/painted.ts";
+import { shown, statusOf, messageText } from "../show/shown.ts";
+import { findCheckpoint } from "../ids/findCheckpoint.ts";
+import { fileLines } from "../show/fileLines.ts";
+
+const paints: Readonly<Record<CallView["state"], Paint>> = {
+  running: "cyan",
+  in_doubt: "magenta",
+  interrupted: "yellow",
+  waiting: "yellow",
+  succeeded: "green",
+  failed: "red",
+  lost: "red",
+  moved: "blue",
+  unknown: "magenta",
+  to_repeat: "yellow",
+};
 
 export interface ShowCommandOptions extends CommonOptions {
   readonly messages: number;
@@ -100,4 +117,91 @@ async function showParts({ output }: Session, agent: AgentView): Promise<void> {
     ["RUN", "STATUS", "BEGAN", "INPUT"],
     newest.map((run) => [run.runId, statusOf(run.status), output.ago(run.startedAt), shown(run.input, 300)]),
   );
+}
+
+async function showCheckpoint(
+  session: Session,
+  view: AgentInspector,
+  { agentId, given, messages }: { readonly agentId: string; readonly given: string; readonly messages: number },
+): Promise<void> {
+  const { output } = session;
+  const checkpointId = await findCheckpoint(view, agentId, given);
+  const content = await view.checkpoint(agentId, checkpointId, { messagesLimit: messages === 0 ? Infinity : messages });
+  if (output.json) return output.document(content);
+  await showFacts(session, content);
+  if (content.messages.length > 0) await showMessages(session, content);
+  if (content.calls.length > 0) await callTable(output, "Tool calls since its parent", content.calls);
+  await fileLines(output, "Files since its parent", content.files);
+}
+
+async function showFacts({ output }: Session, content: CheckpointContent): Promise<void> {
+  const { checkpoint, storage, tools, model } = content;
+  const { checkpointId, name, at, node, line, parentId = "none", move, progress, summary } = checkpoint;
+  const fact = (title: string, ...parts: readonly Part[]) => output.line(painted("dim", title.padEnd(12)), ...parts);
+  await fact(
+    "checkpoint",
+    painted("cyan", checkpointId),
+    name === undefined ? "" : `  "${name}"`,
+    `  ${output.ago(at)}`,
+  );
+  await fact("next", `node ${node}`, line.branch === undefined ? "" : `, on branch ${line.branch}`);
+  await fact("parent", parentId, move === undefined ? "" : `, made by a move: ${move}`);
+  await fact("input", shown(content.input));
+  if (model !== undefined) await fact("model", model);
+  if (tools.length > 0) await fact("tools", tools.join(", "));
+  if (progress !== undefined) await fact("progress", `${progress} %  ${summary ?? ""}`);
+  for (const [key, value] of Object.entries(storage)) await fact("storage", `${key} = `, shown(value));
+  for (const { decision, reason = "" } of content.decisions) await fact("decision", `${decision}  ${reason}`);
+}
+
+async function showMessages({ output }: Session, { messages, messageCount }: CheckpointContent): Promise<void> {
+  await output.line();
+  const older = messageCount - messages.length;
+  await output.line(painted("bold", "Messages"), older > 0 ? ` (the last ${messages.length} of ${messageCount})` : "");
+  for (const message of messages) await showMessage(output, message);
+}
+
+async function showMessage(output: Session["output"], message: MessageView): Promise<void> {
+  const { role, text } = messageText(message);
+  await output.line(painted("cyan", role));
+  await output.text(text, "  ");
+}
+
+async function callTable(output: Output, title: string, calls: readonly CallView[]): Promise<void> {
+  await output.line();
+  await output.line(painted("bold", title));
+  await output.table(
+    ["CALL", "TOOL", "STATE", "UNDO", "INPUT", "OUTPUT"],
+    calls.map((call) => [
+      call.toolCallId,
+      call.tool,
+      stateOf(call),
+      call.undo,
+      shown(call.input, 200),
+      outcomeOf(call),
+    ]),
+  );
+}
+
+function stateOf({ state, undo }: CallView): Part {
+  return undo === "reverted" ? painted("strikethrough", state) : painted(paints[state], state);
+}
+
+function outcomeOf({ output, error }: CallView): Part {
+  if (error !== undefined) return painted("red", error);
+  return output === undefined ? "" : shown(output, 200);
+}
+
+async function requestTable(output: Output, title: string, requests: readonly RequestView[]): Promise<void> {
+  await output.line();
+  await output.line(painted("bold", title));
+  await output.table(
+    ["REQUEST", "WAITS FOR", "ASKED", "WHAT"],
+    requests.map((each) => [each.requestId, each.waitingFor, output.ago(each.askedAt), whatOf(each)]),
+  );
+}
+
+function whatOf({ prompt, call }: RequestView): readonly Part[] {
+  const asked = shown(prompt, 500);
+  return call ? [asked, ` (${call.tool} `, shown(call.input, 300), ")"] : [asked];
 }

@@ -3,11 +3,10 @@ import { resolve } from "node:path";
 import { inspect } from "../../inspect.ts";
 import { type HiddenValues, serveTimeline, timelinePage, type TokenPrices } from "../../timeline.ts";
 import { quotedList } from "../../errors/quoted.ts";
-import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
+import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
-import { assertFile } from "../storage/assertFile.ts";
-import { writeOver } from "../storage/writeOver.ts";
+import { assertFile, writeOver } from "../storage/commandFiles.ts";
 import { jsonGiven } from "../ids/jsonGiven.ts";
 import { painted } from "../terminal/painted.ts";
 

@@ -1,12 +1,16 @@
-import { inspect, type ListedAgent } from "../../inspect.ts";
+import { inspect, type ListedAgent, type AgentInspector, type Problem } from "../../inspect.ts";
 import { findLog } from "../ids/findLog.ts";
-import type { ExitReason } from "../failure/CommandFailure.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../terminal/shortTexts.ts";
 import { painted } from "../terminal/painted.ts";
-import { withProgress } from "../terminal/withProgress.ts";
-import { type KnownHead, readKnownHeads } from "./KnownHead.ts";
-import { type VerifiedAgent, verifyAgent } from "./verifyAgent.ts";
+import { withProgress } from "../terminal/Output.ts";
+import { type KnownHead, readKnownHeads, missingHead } from "./KnownHead.ts";
+import { addNeededBlobs } from "../../checkpoint/pruning/neededContents.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { forEachAtOnce } from "../../internal/together.ts";
+import { blobsAtOnce } from "../../storage/BlobStore.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
 
 interface VerifyOptions extends CommonOptions {
   readonly since?: string;
@@ -66,4 +70,65 @@ function areCounted(count: number, what: string): string {
 async function show({ output }: Session, { agentId, damage }: VerifiedAgent): Promise<void> {
   await output.line(painted("bold", agentId));
   for (const { code, message } of damage) await output.line("  ", painted("red", code), ` ${message}`);
+}
+
+interface VerifiedAgent {
+  readonly agentId: string;
+  /**
+   * The kind of the log. For logs that do not belong to agents, appends and large values are read without validating
+   * records.
+   */
+  readonly shape: string;
+  /** Empty if all data is readable. */
+  readonly damage: readonly Problem[];
+  /** The number of large values that were read. */
+  readonly blobs: number;
+}
+
+/**
+ * Reads the log of an agent and every large value that it references.
+ *
+ * @param agent the listed agent. An unreadable agent may be listed under the name of its directory.
+ * @param head a checkpoint that the log must contain
+ */
+async function verifyAgent(
+  log: RecordLog,
+  view: AgentInspector,
+  { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
+  head?: KnownHead,
+): Promise<VerifiedAgent> {
+  const damage = new Map<string, Problem>();
+  const add = ({ code, message }: Problem): unknown => damage.set(`${code} ${message}`, { code, message });
+  if (problem) add(problem);
+  let shape = "agent";
+  await orDamage(add, async () => {
+    const found = await view.agent(agentId);
+    found?.damage.forEach(add);
+    shape = found?.shape ?? shape;
+  });
+  const blobs = new Map<string, number>();
+  await orDamage(add, async () => {
+    for await (const { records } of log.read(agentId)) for (const record of records) addNeededBlobs(record, blobs);
+  });
+  await forEachAtOnce([...blobs.keys()], blobsAtOnce, (reference) =>
+    orDamage(add, async () => {
+      if ((await log.blobs.get(agentId, reference)) === undefined)
+        add({ code: "unreadable_value", message: `the value ${reference} is missing` });
+    }),
+  );
+  if (head)
+    await orDamage(add, async () => {
+      const missing = await missingHead(view, head);
+      if (missing) add(missing);
+    });
+  return { agentId, shape, damage: [...damage.values()], blobs: blobs.size };
+}
+
+async function orDamage(add: (problem: Problem) => unknown, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!AgentPersistenceError.isInstance(error)) throw error;
+    add(error);
+  }
 }

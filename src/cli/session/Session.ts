@@ -1,6 +1,6 @@
 import type { LogPersistenceStorageProvider } from "../../storage/LogPersistenceStorageProvider.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
-import { findAddress } from "../storage/findAddress.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { findAddress } from "../storage/storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
 import { openStorage } from "../storage/openStorage.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";

@@ -1,5 +1,5 @@
 import type { FileChangeView, FileStateView } from "../../inspect.ts";
-import { bytesText } from "../terminal/bytesText.ts";
+import { bytesText } from "../terminal/shortTexts.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Paint, painted } from "../terminal/painted.ts";
 

@@ -1,9 +1,52 @@
-import type { ShownValue } from "../../inspect.ts";
-import { type Part, painted } from "../terminal/painted.ts";
-import { shortValue } from "../terminal/shortValue.ts";
+import type { ShownValue, MessageView } from "../../inspect.ts";
+import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
+import { shortValue } from "../terminal/shortTexts.ts";
+
+const longest = 4_000;
+
+const paints: Readonly<Record<string, Paint>> = {
+  in_progress: "cyan",
+  waiting: "yellow",
+  paused: "yellow",
+  queued: "blue",
+  completed: "green",
+  failed: "red",
+  cancelled: "dim",
+  unreadable: "red",
+  moving: "magenta",
+  moved: "dim",
+  copied: "dim",
+};
 
 export function shown(value: ShownValue | undefined, most?: number): Part {
   if (value === undefined) return "–";
   if ("unreadable" in value) return painted("red", `unreadable: ${value.unreadable.message}`);
   return shortValue(value.value, most);
+}
+
+/** Formats a message for people. Its content comes from a log and may have any form. */
+export function messageText({ message }: Pick<MessageView, "message">): {
+  readonly role: string;
+  readonly text: string;
+} {
+  const { role, content } = Object("value" in message ? message.value : {}) as Readonly<Record<string, unknown>>;
+  if (typeof role !== "string") return { role: "message", text: plain(shown(message)) };
+  return { role: role.slice(0, 100), text: contentText(content) };
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === "string") return shortValue(content, longest);
+  return Array.isArray(content) ? content.map((part) => partText(part)).join("\n") : shortValue(content, longest);
+}
+
+function partText(part: unknown): string {
+  const { type, text, toolName, input, output } = Object(part) as Readonly<Record<string, unknown>>;
+  if (type === "text" && typeof text === "string") return shortValue(text, longest);
+  if (type === "tool-call") return `→ ${shortValue(toolName, 100)} ${shortValue(input, longest)}`;
+  if (type === "tool-result") return `← ${shortValue(toolName, 100)} ${shortValue(output, longest)}`;
+  return shortValue(part, longest);
+}
+
+export function statusOf(status: string): Painted {
+  return painted(paints[status] ?? "bold", status);
 }

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** Loads a module from a directory or else from this package. Returns `undefined` if both lack it. */
 export async function loadFrom(folder: string, name: string): Promise<unknown> {

@@ -1,8 +1,8 @@
 import type { SqliteDatabase } from "../../sqlite.ts";
 import { SqlitePersistenceStorageProvider } from "../../sqlite.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { loadFrom } from "./loadDriver.ts";
-import { assertFile } from "./assertFile.ts";
+import { assertFile } from "./commandFiles.ts";
 import { commandRetryMs, type OpenedStorage, type OpenOptions } from "./OpenedStorage.ts";
 import type { StorageAddress } from "./storageAddress.ts";
 

@@ -1,8 +1,7 @@
 import { readOnlyFileSystem } from "../../node/readOnlyFileSystem.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
-import { isFolder } from "./findAddress.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { isFolder, type StorageAddress } from "./storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
-import type { StorageAddress } from "./storageAddress.ts";
 
 /**
  * Opens the storage at an address, with database clients of the user's project.

@@ -1,10 +1,9 @@
 import { createColors } from "picocolors";
 import type { CommandIo, TextSink } from "./CommandIo.ts";
-import { jsonText } from "./jsonText.ts";
+import { jsonText, visibleLines, visibleText } from "./visibleText.ts";
 import { type Part, plain } from "./painted.ts";
-import { relativeTime } from "./relativeTime.ts";
+import { relativeTime } from "./shortTexts.ts";
 import type { Cell } from "./textTable.ts";
-import { visibleLines, visibleText } from "./visibleText.ts";
 
 export interface OutputOptions {
   /** Whether the output is JSON for programs. */
@@ -93,4 +92,26 @@ export class Output {
 
 function mayColor({ env }: CommandIo, { isTerminal }: TextSink): boolean {
   return isTerminal && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}
+
+type Tell = (what: string, done?: number) => void;
+
+/**
+ * Runs a long action and shows its progress on a terminal.
+ *
+ * @param whole the total amount. Omitted if unknown.
+ */
+export async function withProgress<Result>(
+  { io, json }: Pick<Output, "io" | "json">,
+  title: string,
+  action: (tell: Tell) => Promise<Result>,
+  whole = 1,
+): Promise<Result> {
+  if (json || !io.err.isTerminal) return action(() => {});
+  const bar = await io.progress(title, whole);
+  try {
+    return await action((what, done = 0) => bar.at(done, `${title}: ${what}`));
+  } finally {
+    bar.end();
+  }
 }

@@ -1,5 +1,4 @@
-import { ClosedOutputError } from "./ClosedOutputError.ts";
-import type { CommandIo, TextSink } from "./CommandIo.ts";
+import { ClosedOutputError, type CommandIo, type TextSink } from "./CommandIo.ts";
 
 export interface ProcessStreams {
   readonly stdin: NodeJS.ReadStream;

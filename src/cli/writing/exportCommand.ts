@@ -1,14 +1,13 @@
 import { resolve } from "node:path";
 import { exportAgent } from "../../index.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
-import { checkpointGiven } from "../ids/checkpointGiven.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { checkpointGiven } from "../ids/findCheckpoint.ts";
+import { findAgent } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
-import { assertNoFile } from "../storage/assertNoFile.ts";
-import { writeNew } from "../storage/writeNew.ts";
+import { assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import { painted } from "../terminal/painted.ts";
-import { bytesText } from "../terminal/bytesText.ts";
-import { withProgress } from "../terminal/withProgress.ts";
+import { bytesText } from "../terminal/shortTexts.ts";
+import { withProgress } from "../terminal/Output.ts";
 
 export interface ExportCommandOptions extends WritingOptions {
   readonly out?: string | undefined;

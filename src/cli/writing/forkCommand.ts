@@ -1,6 +1,6 @@
-import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
-import { checkpointGiven } from "../ids/checkpointGiven.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
+import { checkpointGiven } from "../ids/findCheckpoint.ts";
+import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 

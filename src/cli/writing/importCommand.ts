@@ -1,13 +1,11 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { importAgent } from "../../index.ts";
-import { assertFile } from "../storage/assertFile.ts";
-import { assertNoFile } from "../storage/assertNoFile.ts";
-import { writeNew } from "../storage/writeNew.ts";
+import { assertFile, assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
-import { bytesText } from "../terminal/bytesText.ts";
-import { withProgress } from "../terminal/withProgress.ts";
+import { bytesText } from "../terminal/shortTexts.ts";
+import { withProgress } from "../terminal/Output.ts";
 
 export interface ImportCommandOptions extends WritingOptions {
   readonly as?: string | undefined;

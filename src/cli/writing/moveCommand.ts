@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { cancelMove, finishMove, type MoveReceipt } from "../../index.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
-import { findAgent } from "../ids/findAgent.ts";
-import { assertFile } from "../storage/assertFile.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { findAgent } from "../ids/findLog.ts";
+import { assertFile } from "../storage/commandFiles.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 

@@ -1,13 +1,11 @@
 import type { PruneReport } from "../../index.ts";
-import type { ExitReason } from "../failure/CommandFailure.ts";
-import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
+import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
+import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
-import type { Output } from "../terminal/Output.ts";
-import { counted } from "../terminal/counted.ts";
-import { bytesText } from "../terminal/bytesText.ts";
+import { type Output, withProgress } from "../terminal/Output.ts";
+import { counted, bytesText } from "../terminal/shortTexts.ts";
 import { painted } from "../terminal/painted.ts";
-import { withProgress } from "../terminal/withProgress.ts";
 
 export interface PruneCommandOptions extends AgentOptions {
   readonly dryRun?: boolean | undefined;

@@ -1,11 +1,11 @@
 import type { RunResult } from "../../index.ts";
-import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
-import { checkpointGiven } from "../ids/checkpointGiven.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
+import { checkpointGiven } from "../ids/findCheckpoint.ts";
+import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
-import { shortValue } from "../terminal/shortValue.ts";
-import { statusOf } from "../show/statusOf.ts";
+import { shortValue } from "../terminal/shortTexts.ts";
+import { statusOf } from "../show/shown.ts";
 
 export interface ResumeCommandOptions extends AgentOptions {
   readonly checkpoint?: string | undefined;

@@ -1,16 +1,15 @@
 import type { RollbackReport } from "../../index.ts";
 import { inspect, type RollbackPreview } from "../../inspect.ts";
-import { type AgentOptions, requireAgent } from "../agent/storedAgents.ts";
-import type { ExitReason } from "../failure/CommandFailure.ts";
-import { findAgent } from "../ids/findAgent.ts";
+import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
+import { findAgent } from "../ids/findLog.ts";
 import { findCheckpoint } from "../ids/findCheckpoint.ts";
 import { fileLines } from "../show/fileLines.ts";
 import { shown } from "../show/shown.ts";
 import type { Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Paint, painted } from "../terminal/painted.ts";
-import { counted } from "../terminal/counted.ts";
-import { shortValue } from "../terminal/shortValue.ts";
+import { counted, shortValue } from "../terminal/shortTexts.ts";
 
 export interface RollbackCommandOptions extends AgentOptions {
   readonly preview?: boolean | undefined;

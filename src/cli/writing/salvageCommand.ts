@@ -1,6 +1,6 @@
 import { FilePersistenceStorageProvider, FileRecordLog, type SalvageReport } from "../../file.ts";
 import { resolve } from "node:path";
-import { CommandFailure, type ExitReason } from "../failure/CommandFailure.ts";
+import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import { findLog } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";

@@ -1,8 +1,8 @@
 import { type Task, TaskManager, TaskStatus } from "../../task.ts";
-import { type AgentOptions, storedAgents } from "../agent/storedAgents.ts";
-import { CommandFailure } from "../failure/CommandFailure.ts";
-import { findAgent } from "../ids/findAgent.ts";
-import { statusOf } from "../show/statusOf.ts";
+import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { findAgent } from "../ids/findLog.ts";
+import { statusOf } from "../show/shown.ts";
 import type { Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 

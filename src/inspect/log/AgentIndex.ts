@@ -6,7 +6,7 @@ import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import type { RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Damage, LogShape } from "../view/AgentView.ts";
-import { StoredAt } from "./StoredAt.ts";
+import { StoredAt } from "./leanRecord.ts";
 
 export interface Placed<Content extends AgentRecord = AgentRecord> {
   readonly record: Content;

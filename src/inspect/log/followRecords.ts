@@ -1,7 +1,7 @@
-import type { Clock } from "../../internal/Clock.ts";
-import { pause } from "../../internal/pause.ts";
+import { type Clock, pause } from "../../internal/Clock.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { EntryView } from "../view/EntryView.ts";
 
 interface Following {
   readonly clock: Clock;
@@ -25,4 +25,8 @@ export async function* followRecords(
     }
     await pause(clock, everyMs, signal);
   }
+}
+
+export function entryView({ position, generation, id, checksum, prev, records }: Entry): EntryView {
+  return { position, generation, id, checksum, prev, records: records as EntryView["records"] };
 }

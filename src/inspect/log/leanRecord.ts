@@ -1,6 +1,5 @@
 import type { AgentRecord, PrunedRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
-import { StoredAt } from "./StoredAt.ts";
 
 const valueFields: { readonly [Kind in AgentRecord["kind"]]?: readonly string[] } = {
   message: ["message"],
@@ -79,4 +78,22 @@ export function valueIn(entry: Pick<Entry, "records">, { record, field, item }: 
   if (field === "insert")
     return (content as readonly { readonly message: unknown }[] | undefined)?.[item ?? 0]?.message;
   return field === "approval" ? (content as { readonly input?: unknown } | undefined)?.input : content;
+}
+
+/**
+ * Replaces a value in the records of an index with its location in the log. The value is read when it is shown, so
+ * large values take no more memory than small ones.
+ */
+export class StoredAt {
+  order = -1;
+  /** The lane of the record, or -1. References in the value belong to this lane. */
+  lane = -1;
+
+  constructor(
+    readonly position: number,
+    readonly record: number,
+    readonly field: string,
+    /** The index of the item if the field is a list. `undefined` if the value is the field itself. */
+    readonly item?: number,
+  ) {}
 }

@@ -11,12 +11,16 @@ import {
   UnsupportedRecordError,
 } from "../../errors/storedDataErrors.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
-import { Pace } from "../../internal/Pace.ts";
+import { Pace } from "../../internal/nextTurn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import type { Damage } from "../view/AgentView.ts";
 import { AgentIndex } from "./AgentIndex.ts";
 import { leanEntry } from "./leanRecord.ts";
+import { Mutex } from "../../internal/Mutex.ts";
+
+/** The number of cached agents. */
+const most = 2;
 
 /** Reads a log without its values up to the first damage, which the index reports. */
 export async function readIndex(log: RecordLog, agentId: string): Promise<AgentIndex> {
@@ -138,4 +142,27 @@ function damageOf({ log, end }: AgentIndex, error: unknown): Damage {
 export function problemOf(error: unknown): { readonly code: string; readonly message: string } {
   if (AgentPersistenceError.isInstance(error)) return { code: error.code, message: error.message };
   return { code: "unreadable_value", message: "the records of the log are inconsistent" };
+}
+
+/** Caches the indexes of recently inspected agents, so that only new entries are read. */
+export class OpenedLogs {
+  readonly #log: RecordLog;
+  readonly #known = new Map<string, AgentIndex>();
+  // An index allows one reader at a time.
+  readonly #turns = new Mutex();
+
+  constructor(log: RecordLog) {
+    this.#log = log;
+  }
+
+  async open(agentId: string): Promise<AgentIndex> {
+    return this.#turns.runExclusive(async () => {
+      const known = this.#known.get(agentId);
+      this.#known.delete(agentId);
+      const index = known && (await readOn(this.#log, known)) ? known : await readIndex(this.#log, agentId);
+      this.#known.set(agentId, index);
+      for (const oldest of [...this.#known.keys()].slice(0, -most)) this.#known.delete(oldest);
+      return index;
+    });
+  }
 }

@@ -1,6 +1,6 @@
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
-import { ValueLoader } from "../value/ValueLoader.ts";
+import { ValueLoader } from "../log/ValueLoader.ts";
 import type { OwnerView } from "../view/AgentView.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
 

@@ -1,8 +1,8 @@
 import { stateDataOf } from "../../checkpoint/state/stateDataOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex, IndexedCall, Ownership } from "../log/AgentIndex.ts";
-import { shownValue } from "../value/shownValue.ts";
-import type { AgentStatus, AgentView, OwnershipView } from "../view/AgentView.ts";
+import { shownValue } from "../log/shownValue.ts";
+import type { AgentStatus, AgentView, OwnershipView, OwnerView } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
@@ -10,10 +10,12 @@ import { callViews } from "./callView.ts";
 import { checkpointShower, isoTime, lineShower, usageView } from "./checkpointView.ts";
 import { reasonIn } from "./listedAgent.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
-import { modelFinder } from "../place/laneRecords.ts";
+import { modelFinder } from "../log/laneRecords.ts";
 import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./runView.ts";
 import type { Shown } from "./Source.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import { isAboutOneAgent } from "../../storage/summaries.ts";
 
 /** The maximum number of runs and owners to show, counted from the newest. */
 const newest = 20;
@@ -126,4 +128,17 @@ function countsOf({ log, runs, calls, requests, rollbacks, owners }: AgentIndex)
     rollbacks: rollbacks.length,
     owners: owners.length,
   };
+}
+
+/** Returns the owner of an agent. `undefined` if the agent has no owner or the claim cannot be read. */
+export async function ownerView(log: RecordLog, agentId: string): Promise<OwnerView | undefined> {
+  try {
+    const owner = await log.owner(agentId);
+    if (!owner) return undefined;
+    const { host, processId, generation, state } = owner;
+    return { host, processId, generation, state };
+  } catch (error) {
+    if (!isAboutOneAgent(error)) throw error;
+    return undefined;
+  }
 }

@@ -5,11 +5,11 @@ import type { LogProjection, OrderedRecord } from "../../checkpoint/state/LogPro
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex, IndexedCall } from "../log/AgentIndex.ts";
 import { problemOf } from "../log/readIndex.ts";
-import { shownValue } from "../value/shownValue.ts";
+import { shownValue } from "../log/shownValue.ts";
 import type { CallState, CallUndo, CallView } from "../view/CallView.ts";
 import type { LineView } from "../view/LineView.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
-import { recordsBefore } from "../place/laneRecords.ts";
+import { recordsBefore } from "../log/laneRecords.ts";
 import type { Shown, Source } from "./Source.ts";
 
 /** The maximum number of earlier model responses to search for the input of a call. */

@@ -5,13 +5,14 @@ import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
-import { recordsBetween } from "../place/laneRecords.ts";
-import type { CheckpointContent } from "../view/CheckpointContent.ts";
+import { recordsBetween } from "../log/laneRecords.ts";
+import type { CheckpointContent, ChangedValue, CheckpointDifference, MessageView } from "../view/CheckpointView.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
-import { changesIn, fileChangeView, fileNotesIn } from "./changesView.ts";
+import { changesIn, fileChangeView, fileNotesIn, filesBetween } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower } from "./checkpointView.ts";
 import type { Shown } from "./Source.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 /** Selects a part of the history. */
 export interface ContentOptions {
@@ -90,4 +91,69 @@ function sinceParent(shown: Shown, point: CheckpointPoint): Pick<CheckpointConte
     calls: callViews(shown, callsBegunIn(shown.index, records), lineShower(log)),
     files: files.map(fileChangeView),
   };
+}
+
+export function checkpointDifference(shown: Shown, from: CheckpointPoint, to: CheckpointPoint): CheckpointDifference {
+  const { index } = shown;
+  const before = stateAt(index, from);
+  const after = stateAt(index, to);
+  const view = checkpointShower(index.log);
+  return withoutUndefined({
+    from: view(from),
+    to: view(to),
+    messages: messagesOf(shown, before, after),
+    input: changedValue(shown, { value: from.record.input }, { value: to.record.input }),
+    storage: changedFields(shown, before.storage, after.storage),
+    settings: changedFields(shown, settingsOf(before), settingsOf(after)),
+    files: filesBetween(shown, from, to),
+  });
+}
+
+/** Compares messages by number, which is the same in all checkpoints. */
+function messagesOf({ show }: Shown, before: AgentState, after: AgentState): CheckpointDifference["messages"] {
+  const numbers = (state: AgentState) => new Set(state.history.map(({ number }) => number));
+  const without = (state: AgentState, others: ReadonlySet<number>): readonly MessageView[] =>
+    state.history
+      .filter(({ number }) => !others.has(number))
+      .map(({ number, message }) => ({ number, message: show(message) }));
+  const added = without(after, numbers(before));
+  return { kept: after.history.length - added.length, removed: without(before, numbers(after)), added };
+}
+
+function settingsOf({ settings }: AgentState): ReadonlyMap<string, unknown> {
+  const { model, parameters, tools } = settings ?? {};
+  return new Map(Object.entries(withoutUndefined({ model, parameters, tools })));
+}
+
+function changedFields(
+  shown: Shown,
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): Readonly<Record<string, ChangedValue>> {
+  const of = (fields: ReadonlyMap<string, unknown>, key: string) =>
+    fields.has(key) ? { value: fields.get(key) } : undefined;
+  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted();
+  const changed = keys.map((key) => [key, changedValue(shown, of(before, key), of(after, key))] as const);
+  return Object.fromEntries(
+    changed.flatMap(([key, change]): [string, ChangedValue][] => (change ? [[key, change]] : [])),
+  );
+}
+
+type Present = { readonly value: unknown } | undefined;
+
+/** Returns `undefined` for equal values. */
+function changedValue(shown: Shown, before: Present, after: Present): ChangedValue | undefined {
+  const { show } = shown;
+  const change = { ...(before && { before: show(before.value) }), ...(after && { after: show(after.value) }) };
+  return before && after && isSame(shown, before.value, after.value) ? undefined : change;
+}
+
+/** Treats unreadable values as different from all others. */
+function isSame({ values }: Shown, a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  try {
+    return isSameValue(values.decoded(a), values.decoded(b));
+  } catch {
+    return false;
+  }
 }

@@ -3,9 +3,11 @@ import { linePath } from "../../checkpoint/data/linePath.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { CheckpointView } from "../view/CheckpointView.ts";
+import type { CheckpointView, CheckpointsPage } from "../view/CheckpointView.ts";
 import type { LineView } from "../view/LineView.ts";
-import { isLiving, livingIn } from "../place/living.ts";
+import { originOf } from "../../checkpoint/records/lineRecords.ts";
+import type { AgentIndex } from "../log/AgentIndex.ts";
+import { type PageOptions, pageOf } from "../log/pageOf.ts";
 
 /** Returns the view of a checkpoint, with cached common data. */
 export type ShowCheckpoint = (point: CheckpointPoint) => CheckpointView;
@@ -72,4 +74,42 @@ function count(value: unknown): number | undefined {
 
 export function isoTime(at: number): string {
   return new Date(at).toISOString();
+}
+
+/** The last order on the path to a head, by lane. Missing lanes are not on a path. */
+type Living = ReadonlyMap<number, number>;
+
+/** Returns the part of a log on the paths to the heads. The rest was abandoned by moves, rollbacks and newer runs. */
+function livingIn(log: LogProjection): Living {
+  const living = new Map<number, number>();
+  for (const lane of log.lines.openLanes) addWay(log, living, lane);
+  // A line is nested in an earlier lane, so its parent is already known.
+  for (const lane of log.lanes.keys()) {
+    const line = log.lines.nestedLine(lane);
+    if (line?.lane === lane && line.closed !== undefined && (living.get(line.place.parent) ?? -1) >= line.closed)
+      addWay(log, living, lane);
+  }
+  return living;
+}
+
+/** Whether a checkpoint is on the path to a head. */
+function isLiving(living: Living, { record, order }: CheckpointPoint): boolean {
+  return order <= (living.get(record.lane) ?? -1);
+}
+
+function addWay({ lanes, checkpoints }: LogProjection, living: Map<number, number>, lane: number): void {
+  for (let at = lane, upTo = Infinity; (living.get(at) ?? -1) < upTo;) {
+    living.set(at, upTo);
+    const start = lanes.get(at)?.record;
+    const origin = start && checkpoints.get(originOf(start) ?? -1);
+    if (!origin) return;
+    at = origin.record.lane;
+    upTo = origin.order;
+  }
+}
+
+export function checkpoints({ log }: AgentIndex, options: PageOptions): CheckpointsPage {
+  const all = [...log.checkpoints.values()];
+  const { items, ...cursors } = pageOf(all, ({ version }) => version, options);
+  return { checkpoints: items.map(checkpointShower(log)), ...cursors, total: all.length };
 }

@@ -1,6 +1,6 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { unreadable } from "../../storage/unreadableSummary.ts";
+import { unreadable } from "../../storage/summaries.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "../view/AgentView.ts";
 import type { Problem } from "../view/ShownValue.ts";
 

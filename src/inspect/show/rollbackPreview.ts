@@ -5,10 +5,10 @@ import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback, type RollbackGoal } from "../../journal/planRollback.ts";
 import type { AgentIndex } from "../log/AgentIndex.ts";
 import type { CallView } from "../view/CallView.ts";
-import type { RollbackPreview } from "../view/RollbackPreview.ts";
+import type { RollbackPreview } from "../view/RollbackView.ts";
 import { callViews, isTakenBackWithFiles } from "./callView.ts";
 import { checkpointShower, lineShower } from "./checkpointView.ts";
-import { filesChangedBy } from "./fileChanges.ts";
+import { filesChangedBy } from "./changesView.ts";
 import type { Shown } from "./Source.ts";
 
 export function rollbackPreview(shown: Shown, goal: RollbackGoal): RollbackPreview {

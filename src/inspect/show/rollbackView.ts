@@ -4,7 +4,7 @@ import type { RollbackView } from "../view/RollbackView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import { standingUndo, undoOf } from "./callView.ts";
 import type { Source } from "./Source.ts";
-import { headBefore } from "../place/headBefore.ts";
+import { headBefore } from "../log/laneRecords.ts";
 
 export function rollbackView(source: Source, rollback: PlacedRecord<"rollback">): RollbackView {
   const { index } = source;

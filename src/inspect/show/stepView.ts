@@ -8,13 +8,12 @@ import type { RequestView } from "../view/RequestView.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
 import { changesView, fileNotesIn, notedChanges } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower, type ShowCheckpoint, usageView } from "./checkpointView.ts";
-import { headBefore } from "../place/headBefore.ts";
-import { type ModelAt, modelFinder, recordsBetween } from "../place/laneRecords.ts";
+import { headBefore, type ModelAt, modelFinder, recordsBetween } from "../log/laneRecords.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
 import { rollbackView } from "./rollbackView.ts";
 import { runView } from "./runView.ts";
 import type { Shown } from "./Source.ts";
-import { type StepEvent, type UnendedVisit, workKinds } from "../place/stepEvents.ts";
+import { type StepEvent, type UnendedVisit, workKinds } from "../log/stepEvents.ts";
 
 interface StepContext extends Shown {
   readonly checkpoint: ShowCheckpoint;

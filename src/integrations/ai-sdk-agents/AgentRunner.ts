@@ -4,12 +4,11 @@ import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAge
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
-import { approvalsGiven, type GivenApproval } from "./approvalsWanted.ts";
+import { approvalsGiven, type GivenApproval, type CallInput, messagesOf, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 import { followed, isAbandoned, unlessBusy } from "./followed.ts";
 import type { ProviderMessage, ProviderPart } from "./model/ProviderModel.ts";
-import { type CallInput, messagesOf, runLegs } from "./runLegs.ts";
 import { StreamLegs, type StreamResult } from "./StreamLegs.ts";
 
 /** Any agent of the AI SDK, regardless of its version. */

@@ -7,13 +7,59 @@ import {
   hostedTool,
   type HostedToolSettings,
   hostedToolSettingsSchema,
+  type HostedProbe,
+  type HostedRollback,
 } from "../hosted/HostedTool.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { DurableModel } from "./model/DurableModel.ts";
 import { durableTool } from "./durableTool.ts";
-import { globalModel } from "./model/globalModel.ts";
 import type { ProviderModel } from "./model/ProviderModel.ts";
-import type { AiSdkTools, AiSdkToolsSettings } from "./ToolSettings.ts";
+import type { ToolEffect, ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import { ModelNotAvailableError } from "../../errors/modelErrors.ts";
+
+/** Tools of the AI SDK, by name. */
+export type AiSdkTools = Readonly<Record<string, object>>;
+
+/** The `execute` function of a tool, or `never` if the client or the provider executes it. */
+type ExecuteOf<Tool> = Tool extends { readonly execute?: infer Execute } ? NonNullable<Execute> : never;
+
+type InputOf<Tool> = [ExecuteOf<Tool>] extends [(input: infer Input, options: never) => unknown] ? Input : unknown;
+
+/** The final output of a tool. */
+type OutputOf<Tool> = [ExecuteOf<Tool>] extends [(input: never, options: never) => infer Output]
+  ? Settled<Output>
+  : unknown;
+
+type Settled<Output> =
+  Extract<Output, AsyncIterable<unknown>> extends AsyncIterable<infer Item>
+    ? [Extract<Output, AsyncIterable<unknown>>] extends [never]
+      ? Awaited<Output>
+      : Awaited<Exclude<Output, AsyncIterable<unknown>>> | Item
+    : Awaited<Output>;
+
+/** Tells crash recovery and rollbacks how to treat the calls of an AI SDK tool. */
+export interface AiSdkToolSettings<in Input = never, in Output = never> {
+  /**
+   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls
+   * the outcome has to be determined. Defaults to `reversible` if `rollback` is given, otherwise `irreversible`.
+   */
+  readonly effect?: ToolEffect | undefined;
+  /**
+   * Undoes a call during a rollback. Receives the input and, in `call`, the output. An error stops the rollback, which
+   * can be continued later. Without this function, a rollback reports the call as not undone.
+   */
+  readonly rollback?: ((input: Input, call: HostedRollback<Output>) => unknown) | undefined;
+  /**
+   * Determines whether an interrupted call took effect. Not called if the effect is `none` or `idempotent`. An error
+   * counts as `unknown`, and so does a missing probe.
+   */
+  readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
+}
+
+/** Settings of tools, by name. */
+export type AiSdkToolsSettings<Tools> = {
+  readonly [Name in keyof Tools]?: AiSdkToolSettings<InputOf<Tools[Name]>, OutputOf<Tools[Name]>> | undefined;
+};
 
 /** Wraps the models and tools of one run. */
 export interface Durable {
@@ -129,4 +175,23 @@ class DurableHandle implements Durable {
 function isSame(a: HostedToolSettings, b: HostedToolSettings): boolean {
   // Compares presence only, because a sub-agent that is created for each call has new functions each time.
   return a.effect === b.effect && !a.rollback === !b.rollback && !a.probe === !b.probe;
+}
+
+interface GlobalProvider {
+  languageModel(modelId: string): ProviderModel;
+}
+
+/**
+ * Returns a model by name from the global default provider of the AI SDK.
+ *
+ * @throws ModelNotAvailableError
+ */
+function globalModel(modelId: string): ProviderModel {
+  const { AI_SDK_DEFAULT_PROVIDER: provider } = globalThis as { readonly AI_SDK_DEFAULT_PROVIDER?: GlobalProvider };
+  if (!provider)
+    throw new ModelNotAvailableError(
+      modelId,
+      `the AI SDK has no provider for names; pass the model itself, such as gateway("${modelId}"), or set AI_SDK_DEFAULT_PROVIDER`,
+    );
+  return provider.languageModel(modelId);
 }

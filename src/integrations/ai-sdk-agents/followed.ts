@@ -1,5 +1,4 @@
-import { pause } from "../../internal/pause.ts";
-import { systemClock } from "../../internal/Clock.ts";
+import { pause, systemClock } from "../../internal/Clock.ts";
 import { AgentBusyError } from "../../errors/storageErrors.ts";
 import { RunStoppedError } from "../../errors/runErrors.ts";
 import type { HostedAgents } from "../hosted/HostedAgents.ts";

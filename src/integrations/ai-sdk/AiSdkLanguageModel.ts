@@ -1,3 +1,21 @@
+import { z } from "zod";
+
+const text = z.looseObject({ type: z.enum(["text", "reasoning"]), text: z.string() });
+const call = z.looseObject({
+  type: z.literal("tool-call"),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  input: z.string(),
+});
+const checked: ReadonlySet<string> = new Set(["text", "reasoning", "tool-call"]);
+const other = z.looseObject({ type: z.string().refine((type) => !checked.has(type)) });
+
+/** The response fields that this library reads, in every specification version. */
+export const generationSchema: z.ZodType = z.looseObject({
+  content: z.array(z.union([text, call, other])),
+  finishReason: z.union([z.string(), z.looseObject({ unified: z.string() })]),
+});
+
 /**
  * The members of an AI SDK language model that this library uses. Models of the specifications v2 (AI SDK 5), v3 (AI
  * SDK 6) and v4 (AI SDK 7) implement it, and so do models wrapped by AI SDK middleware.

@@ -4,10 +4,9 @@ import { ModelNotAvailableError, ModelRequestError } from "../../errors/modelErr
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { AiSdkGeneration, AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
+import { type AiSdkGeneration, type AiSdkLanguageModel, generationSchema } from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, answerOf } from "./answerOf.ts";
 import { assertAnswerShape } from "../../agent/model/assertAnswerShape.ts";
-import { generationSchema } from "./generationSchema.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
 import { streamedGeneration } from "./streamedGeneration.ts";
 

@@ -2,7 +2,7 @@ import type { PromptRequest } from "../../agent/model/PromptExecutor.ts";
 import type { AnyTool } from "../../agent/tool/Tool.ts";
 import { InvalidModelParametersError, ToolSchemaError } from "../../errors/modelErrors.ts";
 import type { AiSdkLanguageModel } from "./AiSdkLanguageModel.ts";
-import { fileDataOf, taggedFileDataOf } from "./fileData.ts";
+import { fileDataOf, taggedFileDataOf } from "./AiSdkPrompt.ts";
 import { promptOf } from "./promptOf.ts";
 import { z } from "zod";
 

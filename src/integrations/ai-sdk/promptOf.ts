@@ -1,7 +1,14 @@
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import { UnsupportedMessagePartError } from "../../errors/modelErrors.ts";
-import { type AiSdkMessage, type AiSdkPart, type AiSdkPrompt, type AiSdkToolOutput, optionsOf } from "./AiSdkPrompt.ts";
-import { jsonValueOf, shownInputOf } from "./jsonValueOf.ts";
+import {
+  type AiSdkMessage,
+  type AiSdkPart,
+  type AiSdkPrompt,
+  type AiSdkToolOutput,
+  optionsOf,
+  jsonValueOf,
+  shownInputOf,
+} from "./AiSdkPrompt.ts";
 
 interface Specification<Data> {
   readonly fileDataOf: (data: string | Uint8Array) => Data;

@@ -4,7 +4,7 @@ import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.t
 import { strategy } from "../../agent/strategy/Strategy.ts";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
 import { DuplicateNameError } from "../../errors/strategyErrors.ts";
-import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { type PersistenceConfig, RollbackToolRegistry } from "../../index.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { ScopedValue } from "./ScopedValue.ts";

@@ -1,6 +1,6 @@
 import type { Attributes, Counter, Histogram, Meter } from "@opentelemetry/api";
 import type { TelemetryFacts, TelemetryKind } from "../../telemetry/TelemetryOperation.ts";
-import { providerNameOf } from "./providerNameOf.ts";
+import { providerNameOf } from "./attributesOf.ts";
 
 interface Outcome {
   readonly seconds: number;

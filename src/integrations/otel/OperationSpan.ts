@@ -14,12 +14,11 @@ import type {
   TelemetryOperation,
   TelemetrySpan,
 } from "../../telemetry/TelemetryOperation.ts";
-import { attributesOf } from "./attributesOf.ts";
-import { contentAttributes } from "./contentAttributes.ts";
-import { errorTypeOf, isOnlyMoved } from "./errorTypeOf.ts";
+import { attributesOf, contentAttributes } from "./attributesOf.ts";
 import type { Instruments } from "./Instruments.ts";
-import { spanNameOf } from "./spanNameOf.ts";
 import { parseTraceparent, traceparentOf } from "./traceparent.ts";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
 export class OperationSpan implements TelemetrySpan {
   readonly #operation: TelemetryOperation;
@@ -69,4 +68,37 @@ export class OperationSpan implements TelemetrySpan {
     }
     span.end();
   }
+}
+
+/**
+ * Returns the value of `error.type`: the code of a library error, otherwise the name of the error. Never the message.
+ */
+function errorTypeOf(error: unknown): string {
+  // The error that the tool threw is more specific.
+  if (error instanceof ToolFailedError && error.cause instanceof Error) return errorTypeOf(error.cause);
+  if (AgentPersistenceError.isInstance(error)) return error.code;
+  return error instanceof Error ? error.name : "_OTHER";
+}
+
+/** Returns whether an operation ended only because its run moved or waits. */
+function isOnlyMoved(error: unknown): boolean {
+  return AgentPersistenceError.isInstance(error) && ["run_moved", "run_suspended"].includes(error.code);
+}
+
+/** Builds a span name of low cardinality, which contains models, tools and agent names but never ids. */
+function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): string {
+  switch (kind) {
+    case "chat":
+      return named(kind, model);
+    case "invoke_agent":
+      return named(kind, agentName);
+    case "execute_tool":
+      return named(kind, toolName);
+    default:
+      return `agent_persistence.${kind}`;
+  }
+}
+
+function named(kind: string, name: string | undefined): string {
+  return name === undefined ? kind : `${kind} ${name}`;
 }

@@ -7,7 +7,7 @@ import { Telemetry } from "../../telemetry/Telemetry.ts";
 import type { TelemetryKind, TelemetryOperation, TelemetrySpan } from "../../telemetry/TelemetryOperation.ts";
 import { Instruments } from "./Instruments.ts";
 import { OperationSpan } from "./OperationSpan.ts";
-import { surroundingSpan } from "./surroundingSpan.ts";
+import { surroundingSpan } from "./traceparent.ts";
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {

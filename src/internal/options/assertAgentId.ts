@@ -1,5 +1,5 @@
 import { InvalidAgentIdError } from "../../errors/agentErrors.ts";
-import { withArticle } from "./withArticle.ts";
+import { withArticle } from "./optionSchemas.ts";
 
 const maxBytes = 1024;
 const loneSurrogate = /\p{Surrogate}/u;

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { InvalidInputError } from "../../errors/agentErrors.ts";
-import { problemsOf } from "./problemsOf.ts";
+import { InvalidInputError, type InputProblem } from "../../errors/agentErrors.ts";
 
 /**
  * Returns the parsed value, or the value if the schema is `undefined`.
@@ -24,4 +23,11 @@ export async function checkSchemaAsync(
   const result = await z.safeParseAsync(schema, value);
   if (!result.success) throw new InvalidInputError(subject, problemsOf(result.error));
   return result.data;
+}
+
+export function problemsOf(error: z.core.$ZodError): readonly InputProblem[] {
+  return error.issues.map(({ path, message }) => ({
+    path: path.map(String).join("."),
+    expected: message.replace(/^Invalid input: /, "").replace("nonoptional, received undefined", "a value"),
+  }));
 }

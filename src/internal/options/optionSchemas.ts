@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../Clock.ts";
 import type { Sha256 } from "../sha256/Sha256.ts";
-import { withArticle } from "./withArticle.ts";
 
 /** Returns a schema for a custom check. Its error says that `what` was expected. */
 export function customSchema<Value>(what: string, isRight: (value: unknown) => boolean): z.ZodType<Value> {
@@ -65,4 +64,8 @@ function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.hasOwn(prototype as object, "isPrototypeOf");
+}
+
+export function withArticle(noun: string): string {
+  return `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { sha256With } from "./sha256With.ts";
+import { sha256With } from "./Sha256.ts";
 
 /** The SHA-256 function of Node, several times faster than JavaScript. Only entries that require Node may import it. */
 export const nodeSha256 = sha256With(hash);

@@ -1,5 +1,4 @@
-import type { Sha256 } from "./Sha256.ts";
-import { type HashFunction, sha256With } from "./sha256With.ts";
+import { type Sha256, type HashFunction, sha256With } from "./Sha256.ts";
 
 interface NodeProcess {
   readonly getBuiltinModule?: (name: "node:crypto") => { readonly hash?: HashFunction } | undefined;

@@ -2,7 +2,7 @@ import type { BlobUpload } from "../../checkpoint/format/BlobWriter.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { BlobStore } from "../../storage/BlobStore.ts";
-import { putBlobs } from "../../storage/putBlobs.ts";
+import { putBlobs } from "../../storage/blobs.ts";
 import type { AgentSummary, OwnedLog } from "../../storage/RecordLog.ts";
 
 export interface AppendOptions {

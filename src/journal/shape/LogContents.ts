@@ -10,7 +10,23 @@ import {
   WrongShapeError,
 } from "../../errors/storedDataErrors.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
-import { invalidRecordField, recordFields } from "./recordFields.ts";
+import {
+  count,
+  type FieldList,
+  type FieldTests,
+  firstInvalid,
+  listOf,
+  optional,
+  text,
+  time,
+} from "../../checkpoint/format/fieldTests.ts";
+
+const common: Readonly<Record<string, FieldTests>> = {
+  shape: { shape: text, version: count, at: time, restates: optional((value) => value === true) },
+  pruned: { blobs: listOf(text) },
+};
+
+const known = new WeakMap<object, RecordFields>();
 
 export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;
@@ -60,4 +76,24 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
       throw new UnreadableValueError("the records of the log do not fit together", { cause: error });
     }
   }
+}
+
+type RecordFields = ReadonlyMap<string, FieldList>;
+
+/** Returns the field tests of a shape, with the tests that all shapes share. */
+export function recordFields(shape: { readonly records: Readonly<Record<string, FieldTests>> }): RecordFields {
+  const fields =
+    known.get(shape) ??
+    new Map(Object.entries({ ...shape.records, ...common }).map(([kind, tests]) => [kind, Object.entries(tests)]));
+  known.set(shape, fields);
+  return fields;
+}
+
+/**
+ * Returns the first invalid field of a record, or `kind` for a record of another shape. Returns `undefined` for a valid
+ * record.
+ */
+export function invalidRecordField(fields: RecordFields, record: LogRecord): string | undefined {
+  const tests = fields.get(record.kind);
+  return tests === undefined ? "kind" : firstInvalid(record, tests);
 }

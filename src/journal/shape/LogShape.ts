@@ -2,6 +2,11 @@ import type { FieldTests } from "../../checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import type { LogShapeName } from "../../errors/storedDataErrors.ts";
+import { orderBehindAgents } from "../../storage/summaries.ts";
+import type { AgentSummary } from "../../storage/RecordLog.ts";
+
+const latestTime = 8.64e15;
+const timeDigits = 16;
 
 /** The definition of a log that does not belong to an agent: its records, and the state that they build. */
 export interface LogShape<Rec extends LogRecord, State extends ShapeState<Rec>> {
@@ -32,4 +37,28 @@ export interface ShapeState<Rec extends LogRecord> {
 /** Returns the id of a log in storages. The prefix separates agents, threads and sessions with the same name. */
 export function logIdOf({ name }: { readonly name: string }, id: string): string {
   return `${name}:${id}`;
+}
+
+/**
+ * Returns the summary of a log of any shape except an agent log. Its order sorts the last changed log first. Times are
+ * milliseconds since 1970.
+ */
+export function shapeSummary(
+  shape: { readonly name: string },
+  id: string,
+  createdAt: number,
+  now: number,
+): AgentSummary {
+  const agentId = logIdOf(shape, id);
+  const left = String(latestTime - now).padStart(timeDigits, "0");
+  return {
+    agentId,
+    status: shape.name,
+    order: `${orderBehindAgents}${left} ${agentId}`,
+    requestIds: [],
+    position: 0,
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(now).toISOString(),
+    data: {},
+  };
 }

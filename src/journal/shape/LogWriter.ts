@@ -1,6 +1,6 @@
 import type { BlobUpload } from "../../checkpoint/format/BlobWriter.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
-import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { forEachAtOnce } from "../../internal/together.ts";
 import { blobsAtOnce } from "../../storage/BlobStore.ts";
 import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { type AppendOptions, AppendQueue, type AppendQueueOptions, type Following } from "./AppendQueue.ts";

@@ -3,7 +3,7 @@ import { emptyState } from "../../checkpoint/state/AgentState.ts";
 import { type DecodedValues, ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { fetchBlobs } from "../../storage/fetchBlobs.ts";
+import { fetchBlobs } from "../../storage/blobs.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 
 export class ShapeValues {

@@ -12,13 +12,11 @@ import { processOwner } from "../../storage/processOwner.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";
 import type { AppendOptions } from "./AppendQueue.ts";
-import type { LogContents } from "./LogContents.ts";
-import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+import { type LogContents, invalidRecordField, recordFields } from "./LogContents.ts";
+import { type LogShape, logIdOf, type ShapeState, shapeSummary } from "./LogShape.ts";
 import { LogWriter } from "./LogWriter.ts";
 import { cellsIn, planShapePruning } from "./planShapePruning.ts";
-import { invalidRecordField, recordFields } from "./recordFields.ts";
 import { readRecords, readStored } from "./readRecords.ts";
-import { shapeSummary } from "./shapeSummary.ts";
 import { ShapeValues } from "./ShapeValues.ts";
 
 /** The minimum time between summary updates of an active log, because some storages need a full append for each. */

@@ -1,6 +1,6 @@
 import { entryBytes } from "../../checkpoint/format/entryBytes.ts";
 import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
-import { prunedRanges } from "../../checkpoint/pruning/prunedRanges.ts";
+import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
 import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
 import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { PrunedGap } from "../../checkpoint/records/prunedGaps.ts";

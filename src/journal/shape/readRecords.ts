@@ -3,7 +3,7 @@ import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import { isRestating, isShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
 import { type LogShapeName, WrongShapeError } from "../../errors/storedDataErrors.ts";
-import { Pace } from "../../internal/Pace.ts";
+import { Pace } from "../../internal/nextTurn.ts";
 import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { LogContents } from "./LogContents.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";

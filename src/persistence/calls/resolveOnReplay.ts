@@ -2,7 +2,7 @@ import type { ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { CheckpointToolCall } from "../../checkpoint/data/AgentCheckpointData.ts";
 import type { IntentRecord, OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { settledOutcome, type ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";

@@ -1,8 +1,7 @@
 import type { z } from "zod";
-import type { Clock } from "../../internal/Clock.ts";
+import { type Clock, pause } from "../../internal/Clock.ts";
 import { numberFrom, integerFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { pause } from "../../internal/pause.ts";
 
 /** How often an inverse is tried before the rollback stops. */
 export interface InverseRetry {

@@ -1,10 +1,9 @@
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
-import { listSummaries } from "../../storage/listSummaries.ts";
+import { listSummaries, isAboutOneAgent, unreadable } from "../../storage/summaries.ts";
 import { readHead } from "../../storage/readHead.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
-import { isAboutOneAgent, unreadable } from "../../storage/unreadableSummary.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { draftMigration } from "./draftMigration.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";

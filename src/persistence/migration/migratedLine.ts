@@ -7,7 +7,7 @@ import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { Renames } from "../../checkpoint/records/lineRecords.ts";
 import { MigrationFailedError, UnknownNodeError } from "../../errors/strategyErrors.ts";
 import { abortable } from "../../internal/abortable.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString, plainObject } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

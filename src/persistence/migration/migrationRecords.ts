@@ -4,7 +4,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { checkpointAt } from "../../journal/checkpointAt.ts";
+import { checkpointAt } from "../../journal/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";

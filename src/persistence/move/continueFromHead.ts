@@ -12,7 +12,7 @@ import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts"
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
-import { checkpointAt } from "../../journal/checkpointAt.ts";
+import { checkpointAt } from "../../journal/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

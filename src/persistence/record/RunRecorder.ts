@@ -15,7 +15,7 @@ import type { SnapshotRecord } from "../../checkpoint/records/SnapshotRecord.ts"
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { statusAfter } from "../../checkpoint/state/StatusState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -1,6 +1,5 @@
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
-import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
-import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { canonicalText, valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";

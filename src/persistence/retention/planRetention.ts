@@ -1,4 +1,4 @@
-import { awayStatuses } from "../../journal/custody/awayStatuses.ts";
+import { awayStatuses } from "../../journal/assertCustody.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import type { FullRetentionPolicy } from "../config/RetentionPolicy.ts";
 

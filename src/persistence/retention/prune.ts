@@ -12,7 +12,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { listSummaries } from "../../storage/listSummaries.ts";
+import { listSummaries } from "../../storage/summaries.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";

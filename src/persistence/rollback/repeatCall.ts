@@ -10,7 +10,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import { RequestNotOpenError, RequestRejectedError } from "../../errors/requestErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";

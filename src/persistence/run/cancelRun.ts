@@ -1,5 +1,5 @@
 import { RunNotOpenError } from "../../errors/runErrors.ts";
-import { endRecords } from "../../journal/endRecords.ts";
+import { endRecords } from "../../journal/runRecords.ts";
 import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { finishRollback } from "../rollback/rollBack.ts";

@@ -1,5 +1,5 @@
 import type { RunResult } from "../../agent/feature/RunResult.ts";
-import { valueDigest } from "../../checkpoint/values/valueDigest.ts";
+import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { RunInputDiffersError } from "../../errors/runErrors.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { comparedInput } from "./comparedInput.ts";

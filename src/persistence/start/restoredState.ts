@@ -5,7 +5,7 @@ import type { RequirementsRecord, SettingsRecord } from "../../checkpoint/record
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
 export function seedOf(state: AgentState, reader: ValueReader, numbers: MessageNumbers): RunStateSeed {

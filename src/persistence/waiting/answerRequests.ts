@@ -8,7 +8,7 @@ import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointPar
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { ApprovalChangedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
-import { frozenCopy } from "../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -3,13 +3,12 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
-import { awayStatuses } from "../../journal/custody/awayStatuses.ts";
+import { awayStatuses } from "../../journal/assertCustody.ts";
 import { abortSignalSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import { listSummaries } from "../../storage/listSummaries.ts";
+import { listSummaries, isAboutOneAgent } from "../../storage/summaries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { readHead } from "../../storage/readHead.ts";
-import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
 import { pendingRequests } from "./pendingRequests.ts";
 import { listsAll } from "./waitingStatus.ts";
 

@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { decodeCheckpoint } from "../../checkpoint/data/checkpointCodec.ts";
 import { checkpointData } from "../../checkpoint/data/checkpointData.ts";
-import { freezeInPlace } from "../../internal/copy/frozenCopy.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import { type LogStorage, offersLog } from "../LogStorage.ts";

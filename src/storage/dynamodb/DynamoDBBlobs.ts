@@ -1,5 +1,5 @@
 import { randomId } from "../../internal/randomId.ts";
-import { parseBlobReference } from "../blobReference.ts";
+import { parseBlobReference } from "../blobs.ts";
 import type { TableBlobs } from "../table/LogTable.ts";
 import type { Attributes } from "./items/attributes.ts";
 import type { DynamoDBConnection } from "./items/DynamoDBConnection.ts";

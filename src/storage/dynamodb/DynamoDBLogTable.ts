@@ -18,14 +18,13 @@ import type {
   TableSighting,
 } from "../table/LogTable.ts";
 import { AgentHeads } from "./slots/AgentHeads.ts";
-import type { DynamoDBBackend } from "./DynamoDBBackend.ts";
+import type { DynamoDBBackend, OwnedAgent } from "./OwnedAgent.ts";
 import { DynamoDBBlobs } from "./DynamoDBBlobs.ts";
 import type { DynamoDBClient } from "./items/DynamoDBClient.ts";
 import { DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
 import { listAgents } from "./lists/listAgents.ts";
 import { ListEntries } from "./lists/ListEntries.ts";
-import type { OwnedAgent } from "./OwnedAgent.ts";
-import { SlotChain } from "./slots/SlotChain.ts";
+import { SlotChain } from "./slots/SlotState.ts";
 import { SlotReader } from "./slots/SlotReader.ts";
 import { Summaries } from "./lists/Summaries.ts";
 import { takeOver } from "./takeOver.ts";

@@ -1,12 +1,25 @@
 import type { TableAppend, TableGap, TablePublication } from "../table/LogTable.ts";
-import type { DynamoDBBackend } from "./DynamoDBBackend.ts";
-import type { FoundItem } from "./items/DynamoDBConnection.ts";
+import type { FoundItem, DynamoDBConnection } from "./items/DynamoDBConnection.ts";
 import { type ItemKey, stagedKey, stagedPosition, stagedUpTo, slotKey } from "./items/itemKeys.ts";
 import { partKeys, putParts } from "./items/itemParts.ts";
 import type { Pictures } from "./lists/Picture.ts";
-import { appendParts, takenParts } from "./slots/SlotReader.ts";
-import { endOf, noSlots, stateAfter, stateAttributes, type SlotState } from "./slots/SlotState.ts";
+import { appendParts, takenParts, type SlotReader } from "./slots/SlotReader.ts";
+import { endOf, noSlots, stateAfter, stateAttributes, type SlotState, type SlotChain } from "./slots/SlotState.ts";
 import { removeAll, removeSlots, sweepDropped } from "./sweepDropped.ts";
+import type { AgentHeads } from "./slots/AgentHeads.ts";
+import type { Summaries } from "./lists/Summaries.ts";
+
+export interface DynamoDBBackend {
+  readonly connection: DynamoDBConnection;
+  readonly heads: AgentHeads;
+  readonly slots: SlotChain;
+  readonly reader: SlotReader;
+  readonly summaries: Summaries;
+  /**
+   * Returns when the remaining items of a dropped agent expire, in seconds since 1970. `undefined` if they are kept.
+   */
+  expires(): number | undefined;
+}
 
 export interface SlotOwner {
   readonly agentId: string;

@@ -1,8 +1,6 @@
 import type { TableClaim, TableSighting } from "../table/LogTable.ts";
-import type { DynamoDBBackend } from "./DynamoDBBackend.ts";
-import { OwnedAgent } from "./OwnedAgent.ts";
-import type { LastSlot } from "./slots/SlotChain.ts";
-import { stateAttributes } from "./slots/SlotState.ts";
+import { type DynamoDBBackend, OwnedAgent } from "./OwnedAgent.ts";
+import { type LastSlot, stateAttributes } from "./slots/SlotState.ts";
 import { sweepDropped } from "./sweepDropped.ts";
 
 const maxAttempts = 100;

@@ -7,9 +7,78 @@ import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { Disk } from "../../node/Disk.ts";
 import type { FileSystem } from "../../node/FileSystem.ts";
 import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
-import { AgentBlobs } from "./AgentBlobs.ts";
-import { type AgentFolder, ensureAgentFolder } from "./layout/AgentFolder.ts";
+import { AgentFolder, ensureAgentFolder, replaceAtomically } from "./layout/AgentFolder.ts";
 import { join, resolve } from "node:path";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import type { BlobStore } from "../BlobStore.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
+import type { FileBackend } from "./owner/FileBackend.ts";
+
+/** Stores blobs as files that are named by content and owner, so two owners never write or remove the same file. */
+export class AgentBlobs implements BlobStore {
+  readonly #backend: Pick<FileBackend, "disk" | "sha256" | "tasks">;
+
+  constructor(backend: Pick<FileBackend, "disk" | "sha256" | "tasks">) {
+    this.#backend = backend;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    const folder = this.#folder(agentId);
+    const reference = formatBlobReference({ hash: this.#backend.sha256.hex(bytes), generation, encoding });
+    await this.makeFolders(this.#backend.disk, folder);
+    // Rewrites an existing file, because an earlier put may have failed before its sync.
+    const path = pathOf(folder, reference) ?? folder.blobs;
+    await replaceAtomically(this.#backend.disk, folder, path, generation, bytes, true);
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    const path = pathOf(this.#folder(agentId), reference);
+    const bytes = path === undefined ? undefined : await this.#backend.disk.readFile(path);
+    if (bytes === undefined) return undefined;
+    if (this.#backend.sha256.hex(bytes) !== parseBlobReference(reference)?.hash)
+      throw new CorruptBlobError(agentId, reference, undefined, { place: path });
+    return bytes;
+  }
+
+  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    const { disk } = this.#backend;
+    const folder = this.#folder(toAgentId);
+    const from = pathOf(this.#folder(fromAgentId), reference);
+    const to = pathOf(folder, reference);
+    if (from === undefined || to === undefined || (await disk.stat(from))?.folder !== false) return false;
+    await this.makeFolders(disk, folder);
+    // A crash may have left an incomplete copy.
+    await disk.unlink(to);
+    const outcome = await disk.link(from, to);
+    if (outcome === "linked") await disk.fsyncDir(folder.blobs);
+    if (outcome !== "unsupported") return outcome !== "missing";
+    return this.#copyBytes(fromAgentId, reference, toAgentId);
+  }
+
+  async delete(agentId: string, reference: string): Promise<void> {
+    const path = pathOf(this.#folder(agentId), reference);
+    if (path !== undefined) await this.#backend.disk.unlink(path);
+  }
+
+  /** Creates the blob directory. The directories of an owned agent exist unless the agent was removed. */
+  protected makeFolders(disk: Disk, folder: AgentFolder): Promise<void> {
+    return disk.mkdir(folder.blobs);
+  }
+
+  async #copyBytes(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    const bytes = await this.get(fromAgentId, reference);
+    const parsed = parseBlobReference(reference);
+    if (bytes && parsed) await this.put(toAgentId, parsed.generation, bytes, parsed.encoding);
+    return bytes !== undefined;
+  }
+
+  #folder(agentId: string): AgentFolder {
+    assertAgentId(agentId);
+    return new AgentFolder(this.#backend.tasks, agentId, this.#backend.sha256);
+  }
+}
 
 /** Options of {@link FileBlobStore}. */
 export interface FileBlobStoreOptions {
@@ -59,4 +128,9 @@ export class FileBlobStore extends AgentBlobs {
     await ensureAgentFolder(disk, folder);
     this.#made.add(folder.path);
   }
+}
+
+function pathOf(folder: AgentFolder, reference: string): string | undefined {
+  const parsed = parseBlobReference(reference);
+  return parsed && join(folder.blobs, formatBlobReference(parsed).slice("blob://".length));
 }

@@ -33,10 +33,10 @@ import type {
   RecordLog,
   StoredLines,
 } from "../RecordLog.ts";
-import { isOwned } from "../listSummaries.ts";
+import { isOwned } from "../summaries.ts";
 import { logArguments } from "../ownership/logArguments.ts";
 import { Watchers } from "../ownership/Watchers.ts";
-import { AgentBlobs } from "./AgentBlobs.ts";
+import { AgentBlobs } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
 import { AgentIndex } from "./index/AgentIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
@@ -46,7 +46,7 @@ import { SegmentPublisher } from "./owner/SegmentPublisher.ts";
 import { AgentFolder, assertNoLinks, replaceAtomically, segmentGenerations } from "./layout/AgentFolder.ts";
 import { takeOwnership } from "./takeover/takeOwnership.ts";
 import { openReader } from "./read/LogReader.ts";
-import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvage/salvageAgent.ts";
+import { salvageAgent, type SalvageReport, type SalvageSide } from "./salvageAgent.ts";
 import { listAgents } from "./summary/listAgents.ts";
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";

@@ -22,7 +22,7 @@ import type {
   StoredLines,
 } from "../RecordLog.ts";
 import { ReceivedLines } from "../../checkpoint/format/ReceivedLines.ts";
-import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { Watchers } from "../ownership/Watchers.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
 import { MemoryAgentLog } from "./MemoryAgentLog.ts";

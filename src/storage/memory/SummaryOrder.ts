@@ -1,5 +1,5 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
-import { compareSummaries, isAmong, isSelected } from "../selectSummaries.ts";
+import { compareSummaries, isAmong, isSelected } from "../summaries.ts";
 
 export type Listed = Pick<AgentSummary, "agentId" | "status" | "order" | "dueAt" | "updatedAt">;
 

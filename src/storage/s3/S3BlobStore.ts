@@ -7,10 +7,21 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { platformSha256 } from "../../internal/sha256/platformSha256.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
-import type { S3Client } from "./S3Client.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { z } from "zod";
 import { quoted } from "../../errors/quoted.ts";
+
+/** The methods of the AWS SDK client `S3` from `@aws-sdk/client-s3` that the store calls. */
+export interface S3Client {
+  putObject(input: object): Promise<object>;
+  getObject(input: object): Promise<{ readonly Body?: S3Body | undefined }>;
+  deleteObject(input: object): Promise<object>;
+}
+
+/** The content of an object. */
+export interface S3Body {
+  transformToByteArray(): Promise<Uint8Array>;
+}
 
 /** Options of {@link S3BlobStore}. */
 export interface S3BlobStoreOptions {

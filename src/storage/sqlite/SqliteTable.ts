@@ -20,8 +20,7 @@ import type {
 import { SqliteConnection, sqliteFailure } from "./SqliteConnection.ts";
 import { type Bytes, bytesOf, ensureAgent, SqliteBlobs } from "./SqliteBlobs.ts";
 import type { SqliteDatabase } from "./SqliteDatabase.ts";
-import { listSql, placeBytes, textBytes, textOf } from "./listSql.ts";
-import { highestPosition, positionBits } from "./sqliteSchema.ts";
+import { listSql, placeBytes, textBytes, textOf, highestPosition, positionBits } from "./sqliteSchema.ts";
 
 const pageRows = 200;
 

@@ -2,8 +2,8 @@ import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { BlobStore } from "../BlobStore.ts";
-import { formatBlobReference, parseBlobReference } from "../blobReference.ts";
-import { askTableAgain, type RetriedTable } from "./askAgain.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
+import { askTableAgain, type RetriedTable } from "./askTable.ts";
 import type { TableBlobs } from "./LogTable.ts";
 
 /** Stores blobs in a table by agent and reference. Blobs never change, so calls can be retried. */

@@ -6,7 +6,7 @@ import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { StorageError } from "../../errors/storageErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { ReadOptions } from "../RecordLog.ts";
-import { askTableAgain, type RetriedTable } from "./askAgain.ts";
+import { askTableAgain, type RetriedTable } from "./askTable.ts";
 import type { LogTable, TableGap, TablePage, TableRange, TableRow } from "./LogTable.ts";
 import { withoutHalves } from "./withoutHalves.ts";
 import { quoted } from "../../errors/quoted.ts";

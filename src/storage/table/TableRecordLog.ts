@@ -22,11 +22,9 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../RecordLog.ts";
-import { askAgain, askTableAgain, type RetriedTable } from "./askAgain.ts";
-import { askTable } from "./askTable.ts";
-import { fits, listTable } from "./listTable.ts";
+import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
+import { fits, listTable, listedSummary } from "./listTable.ts";
 import type { LogTable, TableListed, TableSighting } from "./LogTable.ts";
-import { listedSummary } from "./summaryText.ts";
 import { TableBlobStore } from "./TableBlobStore.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
 import { longestLeaseMs, TableOwners } from "./TableOwners.ts";

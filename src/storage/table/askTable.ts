@@ -3,6 +3,9 @@ import { StorageError } from "../../errors/storageErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogTable } from "./LogTable.ts";
 import { quoted } from "../../errors/quoted.ts";
+import { type Clock, pause } from "../../internal/Clock.ts";
+
+const [shortestPauseMs, longestPauseMs] = [50, 5_000];
 
 /**
  * Calls a table and resolves in a later turn of the event loop. With a synchronous driver, timers could otherwise not
@@ -36,4 +39,43 @@ function reach(name: string): string {
 /** Whether a failed call was possibly executed and may be retried. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "unavailable";
+}
+
+interface AskingAgain {
+  readonly clock: Clock;
+  readonly retryMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RetriedTable extends AskingAgain {
+  readonly table: Pick<LogTable, "name" | "reasonOf" | "adviceOn">;
+}
+
+/**
+ * Retries a call for `retryMs` while the table cannot be reached. A failed call was possibly executed, so only pass
+ * calls that may run twice.
+ */
+export async function askAgain<Result>(
+  { clock, retryMs, signal }: AskingAgain,
+  ask: () => Promise<Result>,
+): Promise<Result> {
+  const giveUpAt = clock.monotonic() + retryMs;
+  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isUncertain(error) || clock.monotonic() >= giveUpAt) throw error;
+      await pause(clock, pauseMs, signal);
+      if (signal?.aborted) throw error;
+    }
+  }
+}
+
+export function askTableAgain<Result>(
+  retried: RetriedTable,
+  operation: string,
+  agentId: string | undefined,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  return askAgain(retried, () => askTable(retried.table, operation, agentId, call));
 }

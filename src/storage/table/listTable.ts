@@ -1,9 +1,11 @@
 import type { AgentSummary, ListOptions } from "../RecordLog.ts";
-import { isSelected } from "../selectSummaries.ts";
-import { unreadable } from "../unreadableSummary.ts";
-import { askTableAgain, type RetriedTable } from "./askAgain.ts";
-import type { LogTable, TableListed, TableSelection } from "./LogTable.ts";
-import { timeOf } from "./summaryText.ts";
+import { isSelected, unreadable, unreadableSummary } from "../summaries.ts";
+import { askTableAgain, type RetriedTable } from "./askTable.ts";
+import type { LogTable, TableListed, TableSelection, TableSummary } from "./LogTable.ts";
+import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+
+const checksumLength = 43;
 
 const listedAtOnce = 100;
 /** The page size for a list of free agents after the first page, because a poll skips all running agents. */
@@ -47,4 +49,39 @@ function narrowingOf({ status, dueBefore, updatedBefore }: Selection): Omit<Tabl
 /** Whether a summary matches the selection. The table already applies `after`. */
 export function fits(summary: AgentSummary, { after: _after, free: _free, ...selection }: Selection): boolean {
   return isSelected(summary, selection);
+}
+
+/** Returns a summary in table form, which is a checksum followed by JSON, and the list columns. */
+export function tableSummary(summary: AgentSummary, sha256: Sha256): TableSummary {
+  const { status, order, dueAt, updatedAt } = summary;
+  const json = JSON.stringify(summary);
+  return {
+    status,
+    order,
+    ...(dueAt !== undefined && { dueAt: timeOf(dueAt) }),
+    updatedAt: timeOf(updatedAt) ?? 0,
+    text: `${sha256.base64url(json)}${json}`,
+  };
+}
+
+/** Returns the summary of a listed agent. A damaged text results in the status `unreadable`. */
+export function listedSummary(
+  { agentId, order, text }: TableListed,
+  { name }: Pick<LogTable, "name">,
+  sha256: Sha256,
+): AgentSummary {
+  const json = text.slice(checksumLength);
+  if (sha256.base64url(json) === text.slice(0, checksumLength)) {
+    const summary = JSON.parse(json) as AgentSummary;
+    if (summary.agentId === agentId) return summary;
+  }
+  const error = new CorruptLogError(agentId, { file: name }, "the summary or the id of the agent was changed");
+  // Keeps the stored position, so that the next page starts after it.
+  return { ...unreadableSummary(agentId, error), order };
+}
+
+/** Returns a time in milliseconds since 1970. `undefined` for an invalid time. */
+function timeOf(text: string | undefined): number | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
 }

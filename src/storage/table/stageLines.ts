@@ -6,7 +6,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { EncodedAppend } from "../ownership/encodeAppend.ts";
 import type { LogAppend, RecordLog, StoredLines } from "../RecordLog.ts";
 import type { TableAppend } from "./LogTable.ts";
-import { tableSummary } from "./summaryText.ts";
+import { tableSummary } from "./listTable.ts";
 
 export type LastAppend = Parameters<NonNullable<RecordLog["receive"]>>[3];
 

@@ -5,8 +5,7 @@ import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataE
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
-import { isOwned, listSummaries } from "../../storage/listSummaries.ts";
-import { isAboutOneAgent } from "../../storage/unreadableSummary.ts";
+import { isOwned, listSummaries, isAboutOneAgent } from "../../storage/summaries.ts";
 import { hasStateData } from "../state/transitionTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 

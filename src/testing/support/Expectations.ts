@@ -1,8 +1,7 @@
-import { keyPath } from "../../checkpoint/values/valuePath.ts";
+import { keyPath } from "../../checkpoint/values/unsupportedShape.ts";
 import { ConformanceError } from "../../errors/testingErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { functionSchema } from "../../internal/options/optionSchemas.ts";
-import { withArticle } from "../../internal/options/withArticle.ts";
+import { functionSchema, withArticle } from "../../internal/options/optionSchemas.ts";
 import { LeftOutParts, TestLeftOut, warnOfLeftOut } from "./LeftOut.ts";
 
 /** The assertions of conformance tests, independent of a test runner. */

@@ -1,8 +1,19 @@
-import type { MessageView } from "../../inspect/view/CheckpointContent.ts";
+import type { MessageView } from "../../inspect/view/CheckpointView.ts";
 import type { ShownValue } from "../../inspect/view/ShownValue.ts";
 import type { Redaction } from "../options/Redaction.ts";
-import type { TimelineMessage, TimelinePart } from "./TimelineData.ts";
-import { valueText } from "./valueText.ts";
+import type { TimelineMessage, TimelinePart, TimelineFile } from "./TimelineData.ts";
+import type { EntryView } from "../../inspect/view/EntryView.ts";
+import type { AgentInspector } from "../../inspect/AgentInspector.ts";
+import type { FileChangeView, FileStateView } from "../../inspect/view/FileChangeView.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+
+/** The maximum length of a value on one line. */
+const oneLine = 72;
+/** The maximum indentation depth. Deeper nesting would produce millions of spaces. */
+const deepestIndent = 24;
+
+/** The size in bytes above which only the path of a file is shown. */
+const largest = 256 * 1024;
 
 /** Converts log values to text without hidden values. */
 export class ShownTexts {
@@ -71,4 +82,115 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null
     ? (value as Readonly<Record<string, unknown>>)
     : { content: value };
+}
+
+/** Formats a JSON value for people: text unchanged, short lists and objects on one line, others indented. */
+export function valueText(value: unknown): string {
+  return typeof value === "string" ? value : print(value, 0);
+}
+
+function print(value: unknown, level: number): string {
+  if (typeof value !== "object" || value === null) return scalarText(value);
+  const isList = Array.isArray(value);
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  const parts = isList
+    ? value.map((item) => print(item, level + 1))
+    : Object.entries(value).map(([key, item]) => `${keyText(key)}: ${print(item, level + 1)}`);
+  if (parts.length === 0) return open + close;
+  const length = parts.reduce((sum, part) => sum + part.length + 2, level * 2);
+  if (length <= oneLine && parts.every((part) => !part.includes("\n"))) {
+    return isList ? `[${parts.join(", ")}]` : `{ ${parts.join(", ")} }`;
+  }
+  const indent = "  ".repeat(Math.min(level, deepestIndent));
+  return `${open}\n${parts.map((part) => `${indent}  ${part}`).join(",\n")}\n${indent}${close}`;
+}
+
+function keyText(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : JSON.stringify(key);
+}
+
+function scalarText(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}
+
+/** The raw records of a log as text, read along with its steps. */
+export class RecordTexts {
+  readonly #entries: AsyncIterator<EntryView> | undefined;
+  readonly #texts: ShownTexts;
+  /** A record after the last step that was read ahead. */
+  #next: EntryView | undefined;
+  #isOver = false;
+  #newest: { readonly position: number; readonly texts: readonly string[] } | undefined;
+
+  /** @param entries `undefined` omits records */
+  constructor(entries: AsyncIterable<EntryView> | undefined, texts: ShownTexts) {
+    this.#entries = entries?.[Symbol.asyncIterator]();
+    this.#texts = texts;
+  }
+
+  /** Returns the new records up to a position. Steps that end in the same append all get its records. */
+  async upTo(position: number): Promise<readonly string[]> {
+    const texts: string[] = [];
+    if (this.#newest?.position === position) return this.#newest.texts;
+    for (let entry = await this.#peek(); entry && entry.position <= position; entry = await this.#peek()) {
+      this.#next = undefined;
+      this.#newest = { position: entry.position, texts: this.#textsOf(entry) };
+      texts.push(...this.#newest.texts);
+    }
+    return texts;
+  }
+
+  #textsOf({ position, generation, records }: EntryView): readonly string[] {
+    return records.map((record) => this.#texts.plain({ position, generation, ...record }, ["records"]));
+  }
+
+  async close(): Promise<void> {
+    await this.#entries?.return?.();
+  }
+
+  /** Stops at damage, which the page shows in a separate row. */
+  async #peek(): Promise<EntryView | undefined> {
+    if (this.#next !== undefined || this.#isOver || this.#entries === undefined) return this.#next;
+    try {
+      const { value, done } = await this.#entries.next();
+      this.#isOver = done === true;
+      if (!this.#isOver) this.#next = value as EntryView;
+    } catch {
+      this.#isOver = true;
+    }
+    return this.#next;
+  }
+}
+
+export class FileTexts {
+  readonly #inspector: Pick<AgentInspector, "fileContent">;
+  readonly #agentId: string;
+  readonly #texts: ShownTexts;
+
+  constructor(inspector: Pick<AgentInspector, "fileContent">, agentId: string, texts: ShownTexts) {
+    this.#inspector = inspector;
+    this.#agentId = agentId;
+    this.#texts = texts;
+  }
+
+  async of(changes: readonly FileChangeView[]): Promise<readonly TimelineFile[]> {
+    const files: TimelineFile[] = [];
+    for (const { path, change, before, after } of changes) {
+      const old = await this.#textOf(before);
+      const now = await this.#textOf(after);
+      const note = now.note ?? old.note;
+      files.push(withoutUndefined({ path, change, before: old.text, after: now.text, note }));
+    }
+    return files;
+  }
+
+  async #textOf(state: FileStateView | undefined): Promise<{ readonly text?: string; readonly note?: string }> {
+    if (state === undefined) return {};
+    if (state.kind === "link") return { note: `a link to ${state.target}` };
+    if (state.bytes > largest) return { note: `${state.bytes} bytes, too large to be shown` };
+    const bytes = await this.#inspector.fileContent(this.#agentId, state.hash).catch(() => undefined);
+    if (bytes === undefined) return { note: "its content is not in the log" };
+    if (bytes.includes(0)) return { note: `${state.bytes} bytes that are no text` };
+    return { text: this.#texts.text(new TextDecoder().decode(bytes)) };
+  }
 }

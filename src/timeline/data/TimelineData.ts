@@ -1,4 +1,12 @@
-import type { HiddenValues } from "../options/HiddenValues.ts";
+import type { HiddenValues } from "../options/Redaction.ts";
+
+export interface ListedPage {
+  readonly id: string;
+  readonly status: string;
+  readonly at: string;
+  readonly reason: string;
+  readonly url: string;
+}
 
 /** The data of a timeline page. All values are text, so the page never parses log values. */
 export interface TimelineData {

@@ -1,18 +1,16 @@
 import type { AgentInspector } from "../../inspect/AgentInspector.ts";
 import type { AgentView } from "../../inspect/view/AgentView.ts";
-import type { StepsPage, StepView } from "../../inspect/view/StepView.ts";
+import type { StepsPage, StepView, VisitStep } from "../../inspect/view/StepView.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { redactionOf, type TimelineOptions } from "../options/TimelineOptions.ts";
 import type { TokenPrices } from "../options/TokenPrices.ts";
 import type { Redaction } from "../options/Redaction.ts";
-import { FileTexts } from "./FileTexts.ts";
-import { RecordTexts } from "./RecordTexts.ts";
-import { ShownTexts } from "./ShownTexts.ts";
-import type { TimelineAgent, TimelineDamage, TimelineItem } from "./TimelineData.ts";
-import { Spent } from "./Spent.ts";
+import { FileTexts, RecordTexts, ShownTexts } from "./ShownTexts.ts";
+import type { TimelineAgent, TimelineDamage, TimelineItem, Cost, TimelineStep } from "./TimelineData.ts";
 import { timelineAppend, timelineMark } from "./timelineMark.ts";
 import { keyOfCheckpoint, pointStep, visitStep } from "./timelineStep.ts";
+import { timeOf } from "./timelineCall.ts";
 
 const pageOfSteps = 250;
 /** The approximate maximum number of reads, because a storage may read the whole log each time. */
@@ -153,4 +151,51 @@ function isToldElsewhere(step: StepView, next: StepView | undefined): boolean {
 
 function damageItem({ message }: StepsPage["damage"][number], index: number): TimelineDamage {
   return { kind: "damage", key: `damage ${index}`, text: message };
+}
+
+type Interval = readonly [from: number, to: number];
+
+class Spent {
+  readonly #worked: Interval[] = [];
+  /** The last time that the agent continued after a wait or a pause. */
+  #wentOn = -Infinity;
+  #tokens: number | undefined;
+  #cost: Cost | undefined;
+
+  /** Records when the agent continues. Must receive every step, in order. */
+  see(step: StepView): void {
+    if (step.kind === "status" && step.status === "in_progress") this.#wentOn = timeOf(step.at) ?? this.#wentOn;
+  }
+
+  /** Returns the duration of a node in milliseconds, or `undefined` if it has not finished. */
+  tookOf({ startedAt, checkpoint }: VisitStep): number | undefined {
+    const [from, to] = [timeOf(startedAt), timeOf(checkpoint?.at)];
+    if (from === undefined || to === undefined) return undefined;
+    const began = Math.min(to, Math.max(from, this.#wentOn));
+    this.#worked.push([began, to]);
+    return to - began;
+  }
+
+  add({ tokens, cost }: TimelineStep): void {
+    if (tokens !== undefined) this.#tokens = (this.#tokens ?? 0) + tokens;
+    if (cost === undefined) return;
+    const { amount, unpriced } = this.#cost ?? { amount: 0, unpriced: 0 };
+    this.#cost = { ...cost, amount: amount + cost.amount, unpriced: unpriced + cost.unpriced };
+  }
+
+  total(): Pick<TimelineAgent, "tokens" | "cost" | "worked"> {
+    const worked = this.#worked.length === 0 ? undefined : lengthOf(this.#worked);
+    return withoutUndefined({ tokens: this.#tokens, cost: this.#cost, worked });
+  }
+}
+
+/** Returns the total length of intervals, counting overlaps once. */
+function lengthOf(intervals: readonly Interval[]): number {
+  let length = 0;
+  let until = -Infinity;
+  for (const [from, to] of intervals.toSorted(([one], [other]) => one - other)) {
+    length += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
+  return length;
 }

@@ -2,9 +2,7 @@ import { z } from "zod";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
-import type { HiddenValues } from "./HiddenValues.ts";
-import { Redaction } from "./Redaction.ts";
-import { redactedPath } from "./redactedPath.ts";
+import { type HiddenValues, Redaction, redactedPath } from "./Redaction.ts";
 import { type TokenPrices, tokenPricesSchema } from "./TokenPrices.ts";
 
 /** Options of a timeline. */

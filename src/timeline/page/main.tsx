@@ -1,8 +1,8 @@
 import { render } from "preact";
-import type { TimelineData, TimelineNews } from "../data/TimelineData.ts";
-import { AgentList, type AgentListData } from "./AgentList.tsx";
+import type { TimelineData, TimelineNews, ListedPage } from "../data/TimelineData.ts";
 import { TimelineApp } from "./TimelineApp.tsx";
 import "./page.css";
+import { dateText } from "./list/timeText.ts";
 
 const root = document.getElementById("timeline") as HTMLElement;
 const given = document.getElementById("timeline-data")?.textContent ?? "";
@@ -41,3 +41,27 @@ function follow(address: string): void {
 draw();
 const { events } = root.dataset;
 if (events !== undefined) follow(events);
+
+interface AgentListData {
+  readonly agents: readonly ListedPage[];
+}
+
+function AgentList({ agents }: AgentListData) {
+  return (
+    <main class="agents">
+      <h1>Agents</h1>
+      {agents.length === 0 && <p class="empty">The storage has no agents.</p>}
+      <ul>
+        {agents.map(({ id, status, at, reason, url }) => (
+          <li>
+            <a href={url}>{id}</a>
+            <span class={`status ${status}`}>{status.replaceAll("_", " ")}</span>
+            <span class="reason">{reason}</span>
+            <span class="filler" />
+            {at !== "" && <time>{dateText(Date.parse(at))}</time>}
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
+}

@@ -13,8 +13,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { MergeResult } from "../merge/MergeResult.ts";
 import { mergeThreeWay } from "../merge/mergeThreeWay.ts";
 import { type ContentConflict, conflictSchema } from "./ContentConflict.ts";
-import { mergedIn, resolutionPrompt } from "./resolutionPrompt.ts";
-import { resultProblem } from "./resultProblem.ts";
+import { mergedIn, resolutionPrompt, resultProblem } from "./resolutionPrompt.ts";
 
 /** The steps that can resolve a conflict, in order. */
 export type ResolutionStep = "merge" | "model" | "person";

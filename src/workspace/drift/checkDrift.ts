@@ -1,13 +1,12 @@
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
-import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
-import { together } from "../../internal/together.ts";
+import { forEachAtOnce, together } from "../../internal/together.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { GitRepository } from "../git/GitRepository.ts";
 import { type ChangedFile, changedFiles } from "../git/changes.ts";
 import { type FileVersions, hunksOf, wholeFile } from "../git/hunks.ts";
-import { NewBlobs } from "../git/NewBlobs.ts";
+import { NewBlobs } from "../git/blobs.ts";
 import { commitOf, commitsBetween, isAncestor, isCutOff, lacksObjects, mergeBase, upstreamOf } from "../git/history.ts";
 import { localChanges } from "../git/localChanges.ts";
 import { type CommonFile, type DriftReport, driftSeverity } from "./DriftReport.ts";

@@ -6,9 +6,8 @@ import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErro
 import { ConfinedFolder, folderFlags, type FilePlace, systemReason, throughHandles } from "./ConfinedFolder.ts";
 import { folderOf } from "./relativePath.ts";
 import { readFile, type FoundFile } from "./readFile.ts";
-import { replaceExpected } from "./replaceExpected.ts";
+import { replaceExpected, type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 import { removeUnfinished, replaceFile } from "./replaceFile.ts";
-import { type GuardedOutcome, type GuardedReplacement, replaceUnchanged } from "./replaceUnchanged.ts";
 
 export const filesAtOnce = 8;
 /** `O_PATH` of Linux: opens a handle without any permission, in order to change permissions. */

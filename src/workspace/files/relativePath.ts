@@ -1,4 +1,6 @@
 import { PathNotAllowedError } from "../../errors/workspaceErrors.ts";
+import { relative, sep } from "node:path";
+import { realFolder } from "../../node/realFolder.ts";
 
 /** The maximum depth, because each parent directory is opened and synced separately. */
 const deepest = 100;
@@ -54,4 +56,13 @@ export function foldersAbove(path: string): readonly string[] {
 
 export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+/**
+ * Returns the path of a directory relative to a root, with links resolved. Empty for the root itself, `undefined`
+ * outside of it.
+ */
+export function folderWithin(root: string, folder: string): string | undefined {
+  const names = relative(realFolder(root), realFolder(folder)).split(sep);
+  return names[0] === ".." ? undefined : names.join("/");
 }

@@ -1,12 +1,14 @@
-import { renameSync } from "node:fs";
+import { renameSync, unlinkSync, lstatSync } from "node:fs";
 import { basename } from "node:path";
-import type { FileState } from "../../checkpoint/data/FileChange.ts";
+import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
-import { isAsSeen, lookAt } from "./Look.ts";
-import { fileIn, type FoundFile, readFile } from "./readFile.ts";
-import { discard, removeUnfinished, stage } from "./replaceFile.ts";
+import { fileIn, type FoundFile, readFile, stateOf, readStateSync } from "./readFile.ts";
+import { discard, removeUnfinished, stage, putStaged, stageState } from "./replaceFile.ts";
+
+/** A more recent change may be followed by another one with the same time. */
+const settledAfterMs = 100;
 
 export interface GuardedReplacement {
   /** SHA-256 of the expected content. Empty if no file is expected. */
@@ -60,4 +62,89 @@ export async function replaceUnchanged(place: FilePlace, request: GuardedReplace
 
 function hashOf(found: FoundFile, { path }: FilePlace): string {
   return found.kind === "missing" ? "" : nodeSha256.hex(fileIn(found, path).content);
+}
+
+/** A replacement of a file or link and its expected state. A missing state means no file. */
+interface ExpectedReplacement {
+  readonly expected: FileState | undefined;
+  readonly state: FileState | undefined;
+  readonly content?: Uint8Array | undefined;
+  readonly maximumBytes: number;
+}
+
+/**
+ * Replaces or removes a file or link only if it has the expected state. The replacement is written and synced first.
+ * The last check and the replacement happen in the same turn of the event loop. Does not sync the directory.
+ *
+ * @returns the unexpected entry, or `undefined` after a replacement
+ * @throws FileAccessError
+ */
+export async function replaceExpected(
+  place: FilePlace,
+  { expected, state, content, maximumBytes }: ExpectedReplacement,
+): Promise<FoundFile | undefined> {
+  let staged: Awaited<ReturnType<typeof stageState>> | undefined;
+  try {
+    staged = state && (await stageState(place, state, content));
+    const look = await lookAt(place, maximumBytes);
+    const { found } = look;
+    const isExpected = found.kind !== "other" && isSameFile(stateOf(found), expected);
+    if (!isExpected || !isAsSeen(place, look)) {
+      if (staged) await discard(staged);
+      return isExpected ? readFile(place, maximumBytes) : found;
+    }
+    if (staged) putStaged(place, staged);
+    else if (found.kind !== "missing") unlinkSync(place.at);
+    return undefined;
+  } catch (error) {
+    if (staged) await discard(staged);
+    if (error instanceof FileAccessError) throw error;
+    throw new FileAccessError(place.path, systemReason(error), { cause: error });
+  }
+}
+
+interface Look {
+  readonly found: FoundFile;
+  /** Taken before the content was read. `undefined` for a missing entry. */
+  readonly stamp: Stamp | undefined;
+}
+
+interface Stamp {
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+}
+
+/** @throws FileAccessError */
+async function lookAt(place: FilePlace, maximumBytes: number): Promise<Look> {
+  const stamp = stampOf(place);
+  return { stamp, found: await readFile(place, maximumBytes) };
+}
+
+/**
+ * Returns whether a location is unchanged. Works synchronously, so that a replacement can follow immediately. Reads the
+ * file again only if its last change is too recent for its time to be reliable.
+ *
+ * @param isSame defaults to comparing content, permissions and link target
+ */
+function isAsSeen(
+  place: FilePlace,
+  { stamp, found }: Look,
+  isSame: (now: FileState | undefined) => boolean = (now) => isSameFile(now, stateOf(found)),
+): boolean {
+  const now = stampOf(place);
+  if (stamp === undefined || now === undefined) return stamp === now;
+  const isSettled = Date.now() - Number(now.ctimeNs / 1_000_000n) > settledAfterMs;
+  return (isSettled && isSameStamp(stamp, now)) || isSame(readStateSync(place.at));
+}
+
+function stampOf(place: FilePlace): Stamp | undefined {
+  return lstatSync(place.at, { bigint: true, throwIfNoEntry: false });
+}
+
+function isSameStamp(one: Stamp, other: Stamp): boolean {
+  return (
+    one.ino === other.ino && one.size === other.size && one.mtimeNs === other.mtimeNs && one.ctimeNs === other.ctimeNs
+  );
 }

@@ -2,9 +2,8 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assertOwnFolders, assertOwnRef, type GitFolders, gitFoldersOf } from "./GitFolders.ts";
-import { type GitProgram, gitProgram } from "./gitProgram.ts";
+import { type GitProgram, gitProgram, type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 import { checkedId } from "./refName.ts";
-import { type GitAnswer, type GitCall, runGit } from "./runGit.ts";
 
 interface ObjectOptions {
   /** Exit codes that are not errors. Defaults to 0. */

@@ -2,7 +2,7 @@ import { FileAccessError } from "../../errors/workspaceErrors.ts";
 import type { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import type { GitRepository } from "./GitRepository.ts";
-import { NewBlobs } from "./NewBlobs.ts";
+import { NewBlobs } from "./blobs.ts";
 import { checkedId } from "./refName.ts";
 
 const nothing = /^0+$/;

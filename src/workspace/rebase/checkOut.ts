@@ -1,20 +1,18 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
-import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
-import { together } from "../../internal/together.ts";
+import { forEachAtOnce, together } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { type FoundFile, isFolder, stateOf as stateIn } from "../files/readFile.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
-import { executableMode } from "../files/executableMode.ts";
+import { executableMode } from "../files/FileNote.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { contentsOf, inGroups, sizesOf } from "../git/blobs.ts";
+import { contentsOf, inGroups, sizesOf, blobId } from "../git/blobs.ts";
 import { type ChangedFile, changedFiles, entryAfter } from "../git/changes.ts";
 import { moveHead } from "../git/commitFiles.ts";
 import type { GitRepository } from "../git/GitRepository.ts";
 import type { IndexLock } from "../git/IndexLock.ts";
 import { isOn, userSettings } from "../git/userSettings.ts";
-import { blobId } from "../git/NewBlobs.ts";
 
 /** A work tree and the lock of its index. */
 export interface CheckOutTarget {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { abortable } from "../../internal/abortable.ts";
+import { abortable, withinTime } from "../../internal/abortable.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import {
@@ -12,7 +12,6 @@ import {
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { together } from "../../internal/together.ts";
-import { withinTime } from "../../internal/withinTime.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import type { DriftReport } from "../drift/DriftReport.ts";
 import { knownHeadOf, settleAll, versionTrackerKey } from "../drift/VersionTracker.ts";

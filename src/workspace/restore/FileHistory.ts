@@ -1,7 +1,7 @@
-import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts";
+import { type FileState, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Note } from "../../journal/RollbackParticipant.ts";
-import { notedChanges, type NotedChange } from "./notedChanges.ts";
+import { type FileNote, fileNoteOf, type FolderChange } from "../files/FileNote.ts";
 
 export interface FileHistory {
   readonly path: string;
@@ -106,4 +106,102 @@ function joined(before: FileHistory, history: FileHistory): FileHistory {
 
 function spanOf(before: FileState | undefined, after: FileState | undefined): FileSpan {
   return withoutUndefined({ before, after });
+}
+
+interface NotedChange extends FileChange {
+  /** The change may not have happened. */
+  readonly uncertain: boolean;
+  /**
+   * A command made the change, and another change of the same file was noted during the command. This change started
+   * first.
+   */
+  readonly during: boolean;
+  /** An interrupted command or others made the change. */
+  readonly interrupted: boolean;
+}
+
+/**
+ * Returns the changes in notes. A file tool notes its intent, so a crash, a failure or a repeated call leaves open
+ * whether the change happened. A capture notes detected changes.
+ *
+ * @param notes oldest first
+ * @throws UnreadableValueError, PathNotAllowedError
+ */
+export function notedChanges(notes: readonly Note[]): readonly NotedChange[] {
+  const read = notes.map((note) => ({ ...note, files: fileNoteOf(note.value) }));
+  const intents = new Map(
+    read.flatMap(({ toolCallId, files }, at) =>
+      toolCallId !== undefined && !isFound(files) ? [[toolCallId, at]] : [],
+    ),
+  );
+  const began = new Map<string, number>();
+  const changedAt = new Map<string, number>();
+  return read.flatMap(({ files, toolCallId, uncertain = false }, at) => {
+    if (files.began !== undefined) began.set(files.began, at);
+    const isRepeated = toolCallId !== undefined && intents.get(toolCallId) !== at;
+    const isOpen = !isFound(files) && (uncertain || isRepeated);
+    const from = began.get(files.ended ?? "") ?? at;
+    return files.changes.map((change) => {
+      const during = (changedAt.get(change.path) ?? -1) > from;
+      changedAt.set(change.path, at);
+      return { ...change, uncertain: isOpen, during, interrupted: files.interrupted === true };
+    });
+  });
+}
+
+/** Returns whether a note contains changes that a capture detected. */
+function isFound({ ended }: FileNote): boolean {
+  return ended !== undefined;
+}
+
+export interface FolderHistory {
+  readonly path: string;
+  /** The permissions at the checkpoint. Omitted if the directory did not exist. */
+  readonly target?: number;
+  /** The permissions that the agent left. Omitted if it left no directory. */
+  readonly last?: number;
+  /** Others changed the permissions between two changes of the agent. */
+  readonly byOthers?: true;
+}
+
+/**
+ * Returns one history for each directory.
+ *
+ * @param notes oldest first
+ * @param madeMode the permissions of directories that file tools create
+ */
+export function folderHistories(notes: readonly FileNote[], madeMode: number): readonly FolderHistory[] {
+  const histories = new Map<string, FolderHistory>();
+  for (const { folders = [], folderModes = [] } of notes) {
+    const created = new Map(folderModes.map(({ path, before }) => [path, before]));
+    for (const path of folders)
+      histories.set(path, { ...histories.get(path), path, last: created.get(path) ?? madeMode });
+    for (const change of folderModes) histories.set(change.path, withMode(histories.get(change.path), change));
+  }
+  return [...histories.values()];
+}
+
+function withMode(history: FolderHistory | undefined, { path, before, after }: FolderChange): FolderHistory {
+  const { target, last = before, byOthers }: Partial<FolderHistory> = history ?? { target: before };
+  return {
+    path,
+    ...(target !== undefined && { target }),
+    ...(after !== undefined && { last: after }),
+    ...((byOthers === true || last !== before) && { byOthers: true }),
+  };
+}
+
+export function withRedoneFolders(
+  undone: readonly FolderHistory[],
+  redone: readonly FolderHistory[],
+): readonly FolderHistory[] {
+  const again = new Map(redone.map((history) => [history.path, history]));
+  const known = new Map(undone.map((history) => [history.path, history]));
+  const paths = new Set([...known.keys(), ...again.keys()]);
+  return [...paths].flatMap((path) => {
+    const [left, made] = [known.get(path), again.get(path)];
+    if (!made) return left ?? [];
+    const byOthers = left?.byOthers ?? made.byOthers;
+    return withoutUndefined({ path, target: made.last, last: left ? left.last : made.target, byOthers });
+  });
 }

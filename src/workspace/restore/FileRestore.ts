@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSameFile } from "../../checkpoint/data/FileChange.ts";
 import { type ConflictingFile, FileConflictError } from "../../errors/workspaceErrors.ts";
-import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Note, ParticipantPlan, ParticipantRequest, StepRequest } from "../../journal/RollbackParticipant.ts";
 import { type GitHistory, gitHistory } from "../capture/gitHistory.ts";
@@ -10,22 +10,30 @@ import type { ConflictResolver } from "../conflicts/ConflictResolver.ts";
 import { fileNoteOf, movedOver, type LeftOutFile, unknownIn } from "../files/FileNote.ts";
 import { stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { carryOutRestore } from "./carryOutRestore.ts";
+import { carryOutRestore } from "./RestoreWriter.ts";
 import {
   contentsOfOthers,
   fileHistories,
   type FileHistory,
   withoutFileOfOthers,
   withRedoneFiles,
+  folderHistories,
+  type FolderHistory,
+  withRedoneFolders,
 } from "./FileHistory.ts";
-import { folderHistories, type FolderHistory, withRedoneFolders } from "./FolderHistory.ts";
 import { withInterruptedCommands } from "./interruptedCommands.ts";
-import { conflictingFile } from "./lookAgain.ts";
+import { conflictingFile, asOpened, Obstacles, openedFolders } from "./lookAgain.ts";
 import type { GitRestore } from "./GitRestore.ts";
 import { type GitRestorePart, type PlannedGit, settleGit } from "./planGit.ts";
-import { asOpened, Obstacles, openedFolders } from "./Obstacles.ts";
 import type { FileConflict, FileResolution } from "./FileConflict.ts";
-import { type PlannedFile, planRestore } from "./planRestore.ts";
+import {
+  type PlannedFile,
+  planRestore,
+  type ConflictingPlan,
+  contentsOf,
+  type SettledConflict,
+  settleConflict,
+} from "./settleConflict.ts";
 import {
   type FolderModePart,
   type FolderPart,
@@ -35,7 +43,6 @@ import {
   type RestoreStep,
   type PartOutcome,
 } from "./RestoreStep.ts";
-import { type ConflictingPlan, contentsOf, type SettledConflict, settleConflict } from "./settleConflict.ts";
 
 /**
  * Decides how to resolve a conflict. Receives no contents but may read the file. An error refuses the rollback, which

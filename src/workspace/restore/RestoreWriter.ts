@@ -1,14 +1,18 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { forEachAtOnce } from "../../internal/forEachAtOnce.ts";
+import { forEachAtOnce } from "../../internal/together.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
 import type { FoundFile } from "../files/readFile.ts";
 import { filesAtOnce, isRefused, refusalIn } from "../files/WorkspaceFiles.ts";
-import type { Restoring } from "./lookAgain.ts";
-import { leftMode } from "./Obstacles.ts";
+import { type Restoring, conflictingFile, lookAgain, leftMode } from "./lookAgain.ts";
 import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./RestoreStep.ts";
+import { FileConflictError } from "../../errors/workspaceErrors.ts";
+import { conflictAt } from "./FileConflict.ts";
+
+/** The number of attempts, because people may edit files during the restore. After that the restore is refused. */
+const attempts = 3;
 
 /** A file changed between its last check and its replacement, and was left unchanged. */
 export class ChangedMeanwhile extends Error {
@@ -196,4 +200,32 @@ async function contentFor(state: FileState | undefined, { content }: StepRequest
   const bytes = await content(state.hash);
   if (!bytes) throw new UnreadableValueError(`the content ${state.hash} of a file is not in the log`);
   return bytes;
+}
+
+/**
+ * Executes a restore: reads all files, requests decisions, then writes. If a file changes meanwhile, undoes the writes
+ * and starts again.
+ *
+ * @throws FileConflictError, after which every file has its former state
+ */
+export async function carryOutRestore(parts: readonly RestorePart[], restoring: Restoring): Promise<void> {
+  for (let changes = 0; ;) {
+    const todo = await lookAgain(parts, restoring);
+    const writer = new RestoreWriter(restoring);
+    const { size } = restoring.refused;
+    try {
+      return await writer.write(todo, parts);
+    } catch (error) {
+      await writer.undo();
+      // The next attempt requests a decision about the file that cannot be replaced.
+      if (restoring.refused.size > size) continue;
+      if (!(error instanceof ChangedMeanwhile)) throw error;
+      if (++changes === attempts) throw refusal(error, restoring);
+    }
+  }
+}
+
+function refusal({ path, found }: ChangedMeanwhile, { request }: Restoring): FileConflictError {
+  const conflict = conflictingFile(conflictAt(path, found), "others change it all the time");
+  return new FileConflictError(request.agentId, request.checkpointId, [conflict]);
 }

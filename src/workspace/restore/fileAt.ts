@@ -1,7 +1,6 @@
 import type { FileState } from "../../checkpoint/data/FileChange.ts";
 import type { ParticipantContext } from "../../journal/RollbackParticipant.ts";
-import { fileHistories, withRedoneFiles } from "./FileHistory.ts";
-import { notedChanges } from "./notedChanges.ts";
+import { fileHistories, withRedoneFiles, notedChanges } from "./FileHistory.ts";
 
 /** A file in its state at a checkpoint. */
 export type FileAtCheckpoint =

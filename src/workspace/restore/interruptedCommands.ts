@@ -1,5 +1,5 @@
 import { changesBetween } from "../capture/changesBetween.ts";
-import { fileWithState, readScan } from "../capture/readScan.ts";
+import { fileWithState, readScan } from "../capture/StoredScan.ts";
 import type { Scan } from "../capture/Scan.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 import type { Note, ParticipantRequest } from "../../journal/RollbackParticipant.ts";

@@ -3,7 +3,7 @@ import type { Entry } from "agent-persistence/storage";
 import { expect, it } from "vitest";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
-import { Pace } from "../../../src/internal/Pace.ts";
+import { Pace } from "../../../src/internal/nextTurn.ts";
 import { forgeConversation } from "../../persistence/support/forgedConversation.ts";
 
 class CountedPace extends Pace {

@@ -6,7 +6,7 @@ import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { joinedBranches } from "../../../src/checkpoint/state/BranchResult.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { LayeredMap } from "../../../src/internal/LayeredMap.ts";
-import { Pace } from "../../../src/internal/Pace.ts";
+import { Pace } from "../../../src/internal/nextTurn.ts";
 import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";
 import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
 import { retainableAgent } from "../../../src/persistence/retention/retainableAgent.ts";

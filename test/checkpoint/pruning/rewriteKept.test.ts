@@ -7,7 +7,7 @@ import type { LaneRecord } from "../../../src/checkpoint/records/lineRecords.ts"
 import { placesUpTo } from "../../../src/checkpoint/lines/lineage.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
-import { Pace } from "../../../src/internal/Pace.ts";
+import { Pace } from "../../../src/internal/nextTurn.ts";
 import { loggedCalls } from "../../../src/journal/loggedCalls.ts";
 import { planRollback } from "../../../src/journal/planRollback.ts";
 import { live } from "../../persistence/support/liveThrough.ts";

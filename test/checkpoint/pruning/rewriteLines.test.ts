@@ -13,7 +13,7 @@ import { type BranchResult, branchesOf } from "../../../src/checkpoint/state/Bra
 import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
-import { Pace } from "../../../src/internal/Pace.ts";
+import { Pace } from "../../../src/internal/nextTurn.ts";
 import { loggedCalls } from "../../../src/journal/loggedCalls.ts";
 import { planRollback } from "../../../src/journal/planRollback.ts";
 import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.ts";

@@ -5,7 +5,7 @@ import type { AgentRecord, RestatedEntry } from "../../../src/checkpoint/records
 import { foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
-import { Pace } from "../../../src/internal/Pace.ts";
+import { Pace } from "../../../src/internal/nextTurn.ts";
 
 interface Step {
   readonly kind: "message" | "edit" | "trim" | "checkpoint" | "run" | "fresh" | "branch";

@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import textWidth from "fast-string-truncated-width";
 import { describe, expect, it } from "vitest";
-import { bytesText } from "../../../src/cli/terminal/bytesText.ts";
-import { relativeTime } from "../../../src/cli/terminal/relativeTime.ts";
-import { shortValue } from "../../../src/cli/terminal/shortValue.ts";
+import { bytesText, shortValue, relativeTime } from "../../../src/cli/terminal/shortTexts.ts";
 import { textTable } from "../../../src/cli/terminal/textTable.ts";
 
 const cells = (...texts: string[]) => texts.map((text) => [{ text, write: String }]);

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonText } from "../../../src/cli/terminal/jsonText.ts";
-import { visibleJson, visibleLines, visibleText } from "../../../src/cli/terminal/visibleText.ts";
+import { jsonText, visibleJson, visibleLines, visibleText } from "../../../src/cli/terminal/visibleText.ts";
 
 const text = fc.string({ unit: "binary" });
 const obeyed = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\u{e0001}-\u{e007f}]/u;

@@ -4,7 +4,7 @@ import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { aiSdkExecutor, ModelNotAvailableError, type AiSdkLanguageModel } from "agent-persistence/ai-sdk";
 import type { PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
-import type { FileData } from "../../../src/integrations/ai-sdk/fileData.ts";
+import type { FileData } from "../../../src/integrations/ai-sdk/AiSdkPrompt.ts";
 import type { functionToolOf } from "../../../src/integrations/ai-sdk/callOptionsOf.ts";
 import { promptOf } from "../../../src/integrations/ai-sdk/promptOf.ts";
 import { ask, partsOf } from "./ask.ts";

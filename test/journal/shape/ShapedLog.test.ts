@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
-import { listShape } from "../../../src/journal/shape/listShape.ts";
-import { readShape } from "../../../src/journal/shape/readShape.ts";
+import { listShape, readShape } from "../../../src/journal/shape/readShape.ts";
 import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
 import { TestClock } from "../../storage/file/support/TestClock.ts";
 import { logStorages } from "../../persistence/support/storages.ts";

@@ -1,7 +1,7 @@
 import { InMemoryPersistenceStorageProvider, persistence, strategy, tool } from "agent-persistence";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { countParts, frozenCopyInTurns } from "../../../src/internal/copy/frozenCopyInTurns.ts";
+import { countParts, frozenCopyInTurns } from "../../../src/internal/frozenCopy.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 
 const rows = (count: number) => Array.from({ length: count }, (_, at) => ({ at, text: "x", nested: { at } }));

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { intactChain } from "../../../src/storage/file/salvage/salvageAgent.ts";
+import { intactChain } from "../../../src/storage/file/salvageAgent.ts";
 import { linesIn } from "../../../src/storage/file/layout/Segment.ts";
 import {
   agentPath,

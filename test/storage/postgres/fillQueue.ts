@@ -2,7 +2,7 @@ import { PostgresPersistenceStorageProvider } from "agent-persistence/postgres";
 import { processOwner } from "agent-persistence/storage";
 import type pg from "pg";
 import { platformSha256 } from "../../../src/internal/sha256/platformSha256.ts";
-import { tableSummary } from "../../../src/storage/table/summaryText.ts";
+import { tableSummary } from "../../../src/storage/table/listTable.ts";
 import { exampleSummary } from "../../../src/testing/log/logTest.ts";
 
 /** How many tasks are made in each status. */

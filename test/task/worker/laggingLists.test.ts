@@ -8,7 +8,7 @@ import {
 import { TaskManager, TaskWorker, type TaskOutcome } from "agent-persistence/task";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
-import { selectSummaries } from "../../../src/storage/selectSummaries.ts";
+import { selectSummaries } from "../../../src/storage/summaries.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { oneNode } from "./oneNode.ts";

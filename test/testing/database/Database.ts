@@ -1,6 +1,6 @@
 import { nextTurn } from "../../../src/internal/nextTurn.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
-import { parseBlobReference } from "../../../src/storage/blobReference.ts";
+import { parseBlobReference } from "../../../src/storage/blobs.ts";
 import type { AgentSummary, LogOwner } from "../../../src/storage/RecordLog.ts";
 
 /** One append as a row. */

@@ -3,7 +3,7 @@ import { AgentBusyError, StorageClosedError } from "../../../src/errors/storageE
 import { CorruptBlobError, CorruptLogError } from "../../../src/errors/storedDataErrors.ts";
 import { nodeSha256 } from "../../../src/internal/sha256/nodeSha256.ts";
 import type { BlobStore } from "../../../src/storage/BlobStore.ts";
-import { formatBlobReference } from "../../../src/storage/blobReference.ts";
+import { formatBlobReference } from "../../../src/storage/blobs.ts";
 import type {
   AgentSummary,
   ListOptions,
@@ -12,7 +12,7 @@ import type {
   ReadOptions,
   RecordLog,
 } from "../../../src/storage/RecordLog.ts";
-import { selectSummaries } from "../../../src/storage/selectSummaries.ts";
+import { selectSummaries } from "../../../src/storage/summaries.ts";
 import { ask, type Connection, leaseMs } from "./Connection.ts";
 import type { Database, Row } from "./Database.ts";
 import { DatabaseOwnedLog } from "./DatabaseOwnedLog.ts";

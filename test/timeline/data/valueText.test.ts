@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { valueText } from "../../../src/timeline/data/valueText.ts";
-import { inertJson } from "../../../src/timeline/html/pageHtml.ts";
+import { valueText } from "../../../src/timeline/data/ShownTexts.ts";
+import { inertJson } from "../../../src/timeline/pageHtml.ts";
 
 describe("values as text", () => {
   it("what is short stands in one line, what is long in lines, and text as it is", () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Redaction } from "../../../src/timeline/options/Redaction.ts";
-import { redactedPath } from "../../../src/timeline/options/redactedPath.ts";
+import { Redaction, redactedPath } from "../../../src/timeline/options/Redaction.ts";
 
 const hiding = () => new Redaction([], true);
 

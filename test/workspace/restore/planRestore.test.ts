@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FileChange, FileState } from "agent-persistence";
 import type { Note } from "../../../src/journal/RollbackParticipant.ts";
 import { fileHistories } from "../../../src/workspace/restore/FileHistory.ts";
-import { planRestore } from "../../../src/workspace/restore/planRestore.ts";
+import { planRestore } from "../../../src/workspace/restore/settleConflict.ts";
 import type { FoundFile } from "../../../src/workspace/files/readFile.ts";
 
 const state = (name: string, mode = 0o644): FileState => ({ kind: "file", hash: name.repeat(64), bytes: 1, mode });

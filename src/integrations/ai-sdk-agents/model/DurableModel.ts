@@ -2,14 +2,11 @@ import { z } from "zod";
 import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
-import { generationSchema } from "../../ai-sdk/generationSchema.ts";
+import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";
 import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
-import { answerOf, generationOf, identified, isOwnCall } from "./providerAnswer.ts";
-import { withCallId } from "./providerCallId.ts";
-import { promptWithProviderIds } from "./promptWithProviderIds.ts";
+import { answerOf, generationOf, identified, isOwnCall, withCallId, promptWithProviderIds } from "./providerAnswer.ts";
 import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
-import { replayedStream } from "./replayedStream.ts";
 import { StreamedGeneration } from "./StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
@@ -143,4 +140,47 @@ function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPa
   return content.map((part, index) =>
     isOwnCall(part) ? withCallId(part, { own: recorded[index]?.["toolCallId"], provided: part["toolCallId"] }) : part,
   );
+}
+
+/** Streams a recorded response, each part in one piece. */
+function replayedStream(generation: ProviderGeneration): ReadableStream<ProviderPart> {
+  const parts = [...partsOf(generation)];
+  return new ReadableStream({
+    pull(controller) {
+      const part = parts.shift();
+      if (part) controller.enqueue(part);
+      else controller.close();
+    },
+  });
+}
+
+function* partsOf(generation: ProviderGeneration): Generator<ProviderPart> {
+  const { content, warnings = [], response, finishReason, usage, providerMetadata } = generation;
+  yield { type: "stream-start", warnings };
+  yield { type: "response-metadata", ...response };
+  for (const [index, part] of content.entries()) yield* piecesOf(part, String(index));
+  yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
+}
+
+function* piecesOf(part: ProviderPart, id: string): Generator<ProviderPart> {
+  const { type, text, input, ...fields } = part;
+  const metadata = fields["providerMetadata"] !== undefined && { providerMetadata: fields["providerMetadata"] };
+  switch (type) {
+    case "text":
+    case "reasoning":
+      yield { type: `${type}-start`, id, ...metadata };
+      yield { type: `${type}-delta`, id, delta: text };
+      yield { ...fields, type: `${type}-end`, id };
+      return;
+    case "tool-call": {
+      const { toolCallId, ...call } = fields;
+      yield { ...call, type: "tool-input-start", id: toolCallId };
+      yield { type: "tool-input-delta", id: toolCallId, delta: input };
+      yield { type: "tool-input-end", id: toolCallId };
+      yield part;
+      return;
+    }
+    default:
+      yield part;
+  }
 }

@@ -1,9 +1,11 @@
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { HostedAnswer } from "../../hosted/HostedLoop.ts";
-import { usageOf } from "../../ai-sdk/usageOf.ts";
-import { withCallId } from "./providerCallId.ts";
-import type { ProviderGeneration, ProviderPart } from "./ProviderModel.ts";
+import { usageOf } from "../../ai-sdk/answerOf.ts";
+import type { ProviderGeneration, ProviderPart, ProviderMessage } from "./ProviderModel.ts";
+
+/** The metadata key of the provider's call id, which later runs read from the messages. */
+const key = "agent-persistence";
 
 /** The type of a placeholder for a call that started but was never made. */
 export const leftOut = "left-out";
@@ -107,4 +109,50 @@ function withoutUndefinedDeep<Value>(value: Value): Value {
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutUndefinedDeep<unknown>(item)])) as Value;
+}
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** Returns a tool call with the library's id and the provider's id in its metadata. */
+export function withCallId(
+  part: ProviderPart,
+  ids: { readonly own: unknown; readonly provided: unknown },
+): ProviderPart {
+  const { own, provided } = ids;
+  if (own === provided) return { ...part, toolCallId: own };
+  const metadata = { ...(part["providerMetadata"] as Metadata | undefined), [key]: { toolCallId: provided } };
+  return { ...part, toolCallId: own, providerMetadata: metadata };
+}
+
+/** Returns the provider's call id of a prompt part, or `undefined` if the part carries no such id. */
+function providedId({ providerOptions }: ProviderPart): string | undefined {
+  const { toolCallId } = Object((providerOptions as Metadata | undefined)?.[key]) as { readonly toolCallId?: unknown };
+  return typeof toolCallId === "string" ? toolCallId : undefined;
+}
+
+/** Returns a prompt part without the provider's id in its options, because the model must not see it. */
+function withoutProvidedId(part: ProviderPart): ProviderPart {
+  if (providedId(part) === undefined) return part;
+  const { providerOptions, ...rest } = part;
+  const { [key]: _id, ...options } = providerOptions as Metadata;
+  return Object.keys(options).length > 0 ? { ...rest, providerOptions: options } : (rest as ProviderPart);
+}
+
+/** Returns a prompt with the provider's ids of calls, from this run and earlier runs. */
+export function promptWithProviderIds(prompt: readonly ProviderMessage[]): readonly ProviderMessage[] {
+  const ids = new Map(
+    prompt.flatMap(({ content }) => (typeof content === "string" ? [] : content.flatMap((part) => idsOf(part)))),
+  );
+  const partOf = (part: ProviderPart): ProviderPart => {
+    const known = ids.get(part["toolCallId"]);
+    return known === undefined ? part : { ...withoutProvidedId(part), toolCallId: known };
+  };
+  return prompt.map((message) =>
+    typeof message.content === "string" ? message : { ...message, content: message.content.map(partOf) },
+  );
+}
+
+function idsOf(part: ProviderPart): (readonly [own: unknown, provided: string])[] {
+  const provided = providedId(part);
+  return provided === undefined ? [] : [[part["toolCallId"], provided]];
 }

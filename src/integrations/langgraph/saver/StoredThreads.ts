@@ -1,9 +1,8 @@
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
-import { listShape } from "../../../journal/shape/listShape.ts";
-import { readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
+import { listShape, readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
-import type { ReadableThread } from "../read/ThreadReader.ts";
+import type { ReadableThread } from "./ThreadReader.ts";
 import type { GraphRecord } from "../thread/GraphRecord.ts";
 import { threadShape } from "../thread/threadShape.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";

@@ -1,5 +1,5 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { ReadableThread } from "../read/ThreadReader.ts";
+import type { ReadableThread } from "./ThreadReader.ts";
 import { type GraphRecord, isMadeAgain, valuesOfRecord, withValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
 import type { OwnedThread } from "./StoredThreads.ts";

@@ -1,13 +1,11 @@
 import type { ShapeState } from "../../../journal/shape/LogShape.ts";
 import type { CheckpointEntry, Namespace, StoredPut } from "./Checkpoints.ts";
 import { changedFields, fieldsOf } from "./fieldsChange.ts";
-import { changedValue, type FindItem } from "./changedValue.ts";
+import { changedValue, type FindItem } from "./valueChange.ts";
 import type { ForgetRecord, GraphRecord, ItemsRecord, PutRecord, WritesRecord } from "./GraphRecord.ts";
-import type { GraphValue } from "./GraphValue.ts";
-import type { Item } from "./Item.ts";
-import { restated } from "./restated.ts";
+import type { GraphValue, Item } from "./GraphValue.ts";
+import { restated, usedItems } from "./restated.ts";
 import { ThreadCalls } from "./ThreadCalls.ts";
-import { usedItems } from "./usedItems.ts";
 import { writesBefore } from "./writesOf.ts";
 
 export class ThreadState implements ShapeState<GraphRecord> {

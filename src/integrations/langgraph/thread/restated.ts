@@ -1,9 +1,8 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { CheckpointEntry, StoredCheckpoints, StoredPut, StoredWrite } from "./Checkpoints.ts";
 import type { GraphRecord, ItemsRecord, PutRecord, WritesRecord } from "./GraphRecord.ts";
-import type { Item } from "./Item.ts";
+import { type Item, itemsOf } from "./GraphValue.ts";
 import { putRecord } from "./putRecord.ts";
-import { usedItems } from "./usedItems.ts";
 import { valueChange } from "./valueChange.ts";
 
 /** Yields the fewest records that recreate the state of a thread. Numbers are kept. */
@@ -74,4 +73,14 @@ function writesRecord({ order, entry, writes }: WriteGroup): WritesRecord {
     ...(path !== "" && { path }),
     w: writes.map(({ channel, value, index }) => [channel, valueChange(undefined, value), index]),
   };
+}
+
+/** Returns the numbered items of all checkpoints and writes, sorted by number and without duplicates. */
+export function usedItems({ puts, namespaces }: StoredCheckpoints): readonly Item[] {
+  const values = [...puts.values()].flatMap((put) => [...put.values.values()]);
+  const entries = [...namespaces.values()].flatMap((namespace) => [...namespace.entries.values()]);
+  const written = entries.flatMap(({ writes }) => writes.map(({ value }) => value));
+  const used = new Set<Item>();
+  for (const value of [...values, ...written]) for (const item of itemsOf(value)) used.add(item);
+  return [...used].filter(({ number }) => number !== undefined).sort((a, b) => (a.number ?? 0) - (b.number ?? 0));
 }

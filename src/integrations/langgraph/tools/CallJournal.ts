@@ -1,5 +1,5 @@
 import { toolCallIdAt } from "../../../checkpoint/toolCallId.ts";
-import { valueDigest } from "../../../checkpoint/values/valueDigest.ts";
+import { valueDigest } from "../../../checkpoint/values/isSameValue.ts";
 import { askWhatHappened } from "../../../doubt/askWhatHappened.ts";
 import {
   checkSettlement,
@@ -26,13 +26,12 @@ import type { StoredCall } from "../thread/ThreadCalls.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
 import { type CallDecision, decideCall, isInDoubt } from "./decideCall.ts";
-import type { GraphToolSettings } from "./GraphToolSettings.ts";
+import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
 import { capturedOutput, endOf, recordedOutput } from "./storedOutput.ts";
-import type { CallPlace } from "./TaskAttempts.ts";
-import type { TaskPlace } from "./TaskPlace.ts";
+import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
 export interface CallJournalOptions {
   readonly checkpointer: object;

@@ -1,5 +1,16 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { StructuredToolInterface, DynamicTool } from "@langchain/core/tools";
+import type { InferInteropZodOutput, InteropZodType } from "@langchain/core/utils/types";
+import { z } from "zod";
+import type { ToolEffect, ToolProbeAnswer } from "../../../agent/tool/Tool.ts";
+import { functionSchema } from "../../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../../internal/options/strictOptions.ts";
+import type { HostedProbe } from "../../hosted/HostedTool.ts";
+
+export const graphToolSettingsSchema: z.ZodType = strictOptions({
+  effect: z.enum(["none", "idempotent", "reversible", "irreversible"]).optional(),
+  probe: functionSchema().optional(),
+});
 
 export type ToolConfig = RunnableConfig<Record<string, unknown>> & {
   readonly toolCall?: { readonly id?: string } | undefined;
@@ -18,3 +29,33 @@ export interface GraphTool extends StructuredToolInterface {
   /** Called with the validated input and the config. */
   _call(input: unknown, run: ToolRun | undefined, config: ToolConfig | undefined): unknown;
 }
+
+/** A tool of LangChain. */
+export type LangChainTool = StructuredToolInterface | DynamicTool;
+
+/** Tells crash recovery how to treat the calls of a LangChain tool. */
+export interface GraphToolSettings<in Input = never> {
+  /**
+   * The side effect of a call. Interrupted calls with the effect `none` or `idempotent` are repeated. For other calls
+   * the outcome has to be determined. Defaults to `irreversible`.
+   */
+  readonly effect?: ToolEffect | undefined;
+  /**
+   * Determines whether an interrupted call took effect. Receives the validated input. Not called if the effect is
+   * `none` or `idempotent`. An error counts as `unknown`, and so does a missing probe.
+   */
+  readonly probe?: ((input: Input, call: HostedProbe) => ToolProbeAnswer | PromiseLike<ToolProbeAnswer>) | undefined;
+}
+
+type InputOf<Tool> = Tool extends { readonly schema: infer Schema }
+  ? Schema extends InteropZodType
+    ? InferInteropZodOutput<Schema>
+    : unknown
+  : unknown;
+
+type ToolNamed<Tool, Name> = Tool extends { readonly name: infer Given } ? (Name extends Given ? Tool : never) : never;
+
+/** Settings of tools, by name. */
+export type GraphToolsSettings<Tools extends readonly LangChainTool[]> = {
+  readonly [Name in Tools[number]["name"]]?: GraphToolSettings<InputOf<ToolNamed<Tools[number], Name>>> | undefined;
+};

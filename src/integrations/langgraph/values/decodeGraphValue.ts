@@ -1,7 +1,7 @@
 import { Document } from "@langchain/core/documents";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { classNamed } from "../../../checkpoint/values/classRegistry.ts";
-import { bigintOf } from "../../../checkpoint/values/storableBigint.ts";
+import { bigintOf } from "../../../checkpoint/values/unsupportedShape.ts";
 import { UnreadableValueError } from "../../../errors/storedDataErrors.ts";
 import { fromBase64Url } from "../../../internal/bytes.ts";
 import { isTagged, type Json, tag, type Tagged } from "./Json.ts";

@@ -1,8 +1,6 @@
 import { Document } from "@langchain/core/documents";
 import { nameOfClass } from "../../../checkpoint/values/classRegistry.ts";
-import { unsupportedBigint } from "../../../checkpoint/values/storableBigint.ts";
-import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
-import { keyPath } from "../../../checkpoint/values/valuePath.ts";
+import { unsupportedBigint, unsupportedShape, keyPath } from "../../../checkpoint/values/unsupportedShape.ts";
 import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { toBase64Url } from "../../../internal/bytes.ts";
 import { maximumDepth } from "../../../internal/maximumDepth.ts";

@@ -1,6 +1,6 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { unsupportedShape } from "../../../checkpoint/values/unsupportedShape.ts";
-import type { Item } from "../thread/Item.ts";
+import type { Item } from "../thread/GraphValue.ts";
 import type { Json } from "../values/Json.ts";
 import { tag } from "../values/Json.ts";
 import { type KnownItems, type OwnFields, ownFields } from "./KnownItems.ts";

@@ -1,17 +1,15 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
-import type { GraphValue } from "../thread/GraphValue.ts";
+import { type GraphValue, type Item, ItemList, itemsOf } from "../thread/GraphValue.ts";
 import type { ItemsRecord } from "../thread/GraphRecord.ts";
-import type { Item } from "../thread/Item.ts";
-import { ItemList } from "../thread/ItemList.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
-import { isSameGraphValue } from "../thread/isSameGraphValue.ts";
 import { withoutSnapshot } from "../thread/valueChange.ts";
 import type { Json } from "../values/Json.ts";
 import type { CapturedItem, CapturedValue } from "./CapturedValue.ts";
-import { isShort } from "./isShort.ts";
-import { ItemSearch } from "./ItemSearch.ts";
 import type { KnownItems, OwnFields } from "./KnownItems.ts";
-import { sameStored } from "./sameStored.ts";
+
+const keys = new WeakMap<Item, string>();
+
+const longestText = 48;
 
 export type StoreValue = (json: Json) => StoredValue;
 
@@ -97,4 +95,97 @@ export class ItemWriter {
     this.#added.push(item);
     return item;
   }
+}
+
+type Index = ReadonlyMap<string, Item>;
+
+/**
+ * Finds the item of a value: at the same position of the previous value, then at other positions and among further
+ * candidates.
+ */
+class ItemSearch {
+  #further: Index | undefined;
+  #moved: Index | undefined;
+
+  constructor(
+    readonly before: GraphValue | undefined,
+    readonly further: () => readonly Item[],
+  ) {}
+
+  find(json: Json, place: number | string): Item | undefined {
+    const there = this.#at(place);
+    if (there && sameStored(there.stored, json)) return there;
+    if (isShort(json)) return undefined;
+    this.#further ??= indexed(this.further());
+    if (this.#further.size === 0 && !there) return undefined;
+    const key = keyOf(json);
+    const item = this.#further.get(key) ?? (there && this.#movedIndex().get(key));
+    return item && sameStored(item.stored, json) ? item : undefined;
+  }
+
+  /** Indexes all positions, because items move when, for example, the oldest are removed. */
+  #movedIndex(): Index {
+    return (this.#moved ??= indexed(this.before ? itemsOf(this.before) : []));
+  }
+
+  #at(place: number | string): Item | undefined {
+    const { before } = this;
+    if (before?.kind === "one") return before.item;
+    if (before?.kind === "list") return typeof place === "number" ? before.list.at(place) : undefined;
+    return before?.kind === "map" && typeof place === "string" ? before.entries.get(place) : undefined;
+  }
+}
+
+function indexed(items: readonly Item[]): Index {
+  return new Map(items.filter(({ number }) => number !== undefined).map((item) => [keyOfItem(item), item]));
+}
+
+function keyOfItem(item: Item): string {
+  const known = keys.get(item);
+  if (known !== undefined) return known;
+  const key = keyOf(item.stored as Json);
+  keys.set(item, key);
+  return key;
+}
+
+/** Returns a cheap hash key: the length and three parts of the JSON text. Equal texts have equal keys. */
+function keyOf(json: Json): string {
+  const text = JSON.stringify(json);
+  const middle = text.length >> 1;
+  return `${text.length} ${text.slice(0, 96)} ${text.slice(middle, middle + 24)} ${text.slice(-24)}`;
+}
+
+/** Returns whether a value takes no more space than a reference to it. */
+function isShort(json: Json): boolean {
+  if (typeof json === "string") return json.length <= longestText;
+  if (typeof json !== "object" || json === null) return true;
+  return Array.isArray(json) ? json.length === 0 : Object.keys(json).length === 0;
+}
+
+function sameStored(a: StoredValue, b: StoredValue): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function isSameGraphValue(a: GraphValue, b: GraphValue): boolean {
+  if (a.kind === "one") return b.kind === "one" && a.item === b.item;
+  if (a.kind === "list") return b.kind === "list" && isSameList(a.list, b.list);
+  if (a.kind === "map") return b.kind === "map" && isSameMap(a.entries, b.entries);
+  return b.kind === "snapshot" && isSameGraphValue(a.value, b.value);
+}
+
+function isSameList(a: ItemList, b: ItemList): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a.at(at) !== b.at(at)) return false;
+  return true;
+}
+
+function isSameMap(a: ReadonlyMap<string, Item>, b: ReadonlyMap<string, Item>): boolean {
+  if (a.size !== b.size) return false;
+  const others = b.entries();
+  return [...a].every(([key, item]) => {
+    const other = others.next().value;
+    return other?.[0] === key && other[1] === item;
+  });
 }

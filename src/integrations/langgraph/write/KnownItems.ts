@@ -1,5 +1,5 @@
 import { messageClassOf } from "../values/messageFields.ts";
-import type { Item } from "../thread/Item.ts";
+import type { Item } from "../thread/GraphValue.ts";
 
 /** The names and values of an object's fields in order. For a message, nested fields are included. */
 export type OwnFields = readonly unknown[];

@@ -1,6 +1,6 @@
 import { MemorySession, type SessionHistoryTransactionArgs, UserError } from "@openai/agents-core";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
-import { frozenCopy } from "../../../internal/copy/frozenCopy.ts";
+import { frozenCopy } from "../../../internal/frozenCopy.ts";
 
 /**
  * Returns a copy of a valid transaction. Validation uses the SDK's own session, so that both accept the same

@@ -1,6 +1,5 @@
 import type { StorageFailure } from "../../../errors/storageErrors.ts";
-import type { Clock } from "../../../internal/Clock.ts";
-import { pause } from "../../../internal/pause.ts";
+import { type Clock, pause } from "../../../internal/Clock.ts";
 import { type Attributes, fromItem, toItem } from "./attributes.ts";
 import type { DynamoDBClient, DynamoDBItem } from "./DynamoDBClient.ts";
 import type { ItemKey, KeyRange } from "./itemKeys.ts";

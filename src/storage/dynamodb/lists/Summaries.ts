@@ -14,7 +14,7 @@ import {
   picturesItem,
   picturesOf,
 } from "./Picture.ts";
-import type { SlotChain } from "../slots/SlotChain.ts";
+import type { SlotChain } from "../slots/SlotState.ts";
 
 /** The maximum size of an inline text. Two texts must fit into one item. */
 const inlineText = 150 * 1024;

@@ -2,8 +2,7 @@ import type { TablePage, TableRange, TableRow } from "../../table/LogTable.ts";
 import type { DynamoDBConnection, FoundItem, RangeQuery } from "../items/DynamoDBConnection.ts";
 import { bytesOf, type PartsOwner } from "../items/itemParts.ts";
 import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from "../items/itemKeys.ts";
-import type { SlotChain } from "./SlotChain.ts";
-import { endOf, type SlotState } from "./SlotState.ts";
+import { type SlotChain, endOf, type SlotState } from "./SlotState.ts";
 
 /** The target size of a page. Reading it takes one request per MB, plus one request for the end of the log. */
 const pageBytes = 8 * 1024 * 1024;

@@ -1,4 +1,6 @@
 import type { Attributes } from "../items/attributes.ts";
+import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
+import { slotKey, slotOf, slotRange } from "../items/itemKeys.ts";
 
 /**
  * The state of a log as its last item records it. Slots of an agent never restart. Positions equal slots minus
@@ -58,3 +60,68 @@ export function stateOf(slot: number, item: Attributes): SlotState {
 }
 
 export const stateNames: readonly string[] = ["offset", "start", "snapshot", "pruned", "takenBy", "takenEnd"];
+
+export interface LastSlot {
+  readonly generation: number;
+  readonly isClaim: boolean;
+  readonly unswept: boolean;
+  readonly state: SlotState;
+}
+
+/**
+ * The slots of an agent. Each slot contains an append, or the claim of an owner without appends. An append needs an
+ * empty slot or its owner's claim. A claim needs an empty slot or the older claim that was read. Therefore a late or
+ * repeated write, or a write after a takeover, finds its slot occupied. Only the bytes of an owner's first append are
+ * removed, never the item. Otherwise an earlier owner would find the slot empty.
+ */
+export class SlotChain {
+  readonly #connection: DynamoDBConnection;
+
+  constructor(connection: DynamoDBConnection) {
+    this.#connection = connection;
+  }
+
+  async last(agentId: string): Promise<LastSlot> {
+    const only = [...stateNames, "claim", "gen", "unswept"];
+    const { items } = await this.#connection.query(slotRange(agentId, 1), { descending: true, limit: 1, only });
+    const [item] = items;
+    return item === undefined
+      ? { generation: 0, isClaim: false, unswept: false, state: noSlots }
+      : {
+          generation: Number(item["claim"] ?? item["gen"]),
+          isClaim: item["claim"] !== undefined,
+          unswept: item["unswept"] !== undefined,
+          state: slotState(item),
+        };
+  }
+
+  /**
+   * Stores the claim of an owner after the last append, if that slot is unchanged. An older claim there may have been
+   * updated to record a drop.
+   */
+  async claim(agentId: string, generation: number, { state, unswept, ...last }: LastSlot): Promise<void> {
+    const attributes = { claim: generation, ...stateAttributes(state), ...(unswept && { unswept: 1 }) };
+    const condition = last.isClaim
+      ? { if: "#claim = :seen AND #start = :start", values: { ":seen": last.generation, ":start": state.start } }
+      : { if: "attribute_not_exists(#pk)" };
+    await this.#connection.put(slotKey(agentId, state.slot + 1), attributes, condition);
+  }
+
+  /**
+   * Stores an item after the given state, replacing the claim of this generation. Returns `false` if the slot is
+   * occupied.
+   */
+  append(agentId: string, claim: number, { slot }: SlotState, attributes: Attributes): Promise<boolean> {
+    const condition = { if: "attribute_not_exists(#pk) OR #claim = :g", values: { ":g": claim } };
+    return this.#connection.put(slotKey(agentId, slot + 1), attributes, condition);
+  }
+
+  get(agentId: string, slot: number): Promise<FoundItem | undefined> {
+    return this.#connection.get(slotKey(agentId, slot));
+  }
+}
+
+/** Returns the state in an item. The state in a claim describes the slot before it. */
+function slotState(item: FoundItem): SlotState {
+  return stateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
+}

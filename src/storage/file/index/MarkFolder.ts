@@ -1,7 +1,7 @@
 import { StorageError } from "../../../errors/storageErrors.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
 import type { Disk } from "../../../node/Disk.ts";
-import { compareText } from "../../selectSummaries.ts";
+import { compareText } from "../../summaries.ts";
 import { type Mark, markNameOf, parseMark } from "./Mark.ts";
 import { join } from "node:path";
 

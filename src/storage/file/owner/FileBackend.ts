@@ -3,8 +3,7 @@ import type { AgentIndex } from "../index/AgentIndex.ts";
 import type { Claim } from "../layout/controlLine.ts";
 import { processFacts } from "../../../node/ProcessIdentity.ts";
 import type { DiskReserve } from "./DiskReserve.ts";
-import type { OwnerLiveness } from "./OwnerLiveness.ts";
-import type { Surroundings } from "./OwnerSightings.ts";
+import type { OwnerLiveness, Surroundings } from "./OwnerLiveness.ts";
 import type { SegmentPublisher } from "./SegmentPublisher.ts";
 
 export interface FileBackend extends Surroundings {

@@ -4,7 +4,7 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { Entry } from "../../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../../checkpoint/records/prunedGaps.ts";
-import { Pace } from "../../../internal/Pace.ts";
+import { Pace } from "../../../internal/nextTurn.ts";
 import type { AgentSummary, LogEnd, ReadOptions } from "../../RecordLog.ts";
 import type { AgentFolder } from "../layout/AgentFolder.ts";
 import { lineBreak, type LineRange, linesBackwards } from "../layout/Segment.ts";

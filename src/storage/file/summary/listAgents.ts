@@ -1,14 +1,15 @@
 import { mergeSorted } from "../../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../RecordLog.ts";
-import { compareText, selectSummaries } from "../../selectSummaries.ts";
-import { unreadable } from "../../unreadableSummary.ts";
-import { dueFolder, dueKey, sortKey, statusFolder } from "../index/Mark.ts";
-import { assertNoLinks } from "../layout/AgentFolder.ts";
+import { compareText, selectSummaries, unreadable, compareSummaries } from "../../summaries.ts";
+import { dueFolder, dueKey, sortKey, statusFolder, type Mark, textOfKey } from "../index/Mark.ts";
+import { assertNoLinks, isAgentFolderName } from "../layout/AgentFolder.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
-import { inGroups } from "./inGroups.ts";
-import { markAgents } from "./markAgents.ts";
-import { type PlacedMark, readMarked } from "./readMarked.ts";
-import { readAll } from "./readAll.ts";
+import { type ListedAgent, readListed } from "./readListed.ts";
+import type { FoundMark } from "../index/MarkFolder.ts";
+import type { Marked } from "../index/AgentIndex.ts";
+
+/** The number of agents to read concurrently, which limits the open files. */
+const atOnce = 16;
 
 type Selection = Omit<ListOptions, "free" | "limit" | "readOnly">;
 
@@ -81,4 +82,165 @@ async function* placed(
 
 function isUnreadable(status: string): boolean {
   return status === unreadable;
+}
+
+interface FoundAgents {
+  readonly summaries: readonly AgentSummary[];
+  readonly dropped: number;
+}
+
+/**
+ * Reads all agents, regardless of the index.
+ *
+ * @param isReady - whether an index exists. If so, skips agents that it lists as deleted, and adds missing agents to
+ * it.
+ */
+async function readAll(backend: FileBackend, isReady: boolean): Promise<FoundAgents> {
+  const marked = isReady ? await markedPositions(backend) : new Map<string, number>();
+  const gone = isReady ? await backend.index.dropped() : new Set<string>();
+  const names = ((await backend.disk.readdir(backend.tasks)) ?? []).filter(
+    (name) => isAgentFolderName(name) && (marked.has(name) || !gone.has(name)),
+  );
+  const found = await inTurn(names, async (name) => {
+    const agent = await readListed(backend, name, marked.get(name));
+    if (isReady && !marked.has(name)) await mendListed(backend, name, agent).catch(() => {});
+    return agent;
+  });
+  return {
+    summaries: found.flatMap(({ summary }) => summary ?? []),
+    dropped: found.filter(({ dropped }) => dropped).length,
+  };
+}
+
+async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<string, number>> {
+  const positions = new Map<string, number>();
+  for (const of of await index.statusFolders())
+    for await (const { folder, position } of index.marks(of))
+      positions.set(folder, Math.max(position, positions.get(folder) ?? 0));
+  return positions;
+}
+
+/**
+ * Repairs the index for an agent directory that was copied here, or whose deletion was not marked because of a crash.
+ */
+async function mendListed({ index }: FileBackend, name: string, { summary, dropped }: ListedAgent): Promise<void> {
+  if (summary) await index.mark(name, { summary, generation: 0 });
+  if (dropped) await index.markDropped(name);
+}
+
+interface PlacedMark extends FoundMark {
+  readonly of: string;
+}
+
+/**
+ * Returns the summary of each marked agent once, according to its files. Removes outdated marks.
+ *
+ * @param seen - the agents that the list already contains.
+ */
+async function readMarked(
+  backend: FileBackend,
+  marks: readonly PlacedMark[],
+  seen: Set<string>,
+): Promise<readonly AgentSummary[]> {
+  const found = await inTurn(marks, async (mark) => {
+    if (seen.has(mark.folder)) return [];
+    const agent = await readListed(backend, mark.folder, mark.position);
+    await mendMarked(backend, mark, agent).catch(() => {});
+    const { summary } = agent;
+    // An agent with another order is found at its other mark.
+    if (!summary || seen.has(mark.folder) || !hasKey(mark, summary)) return [];
+    seen.add(mark.folder);
+    return summary.status === unreadable ? unreadableAt(mark, summary) : summary;
+  });
+  return found.flat();
+}
+
+async function mendMarked({ index }: FileBackend, mark: PlacedMark, agent: ListedAgent): Promise<void> {
+  const { summary } = agent;
+  if (summary && (summary.status === unreadable || isMarkOf(mark, summary))) return;
+  // The agent was unreadable when the index was built.
+  if (summary && mark.of === unreadable) await index.mark(mark.folder, { summary, generation: 0 });
+  if (isDecided(mark, agent)) await index.forget(mark);
+}
+
+function isMarkOf(mark: PlacedMark, summary: AgentSummary): boolean {
+  return hasKey(mark, summary) && (mark.of === dueFolder || mark.of === statusFolder(summary.status));
+}
+
+function hasKey({ of, key }: PlacedMark, { order, dueAt, status }: AgentSummary): boolean {
+  if (status === unreadable || of === unreadable) return true;
+  return of === dueFolder ? dueAt !== undefined && key === dueKey(dueAt) : key === sortKey(order);
+}
+
+/** Whether the append of a mark is stored or can no longer be stored. */
+function isDecided({ position, generation }: Mark, { newest, summary, dropped }: ListedAgent): boolean {
+  if (generation === 0 || dropped || newest === undefined || newest > generation) return true;
+  return summary !== undefined && summary.position >= position;
+}
+
+/** Keeps the list position of the mark for an unreadable agent. */
+function unreadableAt({ of, key }: PlacedMark, summary: AgentSummary): AgentSummary {
+  return of === dueFolder || of === unreadable ? summary : { ...summary, order: textOfKey(key, summary.agentId) };
+}
+
+/**
+ * Marks every stored agent in an index whose directory already exists, so owners mark later changes themselves. Marks
+ * agents in list order, so that each directory is filled before the next one is created.
+ */
+async function markAgents(backend: FileBackend): Promise<void> {
+  const { index } = backend;
+  const names = ((await backend.disk.readdir(backend.tasks)) ?? []).filter(isAgentFolderName);
+  const found = await inTurn(names, (name) => namedMarks(backend, name));
+  const marks = found.flat().sort((a, b) => compareSummaries(a.marked.summary, b.marked.summary));
+  await inTurn(marks, ({ name, marked }) => index.mark(name, marked));
+}
+
+interface NamedMark {
+  readonly name: string;
+  readonly marked: Marked;
+}
+
+/**
+ * Returns both statuses of an agent whose status is changing, because its owner may have checked for the index before
+ * it existed.
+ */
+async function namedMarks(backend: FileBackend, name: string): Promise<readonly NamedMark[]> {
+  const { summary, pending, dropped } = await readListed(backend, name);
+  if (dropped && !pending) await backend.index.markDropped(name);
+  const marks: readonly (Marked | undefined)[] = [summary && { summary, generation: 0 }, pending];
+  return marks.flatMap((marked) => (marked ? [{ name, marked }] : []));
+}
+
+/**
+ * Groups sorted items into groups of doubling size, so that a consumer of a few items reads only a few. Items with the
+ * same key stay together.
+ *
+ * @param first - the size of the first group. `Infinity` yields a single group.
+ */
+async function* inGroups<Item extends { readonly key: string }>(
+  items: AsyncIterable<Item>,
+  first: number,
+  largest: number,
+): AsyncGenerator<readonly Item[]> {
+  let size = first;
+  let group: Item[] = [];
+  for await (const item of items) {
+    if (group.length >= size && group.at(-1)?.key !== item.key) {
+      yield group;
+      group = [];
+      size = Math.min(size * 2, largest);
+    }
+    group.push(item);
+  }
+  if (group.length > 0) yield group;
+}
+
+async function inTurn<Item, Result>(
+  items: readonly Item[],
+  action: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += atOnce)
+    results.push(...(await Promise.all(items.slice(at, at + atOnce).map(action))));
+  return results;
 }

@@ -1,6 +1,6 @@
 import { CorruptLogError } from "../../../errors/storedDataErrors.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
-import { isAboutOneAgent, unreadableSummary } from "../../unreadableSummary.ts";
+import { isAboutOneAgent, unreadableSummary } from "../../summaries.ts";
 import { AgentFolder, agentFolderName, assertNoLinks, segmentGenerations } from "../layout/AgentFolder.ts";
 import { lineBreak } from "../layout/Segment.ts";
 import { decodeControl } from "../layout/controlLine.ts";

@@ -2,8 +2,7 @@ import type { TimelineStep } from "../../data/TimelineData.ts";
 import { stateAt } from "../../layout/stateAt.ts";
 import { stateDifference } from "../../layout/stateDifference.ts";
 import { MessageBlock } from "./Conversation.tsx";
-import { Difference } from "./Difference.tsx";
-import { FileBlock } from "./StateParts.tsx";
+import { Difference, FileBlock } from "./StateParts.tsx";
 import { titleOf } from "../list/StepRow.tsx";
 import { timeText } from "../list/timeText.ts";
 

@@ -1,0 +1,124 @@
+import type { Command, Argument, Option } from "commander";
+import { inspect, type AgentStatus } from "../inspect.ts";
+import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
+import { unmarked } from "./ids/dashedIds.ts";
+import { findAgent } from "./ids/findLog.ts";
+import { newestCheckpoints } from "./ids/findCheckpoint.ts";
+import { type CommonOptions, Session } from "./session/Session.ts";
+import { visibleText } from "./terminal/visibleText.ts";
+
+const statuses: readonly AgentStatus[] = [
+  "queued",
+  "in_progress",
+  "paused",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+  "moving",
+  "moved",
+  "copied",
+  "unreadable",
+];
+
+/** The maximum number of suggested ids. */
+const mostIds = 200;
+
+/** `complete -- <words>`: called by shells. Prints no errors, because the shell would hide them. */
+export function completeFor(program: Command) {
+  return async ({ io, output }: Session, _options: CommonOptions, words: readonly string[]): Promise<void> => {
+    const found = await completionsFor(program, words.map(unmarked), async (what, given, storage) => {
+      try {
+        await using session = new Session(io, { storage });
+        return await idsOf(await session.storage(), what, given);
+      } catch {
+        return [];
+      }
+    });
+    // Words with control characters could affect the terminal.
+    for (const word of found) if (visibleText(word) === word) await output.line(word);
+  };
+}
+
+async function idsOf(
+  storage: PersistenceStorageProvider,
+  what: string,
+  [given]: readonly string[],
+): Promise<readonly string[]> {
+  const view = inspect(storage);
+  const ids: string[] = [];
+  if (what === "agent" || what === "task") {
+    for await (const { agentId } of view.agents({ limit: mostIds })) ids.push(agentId);
+  } else if (["checkpoint", "from", "to"].includes(what) && given !== undefined) {
+    const { checkpoints } = await newestCheckpoints(view, await findAgent(storage, given), mostIds);
+    ids.push(
+      ...checkpoints.flatMap(({ checkpointId, name }) => (name === undefined ? checkpointId : [checkpointId, name])),
+    );
+  }
+  return ids;
+}
+
+interface Before {
+  readonly command: Command;
+  readonly given: readonly string[];
+  /** The option that expects the next value. */
+  readonly option: Option | undefined;
+  readonly storage: string | undefined;
+}
+
+type FindIds = (what: string, given: readonly string[], storage: string | undefined) => Promise<readonly string[]>;
+
+/**
+ * Returns the possible completions of the last word.
+ *
+ * @param words the words after the program name. The last one may be empty.
+ */
+async function completionsFor(program: Command, words: readonly string[], ids: FindIds): Promise<readonly string[]> {
+  const before = read(program, words.slice(0, -1));
+  const last = words.at(-1) ?? "";
+  return (await candidates(before, last, ids)).filter((word) => word.startsWith(last));
+}
+
+async function candidates(before: Before, last: string, ids: FindIds): Promise<readonly string[]> {
+  const { command, given, option, storage } = before;
+  if (option !== undefined) return option.argChoices ?? statusesOf(option);
+  if (last.startsWith("-")) return [...command.options.flatMap(({ long }) => long ?? []), "--help"];
+  if (command.commands.length > 0)
+    return command
+      .createHelp()
+      .visibleCommands(command)
+      .map((each) => each.name());
+  const argument = argumentAt(command, given.length);
+  if (argument === undefined) return [];
+  return argument.argChoices ?? ids(argument.name(), given, storage);
+}
+
+/** The parser accepts any status, because `list` reports an invalid one with a better message. */
+function statusesOf({ long }: Option): readonly string[] {
+  return long === "--status" ? statuses : [];
+}
+
+function argumentAt({ registeredArguments }: Command, place: number): Argument | undefined {
+  const last = registeredArguments.at(-1);
+  return registeredArguments[place] ?? (last?.variadic ? last : undefined);
+}
+
+function read(program: Command, words: readonly string[]): Before {
+  let before: Before = { command: program, given: [], option: undefined, storage: undefined };
+  for (const word of words) before = withWord(before, word);
+  return before;
+}
+
+function withWord(before: Before, word: string): Before {
+  const { command, given, option } = before;
+  if (option !== undefined) {
+    const storage = option.long === "--storage" ? word : before.storage;
+    return { ...before, storage, option: undefined };
+  }
+  if (word.startsWith("-")) {
+    const found = command.options.find(({ long, short }) => word === long || word === short);
+    return { ...before, option: found?.required || found?.optional ? found : undefined };
+  }
+  const inner = command.commands.find((each) => each.name() === word);
+  return inner === undefined ? { ...before, given: [...given, word] } : { ...before, command: inner };
+}

@@ -1,0 +1,142 @@
+import {
+  AIAgent,
+  Persistence,
+  type PersistenceFeature,
+  persistence,
+  type PersistenceStorageProvider,
+} from "../../index.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import type { Session, WritingOptions } from "./Session.ts";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import type { CommandIo } from "../terminal/CommandIo.ts";
+
+/** Options of commands that may load an agent's code. */
+export interface AgentOptions extends WritingOptions {
+  readonly agent?: string | undefined;
+}
+
+export interface StoredAgents {
+  readonly feature: PersistenceFeature;
+  readonly storage: PersistenceStorageProvider;
+}
+
+/**
+ * Returns the agent that `--agent` names with its storage.
+ *
+ * @throws CommandFailure without `--agent`, or if `--storage` is given as well
+ */
+export async function requireAgent(
+  session: Session,
+  options: AgentOptions,
+  why: string,
+): Promise<LoadedAgent & StoredAgents> {
+  if (options.agent === undefined)
+    throw new CommandFailure("usage", `${why} Name your agent: --agent ./agent.js#<export>`);
+  if (options.storage !== undefined)
+    throw new CommandFailure("usage", "The agent has its own storage: give --agent or --storage, not both.");
+  const loaded = await loadAgent(options.agent, session.io);
+  return { ...loaded, storage: loaded.feature.storage };
+}
+
+/**
+ * Returns the agent that `--agent` names, or else an agent without tools on the storage. For commands that need no
+ * code.
+ *
+ * @param purpose the purpose of opening the storage without code
+ */
+export async function storedAgents(
+  session: Session,
+  options: AgentOptions,
+  purpose: "read" | "write",
+): Promise<StoredAgents> {
+  if (options.agent !== undefined) return requireAgent(session, options, "");
+  const storage = await session.storage(purpose);
+  const agent = new AIAgent({ promptExecutor: { execute: noModel }, llmModel: "none" });
+  return { feature: persistence(agent.install(Persistence, { storage })), storage };
+}
+
+async function noModel(): Promise<never> {
+  throw new CommandFailure("usage", "Running an agent needs its code: --agent ./agent.js#<export>");
+}
+
+interface LoadedAgent {
+  readonly agent: AIAgent<never, unknown>;
+  readonly feature: PersistenceFeature;
+}
+
+interface Library {
+  readonly persistence: typeof persistence;
+}
+
+/**
+ * Loads the agent that `--agent <module#export>` names. The export is an agent or a function that returns one, and
+ * defaults to the default export. Output of the module goes to standard error.
+ *
+ * @throws CommandFailure if the module, the export or the agent is missing
+ */
+async function loadAgent(given: string, io: CommandIo): Promise<LoadedAgent> {
+  const at = given.lastIndexOf("#");
+  const [name, exported] = at < 0 ? [given, "default"] : [given.slice(0, at), given.slice(at + 1)];
+  const path = resolve(io.cwd, name);
+  io.divertOutput();
+  const module = await load(path);
+  const found = module[exported];
+  if (found === undefined)
+    throw new CommandFailure("usage", `${path} has no export "${exported}". It has ${Object.keys(module).join(", ")}.`);
+  const agent: unknown = typeof found === "function" ? await (found as () => unknown)() : found;
+  return featureOf(agent, path, exported);
+}
+
+async function load(path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[mc]?tsx?$/.test(path))
+      throw new CommandFailure("usage", noLoader(path));
+    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(path))
+      throw new CommandFailure("notFound", `There is no module ${path}.`);
+    throw error;
+  }
+}
+
+function noLoader(path: string): string {
+  return (
+    `Node ${process.versions.node} cannot load the TypeScript of ${path}. Use Node 22.18 or newer; or install a loader and ` +
+    `name it: NODE_OPTIONS="--import tsx" agent-persistence …; or give the compiled module.`
+  );
+}
+
+/** Tries other copies of this library, because an agent is known only to the copy that its module uses. */
+async function featureOf(agent: unknown, path: string, exported: string): Promise<LoadedAgent> {
+  for await (const library of librariesOf(path)) {
+    try {
+      const feature = library.persistence(agent as AIAgent<never, unknown>);
+      if (feature) return { agent: agent as AIAgent<never, unknown>, feature };
+    } catch (error) {
+      if (!AgentPersistenceError.isInstance(error)) throw error;
+    }
+  }
+  throw new CommandFailure(
+    "usage",
+    `The export "${exported}" of ${path} is not an agent with Persistence installed. Agents of other runtimes are run by your own code.`,
+  );
+}
+
+/**
+ * Yields the copies of the library that the module may use. A TypeScript loader creates another copy for CommonJS
+ * modules.
+ */
+async function* librariesOf(path: string): AsyncGenerator<Library> {
+  yield { persistence };
+  const require = createRequire(path);
+  try {
+    yield (await import(pathToFileURL(require.resolve("agent-persistence")).href)) as Library;
+    yield require("agent-persistence") as Library;
+  } catch {
+    // The project of the module does not contain the library.
+  }
+}

@@ -1,0 +1,55 @@
+import { stat, open, rm, rename } from "node:fs/promises";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { dirname, basename, join } from "node:path";
+import { isFolder } from "./storageAddress.ts";
+import { pipeline } from "node:stream/promises";
+import { randomBytes } from "node:crypto";
+import { createWriteStream } from "node:fs";
+
+/** @throws CommandFailure if the file does not exist */
+export async function assertFile(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile() !== true) throw new CommandFailure("notFound", `There is no file ${path}.`);
+}
+
+/** @throws CommandFailure if the path exists or its directory is missing */
+export async function assertNoFile(path: string): Promise<void> {
+  if (await stat(path).catch(() => undefined)) throw new CommandFailure("usage", `There is a file ${path} already.`);
+  if (!(await isFolder(dirname(path)))) throw new CommandFailure("notFound", `There is no folder ${dirname(path)}.`);
+}
+
+/**
+ * Writes a new file that only its owner can access. Removes the file if writing fails.
+ *
+ * @throws an Error of Node, such as `EEXIST` if the file exists
+ */
+export async function writeNew(
+  file: string,
+  pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+): Promise<void> {
+  const opened = await open(file, "wx", 0o600);
+  try {
+    await pipeline(pieces, opened.createWriteStream());
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Writes a file that only its owner can access. Replaces an existing file after all data is written, and keeps it on
+ * failure.
+ */
+export async function writeOver(file: string, pieces: AsyncIterable<string>): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  // A pipe or a terminal is written directly, because it cannot be replaced.
+  if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
+  const scratch = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}`);
+  await writeNew(scratch, pieces);
+  try {
+    await rename(scratch, file);
+  } catch (error) {
+    await rm(scratch, { force: true });
+    throw error;
+  }
+}

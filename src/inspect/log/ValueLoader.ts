@@ -1,0 +1,157 @@
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import type { PrunedRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
+import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
+import { emptyState } from "../../checkpoint/state/AgentState.ts";
+import { lineValue } from "../../checkpoint/state/lineValue.ts";
+import { type BlobTexts, ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import { envelopeKeyOf, type StoredResult, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { fetchBlobs } from "../../storage/blobs.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { AgentIndex } from "./AgentIndex.ts";
+import { valueIn, StoredAt } from "./leanRecord.ts";
+import { isDamage, problemOf } from "./readIndex.ts";
+import type { ShownValue } from "../view/ShownValue.ts";
+import { shownValue } from "./shownValue.ts";
+
+/** The maximum distance of appends that are read in one range. */
+const widestGap = 256;
+/** The maximum depth of values that refer to other values. Forged references may be cyclic. */
+const mostRounds = 20;
+
+/** Reads the values that views show. Call `load` before `show`. */
+export class ValueLoader {
+  readonly #log: RecordLog;
+  readonly #index: AgentIndex;
+  readonly #slots = new Map<StoredAt, StoredValue>();
+  #blobs: BlobTexts = new Map();
+  #reader = new ValueReader(emptyState, this.#blobs);
+  readonly #maxLength: number;
+
+  /** @param maxLength - the maximum number of characters and items per value. */
+  constructor(log: RecordLog, index: AgentIndex, maxLength: number) {
+    this.#log = log;
+    this.#index = index;
+    this.#maxLength = maxLength;
+  }
+
+  /** Reads values and the values that they refer to. Ignores items that are not a {@link StoredAt}. */
+  async load(values: Iterable<unknown>): Promise<void> {
+    const wanted = [...values].filter((value) => value instanceof StoredAt);
+    let missing = wanted.filter((value) => !this.#slots.has(value));
+    for (let round = 0; missing.length > 0 && round < mostRounds; round++) {
+      await this.#read(missing);
+      const referred = missing.flatMap((value) => storedIn(this.#slots.get(value)));
+      missing = referred.filter((value) => !this.#slots.has(value));
+    }
+    await this.#fetch(wanted);
+  }
+
+  /** Reads the slots that {@link slot} returns. */
+  get reader(): ValueReader {
+    return this.#reader;
+  }
+
+  /**
+   * Returns a loaded value in stored form, with references to blobs only. @throws UnreadableValueError if the value is
+   * missing.
+   */
+  slot(value: unknown): StoredValue {
+    return value instanceof StoredAt ? this.#slotOf(value) : value;
+  }
+
+  /**
+   * Returns a decoded value.
+   *
+   * @throws UnreadableValueError if the value is missing.
+   * @throws CorruptBlobError if its blob is damaged.
+   */
+  decoded(value: unknown): unknown {
+    return value instanceof StoredAt ? this.#reader.read(this.#slotOf(value)) : value;
+  }
+
+  show(value: unknown): ShownValue {
+    try {
+      return shownValue(this.decoded(value), this.#maxLength);
+    } catch (error) {
+      return { unreadable: problemOf(error) };
+    }
+  }
+
+  async #read(values: readonly StoredAt[]): Promise<void> {
+    const byPosition = new Map<number, StoredAt[]>();
+    for (const value of values) {
+      const same = byPosition.get(value.position);
+      if (same) same.push(value);
+      else byPosition.set(value.position, [value]);
+    }
+    const take = (entry: Pick<Entry, "position" | "records">): void => {
+      for (const value of byPosition.get(entry.position) ?? []) this.#keep(value, valueIn(entry, value));
+      byPosition.delete(entry.position);
+    };
+    const { upTo = 0, position: prunedAt = 0 } = this.#index.pruning ?? {};
+    const positions = [...byPosition.keys()].toSorted((a, b) => a - b);
+    if (positions.some((position) => position <= upTo))
+      await this.#each([prunedAt, prunedAt], ({ records }) => {
+        const pruned = pruningIn([{ records } as Entry]);
+        for (const entry of (pruned as PrunedRecord | undefined)?.restated ?? []) take(entry);
+      });
+    for (const range of rangesOf(positions.filter((position) => position > upTo))) await this.#each(range, take);
+  }
+
+  async #each([first, last]: readonly [number, number], take: (entry: Entry) => void): Promise<void> {
+    try {
+      for await (const entry of this.#log.read(this.#index.agentId, { after: first - 1, upTo: last })) take(entry);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+  }
+
+  #keep(value: StoredAt, slot: StoredValue): void {
+    const { lane, order } = value;
+    this.#slots.set(value, lane < 0 ? slot : lineValue(this.#index.log, lane, slot, order));
+  }
+
+  async #fetch(values: readonly StoredAt[]): Promise<void> {
+    const references = new Map<string, BlobCell>();
+    for (const value of values) addBlobReference(this.#slotOf(value, true), references);
+    for (const known of this.#blobs.keys()) references.delete(known);
+    if (references.size === 0) return;
+    this.#blobs = new Map([...this.#blobs, ...(await fetchBlobs(this.#log, this.#index.agentId, references))]);
+    this.#reader = new ValueReader(emptyState, this.#blobs);
+  }
+
+  /** Resolves all references of a value except those to blobs. */
+  #slotOf(value: StoredAt, isMissing = false): StoredValue {
+    let at: StoredValue = value;
+    for (let round = 0; at instanceof StoredAt && round < mostRounds; round++) at = this.#slots.get(at);
+    if (at instanceof StoredAt || (at === undefined && !this.#slots.has(value))) {
+      if (isMissing) return undefined;
+      throw new UnreadableValueError("the append with the value cannot be read");
+    }
+    if (envelopeKeyOf(at) !== "$outcomes") return at;
+    const results = (at as { readonly $outcomes: readonly StoredResult[] }).$outcomes;
+    const outputOf = (output: StoredValue) => (output instanceof StoredAt ? this.#slotOf(output, isMissing) : output);
+    return { $outcomes: results.map((each) => ("output" in each ? { ...each, output: outputOf(each.output) } : each)) };
+  }
+}
+
+function storedIn(slot: StoredValue): readonly StoredAt[] {
+  if (slot instanceof StoredAt) return [slot];
+  if (envelopeKeyOf(slot) !== "$outcomes") return [];
+  const { $outcomes: results } = slot as { readonly $outcomes: readonly StoredResult[] };
+  return results.flatMap(({ output }) => (output instanceof StoredAt ? [output] : []));
+}
+
+/** Groups sorted positions into inclusive ranges, which include small gaps. */
+function rangesOf(positions: readonly number[]): readonly (readonly [number, number])[] {
+  const ranges: [number, number][] = [];
+  for (const position of positions) {
+    const last = ranges.at(-1);
+    if (last && position - last[1] <= widestGap) last[1] = position;
+    else ranges.push([position, position]);
+  }
+  return ranges;
+}

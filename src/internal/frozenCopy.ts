@@ -1,0 +1,185 @@
+import { maximumDepth } from "./maximumDepth.ts";
+import { nextTurn } from "./nextTurn.ts";
+
+/** Deeply frozen values, which need no copy. */
+const frozen = new WeakSet<object>();
+
+/** The number of copied parts per turn of the event loop. */
+const partsATurn = 10_000;
+/** The number of primitive array items that count as one part. */
+const itemsAPart = 20;
+
+const isolated = new WeakSet<object>();
+
+/**
+ * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
+ * Dates, maps, sets and bytes are copied. Other values are returned unchanged, such as class instances and arrays with
+ * extra keys: the codec decides whether they can be stored. Copies of this function are returned unchanged, so identity
+ * means "the same value".
+ */
+export function frozenCopy<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || isolated.has(value)) return value;
+  const copy = copyOf(value, new Set());
+  if (copy !== value) isolated.add(copy as object);
+  return copy as Value;
+}
+
+/** Freezes a value without other references, such as a decoded one. {@link frozenCopy} returns it unchanged. */
+export function freezeInPlace<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || isolated.has(value)) return value;
+  freeze(value);
+  isolated.add(value);
+  return value;
+}
+
+function freeze(root: object): void {
+  // A list instead of recursion, because stored values can be nested deeper than the stack allows.
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null || Object.isFrozen(value)) continue;
+    if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) continue;
+    Object.freeze(value);
+    for (const item of Object.values(value)) open.push(item);
+  }
+}
+
+function copyOf(value: unknown, ancestors: Set<object>): unknown {
+  if (typeof value !== "object" || value === null || isolated.has(value) || ancestors.has(value)) return value;
+  if (ancestors.size > maximumDepth) return value;
+  ancestors.add(value);
+  const copy = copyObject(value, ancestors);
+  ancestors.delete(value);
+  return copy;
+}
+
+function copyObject(value: object, ancestors: Set<object>): unknown {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return copyFields(value, prototype, ancestors);
+  // `Buffer.slice` would share bytes. A Buffer becomes plain bytes, as in the log.
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  const keys = Object.keys(value).length;
+  if (prototype === Array.prototype) {
+    const items = value as readonly unknown[];
+    // Arrays with holes cannot be stored, and can have billions of holes.
+    return keys !== items.length ? value : Object.freeze(items.map((item) => copyOf(item, ancestors)));
+  }
+  if (keys > 0) return value;
+  if (prototype === Date.prototype) return new Date(value as Date);
+  if (prototype === Map.prototype)
+    return new Map(
+      [...(value as Map<unknown, unknown>)].map(([key, item]) => [copyOf(key, ancestors), copyOf(item, ancestors)]),
+    );
+  if (prototype === Set.prototype) return new Set([...(value as Set<unknown>)].map((item) => copyOf(item, ancestors)));
+  return value;
+}
+
+function copyFields(value: object, prototype: object | null, ancestors: Set<object>): unknown {
+  if (Object.getOwnPropertySymbols(value).length > 0) return value;
+  const copy: object = prototype === null ? (Object.create(null) as object) : {};
+  for (const [key, item] of Object.entries(value)) define(copy, key, copyOf(item, ancestors));
+  return Object.freeze(copy);
+}
+
+/** `defineProperty` handles a `__proto__` key like any other key. Assignment is several times faster for other keys. */
+function define(target: object, key: string, value: unknown): void {
+  if (key !== "__proto__") (target as Record<string, unknown>)[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/**
+ * Returns a value that callers can use without changing the frozen original. Dates, maps, sets and bytes are copied.
+ * Frozen objects and class instances are shared.
+ */
+export function copyMutableParts<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || frozen.has(value)) return value;
+  const lent = copyChangeable(value);
+  if (lent === value) frozen.add(value);
+  return lent as Value;
+}
+
+function copyChangeable(value: object): object {
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (value instanceof Map)
+    return new Map([...value].map(([key, item]) => [copyMutableParts<unknown>(key), copyMutableParts<unknown>(item)]));
+  if (value instanceof Set) return new Set([...value].map((item) => copyMutableParts<unknown>(item)));
+  if (Array.isArray(value))
+    return isSame(value, value.map(copyMutableParts)) ? value : Object.freeze(value.map(copyMutableParts));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  return lendProperties(value, prototype);
+}
+
+function lendProperties(value: object, prototype: object | null): object {
+  const items: unknown[] = Object.values(value);
+  const lent = items.map(copyMutableParts);
+  if (isSame(items, lent)) return value;
+  const copy = Object.create(prototype) as object;
+  // `defineProperty` handles a `__proto__` key like any other key.
+  Object.keys(value).forEach((key, at) => Object.defineProperty(copy, key, { value: lent[at], enumerable: true }));
+  return Object.freeze(copy);
+}
+
+function isSame(items: readonly unknown[], lent: readonly unknown[]): boolean {
+  return items.every((item, at) => Object.is(item, lent[at]));
+}
+
+/**
+ * Counts the fields, entries and nested values of a value up to `limit`. Returns `limit + 1` if there are more, or if
+ * the value contains itself.
+ */
+export function countParts(value: unknown, limit: number): number {
+  let parts = 0;
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next !== "object" || next === null || next instanceof Uint8Array) continue;
+    parts += 1 + sizeOf(next);
+    if (parts > limit) return limit + 1;
+    for (const item of itemsOf(next)) if (typeof item === "object" && item !== null) waiting.push(item);
+  }
+  return parts;
+}
+
+/** Like {@link frozenCopy} for large values. Yields to the event loop during the copy. */
+export async function frozenCopyInTurns<Value>(value: Value): Promise<Value> {
+  return (await copyInTurns(value, { left: partsATurn }, 0)) as Value;
+}
+
+interface Turn {
+  left: number;
+}
+
+async function copyInTurns(value: unknown, turn: Turn, depth: number): Promise<unknown> {
+  const parts = countParts(value, partsATurn);
+  turn.left -= parts;
+  if (turn.left < 0) {
+    await nextTurn();
+    turn.left = partsATurn;
+  }
+  if (parts <= partsATurn || depth > maximumDepth || !isPlain(value)) return frozenCopy(value);
+  const items: unknown[] = [];
+  for (const item of Object.values(value)) items.push(await copyInTurns(item, turn, depth + 1));
+  if (Array.isArray(value)) return frozenCopy(items);
+  const keys = Object.keys(value);
+  return frozenCopy(Object.fromEntries(keys.map((key, at) => [key, items[at]])));
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Object.getOwnPropertySymbols(value).length > 0) return false;
+  if (Array.isArray(value)) return Object.keys(value).length === value.length;
+  return Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function sizeOf(value: object): number {
+  if (Array.isArray(value)) return Math.ceil(value.length / itemsAPart);
+  if (value instanceof Map || value instanceof Set) return value.size;
+  return Object.keys(value).length;
+}
+
+function itemsOf(value: object): Iterable<unknown> {
+  if (value instanceof Map) return [...value.keys(), ...value.values()];
+  if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
+  return Object.values(value);
+}

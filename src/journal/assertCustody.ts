@@ -1,0 +1,37 @@
+import type { StatusState } from "../checkpoint/state/StatusState.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { Clock } from "../internal/Clock.ts";
+import { AgentCopiedError, AgentMovedError } from "../errors/agentErrors.ts";
+
+/** The statuses of agents that may not run here. Opening such an agent is refused. */
+export const awayStatuses: ReadonlySet<string> = new Set(["moving", "moved", "copied"]);
+
+export type CustodyUse = "take_over" | "move";
+
+interface Opened {
+  readonly agentId: string;
+  readonly clock: Clock;
+  readonly statusState: StatusState;
+  store(records: readonly AgentRecord[]): Promise<void>;
+}
+
+/** Takes over a copy if requested. @throws AgentMovedError, AgentCopiedError if the agent may not run here. */
+export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
+  const { agentId, clock, statusState } = journal;
+  const { state } = statusState.custody ?? {};
+  if (state === "moving" && asked === "move") return;
+  const error = custodyError(agentId, statusState);
+  if (!error) return;
+  if (state !== "copied" || asked !== "take_over") throw error;
+  await journal.store([{ kind: "custody", state: "here", at: clock.now() }]);
+}
+
+/** Returns why an agent may not run here, or `undefined` if it may. */
+export function custodyError(
+  agentId: string,
+  { custody }: StatusState,
+): AgentMovedError | AgentCopiedError | undefined {
+  const { state = "here", to } = custody ?? {};
+  if (state === "moved" || state === "moving") return new AgentMovedError(agentId, state, to);
+  return state === "copied" ? new AgentCopiedError(agentId) : undefined;
+}

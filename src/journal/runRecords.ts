@@ -1,0 +1,67 @@
+import { valueDigest } from "../checkpoint/values/isSameValue.ts";
+import type { RunRecord } from "../checkpoint/records/runRecords.ts";
+import type { Journal } from "./Journal.ts";
+import { nextVisitOf, type AgentState } from "../checkpoint/state/AgentState.ts";
+import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
+import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
+import { recordsBefore } from "../checkpoint/state/statusRecords.ts";
+import type { AgentLog } from "../storage/AgentLog.ts";
+import { withoutUndefined } from "../internal/withoutUndefined.ts";
+
+export function runRecord(journal: Journal, runId: string, input: unknown, trace?: string): RunRecord {
+  return {
+    kind: "run",
+    run: runId,
+    input: journal.writer.value(input, "the input of the run"),
+    digest: valueDigest(input, journal.sha256),
+    at: journal.clock.now(),
+    ...(trace !== undefined && { trace }),
+  };
+}
+
+export type RunEnd =
+  | { readonly status: "cancelled"; readonly reason?: string }
+  | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
+
+/**
+ * Returns the records that end an unfinished run. Its effects remain and can still be reverted. Append them together.
+ */
+export function endRecords(
+  journal: Journal,
+  { log, state }: { readonly log: AgentLog; readonly state: AgentState },
+  end: RunEnd,
+): readonly AgentRecord[] {
+  const { checkpoint, run } = state;
+  const runId = run?.run ?? state.runId;
+  const begun = log.index.lanes.has(state.lane);
+  const lane = begun ? state.lane : journal.nextLane++;
+  const { node, input, iteration } = checkpoint?.record ?? { node: "start", input: run?.input, iteration: 0 };
+  const first: LaneRecord = { kind: "lane", lane, keep: "nothing" };
+  const tombstone = checkpointAt(journal, lane, {
+    node: end.status === "completed" ? "finish" : node,
+    input,
+    visit: nextVisitOf(state),
+    iteration,
+    ...end,
+  });
+  journal.runs.set(runId, [tombstone.version, journal.position + 1]);
+  if (end.status === "cancelled") journal.cancelled.add(runId);
+  return [...recordsBefore(journal.statusState, end.status, tombstone.at), ...(begun ? [] : [first]), tombstone];
+}
+
+type Assigned = "kind" | "lane" | "version" | "id" | "at";
+type CheckpointFields = Pick<CheckpointRecord, "node" | "input" | "iteration"> & {
+  readonly [Field in Exclude<keyof CheckpointRecord, Assigned>]?: CheckpointRecord[Field] | undefined;
+};
+
+/** Returns a checkpoint record with the current time and the next version. Keeps the given order of fields. */
+export function checkpointAt(
+  journal: Pick<Journal, "nextVersion" | "clock" | "usage">,
+  lane: number,
+  fields: CheckpointFields,
+): CheckpointRecord {
+  const version = journal.nextVersion++;
+  const { clock, usage } = journal;
+  return withoutUndefined({ kind: "checkpoint", lane, version, at: clock.now(), usage, ...fields });
+}

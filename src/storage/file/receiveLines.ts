@@ -1,0 +1,69 @@
+import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
+import { inLargeParts } from "../../internal/bytes.ts";
+import type { DiskFile } from "../../node/DiskFile.ts";
+import { ReceivedLines } from "../../checkpoint/format/ReceivedLines.ts";
+import type { LogAppend, RecordLog, StoredLines } from "../RecordLog.ts";
+import type { AgentFolder } from "./layout/AgentFolder.ts";
+import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
+import { type EncodedAppend, encodeAppend } from "../ownership/encodeAppend.ts";
+import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
+import type { Taken } from "./takeover/takeOwnership.ts";
+
+type LastOf = Parameters<NonNullable<RecordLog["receive"]>>[3];
+
+/** Copied lines and their following append, which are durable but not yet part of a log. */
+export interface ReceivedSegment {
+  readonly file: DiskFile | undefined;
+  readonly claim: Claim;
+  readonly last: EncodedAppend;
+}
+
+const lineBreak = Buffer.from("\n");
+const writtenBytes = 1024 * 1024;
+
+/** Writes the segment that follows the owner's segment. Checks the lines and holds only a few in memory. */
+export async function receiveLines(
+  backend: FileBackend,
+  folder: AgentFolder,
+  { claim: { generation, nonce } }: Taken,
+  received: StoredLines,
+  last: LastOf,
+): Promise<ReceivedSegment> {
+  const claim = newClaim(backend, folder.agentId, generation + 1, nonce);
+  let ending: EncodedAppend | undefined;
+  const checked = new ReceivedLines(folder.agentId, received.generation, backend.sha256);
+  async function* bytes(): AsyncGenerator<readonly Uint8Array[]> {
+    for await (const line of received.lines) {
+      const { position } = checked.accept(line);
+      if (checked.count === 1) yield [headOf(claim, position - 1, backend)];
+      yield [line, lineBreak];
+    }
+    ending = await endingOf(folder.agentId, claim, checked.end(), last, backend);
+    yield [ending.line];
+  }
+  const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes(), writtenBytes));
+  if (!ending) throw new TypeError("the lines did not end");
+  return { file, claim, last: ending };
+}
+
+/**
+ * Returns the bytes before the lines. `open` precedes the lines, because the segment is published only when all lines
+ * are durable.
+ */
+function headOf(claim: Claim, from: number, { sha256 }: FileBackend): Uint8Array {
+  return Buffer.concat([
+    Buffer.from(encodeControl("claim", claim, sha256)),
+    openingBytes([], { from, base: [] }, sha256),
+  ]);
+}
+
+async function endingOf(
+  agentId: string,
+  { generation }: Claim,
+  end: ChainLink,
+  last: LastOf,
+  { sha256 }: FileBackend,
+): Promise<EncodedAppend> {
+  const append: LogAppend = await last({ generation, position: end.position });
+  return encodeAppend(agentId, append, generation, end, sha256);
+}

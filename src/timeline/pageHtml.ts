@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import type { TimelineAgent, TimelineItem, ListedPage } from "./data/TimelineData.ts";
+import { readFile } from "node:fs/promises";
+
+let loaded: Promise<PageAssets> | undefined;
+
+export interface PageParts extends PageAssets {
+  readonly items: AsyncIterable<TimelineItem>;
+  /** Returns the data of the agent once all items are known. */
+  readonly agent: () => Promise<TimelineAgent>;
+  readonly title: string;
+  /** The same-origin address of updates. Omitted if the page must not make requests. */
+  readonly events?: string;
+}
+
+/**
+ * Yields the page in pieces. The data is in a script element that browsers do not run. It contains no `<`, so that no
+ * text can close the element. The policy permits only the script and style of this package, by their hashes.
+ */
+export async function* pageHtml(parts: PageParts): AsyncGenerator<string, void> {
+  yield* documentHtml(parts, timelineJson(parts));
+}
+
+async function* timelineJson({ items, agent }: PageParts): AsyncGenerator<string, void> {
+  let separator = '{"items":[';
+  for await (const item of items) {
+    yield separator + inertJson(item);
+    separator = ",\n";
+  }
+  yield `${separator === ",\n" ? "" : separator}],"agent":${inertJson(await agent())}}`;
+}
+
+type DocumentParts = Omit<PageParts, "items" | "agent">;
+
+async function* documentHtml(
+  parts: DocumentParts,
+  data: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<string, void> {
+  const { script, style, title, events } = parts;
+  const source = events === undefined ? "" : ` data-events="${escaped(events)}"`;
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy(parts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="timeline"${source}><noscript>This page needs JavaScript.</noscript></div>
+<script type="application/json" id="timeline-data">`;
+  yield* data;
+  yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
+}
+
+/** Returns the policy that permits only the page's script and style. */
+export function contentSecurityPolicy({
+  script,
+  style,
+  events,
+}: Pick<PageParts, "script" | "style" | "events">): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    ...(events === undefined ? [] : ["connect-src 'self'"]),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+/** Characters that reorder text or are invisible, in the raw and the escaped form of JSON. */
+const unseen = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+const escapedControl = /(?<!\\)((?:\\\\)*)\\u00([01][0-9a-f])/g;
+
+/**
+ * Encodes JSON for a script element, without sequences that close the script or start a comment. Control and reordering
+ * characters become text such as `\u{202e}`.
+ */
+export function inertJson(value: unknown): string {
+  return JSON.stringify(value)
+    .replace(escapedControl, "$1\\\\x$2")
+    .replace(unseen, (character) => `\\\\u{${character.codePointAt(0)?.toString(16)}}`)
+    .replaceAll("<", "\\u003c")
+    .replaceAll("\u2028", "\\u2028")
+    .replaceAll("\u2029", "\\u2029");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}
+
+/** Yields the list of agents as a page, in pieces. */
+export async function* listHtml(assets: PageAssets, agents: readonly ListedPage[]): AsyncGenerator<string, void> {
+  yield* documentHtml({ ...assets, title: "Agents" }, [inertJson({ agents })]);
+}
+
+interface PageAssets {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** Reads the built script and style once. */
+export function pageAssets(): Promise<PageAssets> {
+  loaded ??= readAssets();
+  return loaded;
+}
+
+async function readAssets(): Promise<PageAssets> {
+  const [script, style] = await Promise.all(["page.js", "page.css"].map(readBuilt));
+  return { script: script ?? "", style: style ?? "" };
+}
+
+function readBuilt(name: string): Promise<string> {
+  return readFile(new URL(`./timeline-page/${name}`, import.meta.url), "utf8");
+}
