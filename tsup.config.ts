@@ -7,6 +7,8 @@ type Esbuild = Parameters<Plugin["setup"]>[0]["esbuild"];
 export default defineConfig({
   entry: [
     "src/index.ts",
+    "src/errors.ts",
+    "src/transfer.ts",
     "src/file.ts",
     "src/sqlite.ts",
     "src/postgres.ts",

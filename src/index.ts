@@ -67,86 +67,26 @@ export type {
 export type { TaskStatus, WaitingFor } from "./checkpoint/status/TaskStatus.ts";
 export { registerClass, type StorableClass } from "./checkpoint/values/classRegistry.ts";
 export { AgentPersistenceError } from "./errors/AgentPersistenceError.ts";
+export { type InputProblem, InvalidInputError } from "./errors/agentErrors.ts";
+export { RollbackIncompleteError } from "./errors/checkpointErrors.ts";
+export { ModelRequestError } from "./errors/modelErrors.ts";
+export { RequestNotOpenError, RequestRejectedError } from "./errors/requestErrors.ts";
+export { UnfinishedRunError } from "./errors/runErrors.ts";
 export {
-  DefaultIdSharedError,
-  AgentCopiedError,
-  AgentMovedError,
-  FeatureNotInstalledError,
-  InvalidAgentIdError,
-  type InputProblem,
-  InvalidInputError,
-  UnknownToolError,
-} from "./errors/agentErrors.ts";
+  AgentBusyError,
+  type BusyOwner,
+  OwnershipLostError,
+  StorageError,
+  type StorageFailure,
+} from "./errors/storageErrors.ts";
+export { NotSerializableError } from "./errors/storedDataErrors.ts";
+export { StrategyChangedError } from "./errors/strategyErrors.ts";
 export {
-  BranchConflictError,
-  DuplicateNameError,
-  InvalidStrategyError,
-  IterationLimitError,
-  NoMatchingEdgeError,
-  MigrationFailedError,
-  StrategyChangedError,
-  UnknownNodeError,
-} from "./errors/strategyErrors.ts";
-export {
-  ExecutionMovedError,
-  RunInputDiffersError,
-  RunNotOpenError,
-  BranchesChangedError,
-  ReplayDivergedError,
-  StatusChangedError,
-  UnfinishedRunError,
-} from "./errors/runErrors.ts";
-export {
-  UnansweredToolCallError,
-  InverseMissingError,
   ToolCallInDoubtError,
-  ToolCallNotInDoubtError,
   ToolFailedError,
   ToolOutcomeUnknownError,
   ToolRejectedError,
 } from "./errors/toolCallErrors.ts";
-export {
-  CheckpointNotFoundError,
-  CheckpointNotPossibleError,
-  CheckpointTooLargeError,
-  type LargePart,
-  EnvironmentMismatchError,
-  type UnresolvedMismatch,
-  NotAnAncestorError,
-  ParticipantMissingError,
-  RollbackIncompleteError,
-} from "./errors/checkpointErrors.ts";
-export { ModelAnswerCutError, ModelRequestError, ModelTimeoutError } from "./errors/modelErrors.ts";
-export {
-  ApprovalChangedError,
-  RequestNotOpenError,
-  RequestRejectedError,
-  WaitExpiredError,
-  WaitingNotSupportedError,
-} from "./errors/requestErrors.ts";
-export {
-  AgentBusyError,
-  type BusyOwner,
-  AlreadyExistsError,
-  NotSupportedError,
-  OwnershipLostError,
-  PruningNotSupportedError,
-  StorageError,
-  type StorageFailure,
-  StorageNotListableError,
-} from "./errors/storageErrors.ts";
-export {
-  CorruptBlobError,
-  CorruptLogError,
-  type LogDamage,
-  NotSerializableError,
-  InvalidArchiveError,
-  UnreadableValueError,
-  UnsupportedFormatError,
-  UnsupportedRecordError,
-  type LogShapeName,
-  WrongShapeError,
-} from "./errors/storedDataErrors.ts";
 export type { Clock } from "./internal/Clock.ts";
 export type { AnswerOptions, DurableAgent } from "./persistence/DurableAgent.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
@@ -190,7 +130,3 @@ export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/Per
 export { InMemoryPersistenceStorageProvider } from "./storage/memory/InMemoryPersistenceStorageProvider.ts";
 export { NoPersistenceStorageProvider } from "./storage/none/NoPersistenceStorageProvider.ts";
 export type { Telemetry } from "./telemetry/Telemetry.ts";
-export { exportAgent, type ExportOptions } from "./transfer/exportAgent.ts";
-export { cancelMove, finishMove } from "./transfer/finishMove.ts";
-export { importAgent, type ImportOptions, type ImportReport } from "./transfer/importAgent.ts";
-export type { MoveReceipt } from "./transfer/MoveReceipt.ts";

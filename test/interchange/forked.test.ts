@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { expect, it, onTestFinished } from "vitest";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";

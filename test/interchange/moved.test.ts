@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { expect, it, onTestFinished } from "vitest";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { AgentBusyError, AlreadyExistsError, OwnershipLostError } from "agent-persistence";
+import { AgentBusyError, OwnershipLostError } from "agent-persistence";
+import { AlreadyExistsError } from "agent-persistence/errors";
 import type { LogAppend, OwnedLog, StoredLines } from "agent-persistence/storage";
 import { FileRecordLog, type FileSystem } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import {
   AgentBusyError,
   AgentPersistenceError,
-  NotAnAncestorError,
   persistence,
   type AgentCheckpointData,
   type AIAgent,
 } from "agent-persistence";
+import { NotAnAncestorError } from "agent-persistence/errors";
 import { Acknowledged } from "./Acknowledged.ts";
 import { expectListed, expectNotRepeated, expectWorld } from "./expectations.ts";
 import { lineTo, readStored, type Stored } from "./readStored.ts";

@@ -1,10 +1,5 @@
-import {
-  cancelMove,
-  exportAgent,
-  finishMove,
-  importAgent,
-  InMemoryPersistenceStorageProvider,
-} from "agent-persistence";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { cancelMove, exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { type Engine, engines } from "../storage/engines/engines.ts";

@@ -1,13 +1,6 @@
 import { randomBytes } from "node:crypto";
-import {
-  AIAgent,
-  exportAgent,
-  importAgent,
-  Persistence,
-  persistence,
-  type PersistenceStorageProvider,
-  strategy,
-} from "agent-persistence";
+import { AIAgent, Persistence, persistence, type PersistenceStorageProvider, strategy } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { describe, expect, it, vi } from "vitest";

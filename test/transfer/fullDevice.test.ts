@@ -1,4 +1,4 @@
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider, type FileSystem, nodeFileSystem } from "agent-persistence/file";
 import { expect, it } from "vitest";
 import { delegating } from "../powerloss/delegating.ts";

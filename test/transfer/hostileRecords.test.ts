@@ -1,4 +1,4 @@
-import { exportAgent, finishMove, importAgent } from "agent-persistence";
+import { exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
 import type { ArchivePart } from "../../src/transfer/archiveFormat.ts";
 import { collect } from "../storage/file/support/fixture.ts";

@@ -1,14 +1,5 @@
-import {
-  type AIAgent,
-  exportAgent,
-  finishMove,
-  importAgent,
-  type ImportOptions,
-  persistence,
-  tool,
-  type ToolEffect,
-  triggers,
-} from "agent-persistence";
+import { type AIAgent, persistence, tool, type ToolEffect, triggers } from "agent-persistence";
+import { exportAgent, finishMove, importAgent, type ImportOptions } from "agent-persistence/transfer";
 import type { LogPersistenceStorageProvider, LogRecord } from "agent-persistence/storage";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";

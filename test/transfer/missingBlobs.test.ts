@@ -1,4 +1,4 @@
-import { cancelMove, exportAgent, importAgent } from "agent-persistence";
+import { cancelMove, exportAgent, importAgent } from "agent-persistence/transfer";
 import { expect, it } from "vitest";
 import { blobsNamedIn } from "../../src/transfer/BlobsOfLines.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { exportAgent, importAgent, persistence } from "agent-persistence";
+import { persistence } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
 import { assertSoundLog, readPaced } from "../../src/storage/readEntries.ts";
 import { linesAgent } from "../persistence/lines/support/linesAgent.ts";

@@ -1,4 +1,4 @@
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { expect, it } from "vitest";
 import { testDirectory, TestMachine } from "../storage/file/support/fixture.ts";

@@ -1,11 +1,5 @@
-import {
-  cancelMove,
-  exportAgent,
-  finishMove,
-  importAgent,
-  InMemoryPersistenceStorageProvider,
-  type MoveReceipt,
-} from "agent-persistence";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { cancelMove, exportAgent, finishMove, importAgent, type MoveReceipt } from "agent-persistence/transfer";
 import { describe, expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, inPieces, payer, storages, timesImported, waitingPayer } from "./movedAgents.ts";

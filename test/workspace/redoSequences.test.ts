@@ -6,12 +6,12 @@ import { describe, it } from "vitest";
 import {
   persistence,
   RollbackToolRegistry,
-  RunNotOpenError,
   storageKey,
   strategy,
   type AgentContext,
   type PersistenceStorageProvider,
 } from "agent-persistence";
+import { RunNotOpenError } from "agent-persistence/errors";
 import { crashAfter } from "agent-persistence/testing";
 import { Workspace } from "agent-persistence/workspace";
 import { z } from "zod";

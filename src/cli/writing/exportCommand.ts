@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { exportAgent } from "../../index.ts";
+import { exportAgent } from "../../transfer.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { checkpointGiven } from "../ids/findCheckpoint.ts";
 import { findAgent } from "../ids/findLog.ts";

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import { importAgent } from "../../index.ts";
+import { importAgent } from "../../transfer.ts";
 import { assertFile, assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { cancelMove, finishMove, type MoveReceipt } from "../../index.ts";
+import { cancelMove, finishMove, type MoveReceipt } from "../../transfer.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import { assertFile } from "../storage/commandFiles.ts";

@@ -7,8 +7,8 @@ import {
   strategy,
   textOf,
   tool,
-  UnansweredToolCallError,
 } from "agent-persistence";
+import { UnansweredToolCallError } from "agent-persistence/errors";
 import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

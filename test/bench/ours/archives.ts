@@ -1,4 +1,4 @@
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";

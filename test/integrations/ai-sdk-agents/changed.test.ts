@@ -1,4 +1,5 @@
-import { InMemoryPersistenceStorageProvider, ReplayDivergedError } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { ReplayDivergedError } from "agent-persistence/errors";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

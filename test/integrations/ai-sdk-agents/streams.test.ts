@@ -1,4 +1,5 @@
-import { InMemoryPersistenceStorageProvider, RunNotOpenError, ToolCallInDoubtError } from "agent-persistence";
+import { InMemoryPersistenceStorageProvider, ToolCallInDoubtError } from "agent-persistence";
+import { RunNotOpenError } from "agent-persistence/errors";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -14,7 +14,8 @@ import {
 import { JsonPlusSerializer, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { Command, Overwrite, Send } from "@langchain/langgraph";
 import { expect, test } from "vitest";
-import { NotSerializableError, registerClass, UnreadableValueError } from "../../../src/index.ts";
+import { NotSerializableError, registerClass } from "../../../src/index.ts";
+import { UnreadableValueError } from "../../../src/errors.ts";
 import { GraphSerializer } from "../../../src/integrations/langgraph/values/GraphSerializer.ts";
 import { decodeGraphValue } from "../../../src/integrations/langgraph/values/decodeGraphValue.ts";
 import { encodeGraphValue } from "../../../src/integrations/langgraph/values/encodeGraphValue.ts";

@@ -4,10 +4,10 @@ import { z } from "zod";
 import {
   InMemoryPersistenceStorageProvider,
   InvalidInputError,
-  RunNotOpenError,
   ToolCallInDoubtError,
   UnfinishedRunError,
 } from "../../../src/index.ts";
+import { RunNotOpenError } from "../../../src/errors.ts";
 import { DurableRunner, type DurableRunnerOptions } from "../../../src/openai-agents.ts";
 import { calls, FakeModel, resultsIn, says } from "./fakeModel.ts";
 

@@ -1,4 +1,5 @@
-import { type AIAgent, exportAgent, importAgent, persistence } from "agent-persistence";
+import { type AIAgent, persistence } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { TaskManager } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";

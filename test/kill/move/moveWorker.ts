@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { cancelMove, exportAgent, finishMove, importAgent, type MoveReceipt } from "agent-persistence";
+import { cancelMove, exportAgent, finishMove, importAgent, type MoveReceipt } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { finish, payer } from "../../transfer/movedAgents.ts";
 import { statusIn } from "./statusIn.ts";

@@ -1,16 +1,7 @@
 import { appendFileSync, createReadStream, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  AgentBusyError,
-  AIAgent,
-  cancelMove,
-  finishMove,
-  importAgent,
-  type MoveReceipt,
-  Persistence,
-  persistence,
-  tool,
-} from "agent-persistence";
+import { AgentBusyError, AIAgent, Persistence, persistence, tool } from "agent-persistence";
+import { cancelMove, finishMove, importAgent, type MoveReceipt } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { scriptedModel } from "agent-persistence/testing";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bytesOf, finish, payer, timesImported, waitingPayer } from "../../transfer/movedAgents.ts";

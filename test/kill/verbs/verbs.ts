@@ -1,4 +1,5 @@
-import { exportAgent, importAgent, type PendingRequest, persistence } from "agent-persistence";
+import { type PendingRequest, persistence } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { attackedAgent } from "./attackedAgent.ts";
 import type { Ledger } from "./Ledger.ts";

@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import * as root from "agent-persistence";
+import * as errors from "agent-persistence/errors";
 import { describe, expect, it } from "vitest";
 import { repository } from "../compile.ts";
 
@@ -16,9 +18,19 @@ describe("error codes", () => {
     expect(codes).toEqual([...new Set(codes)]);
   });
 
-  it("docs/errors.md and src/errors name only classes that can be imported", () => {
-    const exported = readFileSync(`${repository}test/package/publicNames.txt`, "utf8").split(/\s+/);
-    expect(definedErrors().filter((error) => !exported.includes(error.split(" ")[1] ?? ""))).toEqual([]);
+  it("agent-persistence/errors exports the base class and every class in src/errors", () => {
+    const defined = definedErrors().map((error) => error.split(" ")[1] ?? "");
+    expect(Object.keys(errors).toSorted()).toEqual([...new Set(["AgentPersistenceError", ...defined])].toSorted());
+  });
+
+  it("agent-persistence exports fewer than 20 errors, and the page names each", () => {
+    const page = readFileSync(`${repository}docs/errors.md`, "utf8").split("## ")[0] ?? "";
+    const named = [...page.matchAll(/`(\w+Error)`/g)]
+      .map(([, name = ""]) => name)
+      .filter((name) => name !== "TypeError");
+    const exported = Object.keys(root).filter((name) => name.endsWith("Error"));
+    expect([...new Set(named)].toSorted()).toEqual(exported.toSorted());
+    expect(exported.length).toBeLessThan(20);
   });
 });
 

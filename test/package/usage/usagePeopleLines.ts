@@ -2,11 +2,7 @@
 import { z } from "zod";
 import {
   AIAgent,
-  type cancelMove,
   type CheckpointTreeNode,
-  exportAgent,
-  finishMove,
-  importAgent,
   InMemoryPersistenceStorageProvider,
   type Message,
   Persistence,
@@ -15,6 +11,7 @@ import {
   storageKey,
   strategy,
 } from "agent-persistence";
+import { type cancelMove, exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(..._proof: Equal<A, B> extends true ? [] : [never]): void => {};

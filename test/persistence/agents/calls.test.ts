@@ -1,6 +1,5 @@
 import {
   AIAgent,
-  FeatureNotInstalledError,
   InMemoryPersistenceStorageProvider,
   Persistence,
   persistence,
@@ -10,8 +9,8 @@ import {
   tool,
   ToolFailedError,
   triggers,
-  UnknownToolError,
 } from "agent-persistence";
+import { FeatureNotInstalledError, UnknownToolError } from "agent-persistence/errors";
 import { scriptedModel, SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,13 +1,13 @@
 import {
   type AgentContext,
   persistence,
-  ReplayDivergedError,
   type RollbackReport,
   RollbackToolRegistry,
   tool,
   ToolCallInDoubtError,
   ToolFailedError,
 } from "agent-persistence";
+import { ReplayDivergedError } from "agent-persistence/errors";
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-import { type AgentContext, ExecutionMovedError, persistence, RollbackToolRegistry } from "agent-persistence";
+import { type AgentContext, persistence, RollbackToolRegistry } from "agent-persistence";
+import { ExecutionMovedError } from "agent-persistence/errors";
 import { describe, expect, it } from "vitest";
 import { gate } from "../../agent/gate.ts";
 import { called, chain } from "../support/calledAgents.ts";

@@ -2,14 +2,13 @@ import {
   type AgentContext,
   type AIAgent,
   type DurableAgent,
-  exportAgent,
-  importAgent,
   persistence,
   type PendingRequest,
   strategy,
   tool,
   triggers,
 } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { RunSuspendedError } from "agent-persistence/feature";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";

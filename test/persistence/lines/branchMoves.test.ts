@@ -1,13 +1,11 @@
 import {
   type AgentContext,
-  ExecutionMovedError,
   InMemoryPersistenceStorageProvider,
-  NotAnAncestorError,
   persistence,
   RollbackToolRegistry,
   strategy,
-  UnknownNodeError,
 } from "agent-persistence";
+import { ExecutionMovedError, NotAnAncestorError, UnknownNodeError } from "agent-persistence/errors";
 import { describe, expect, it } from "vitest";
 import { gate } from "../../agent/gate.ts";
 import { durableAgent, Fault } from "../support/durableAgent.ts";

@@ -1,4 +1,5 @@
-import { AlreadyExistsError, CheckpointNotFoundError, InvalidInputError, NotSupportedError } from "agent-persistence";
+import { InvalidInputError } from "agent-persistence";
+import { AlreadyExistsError, CheckpointNotFoundError, NotSupportedError } from "agent-persistence/errors";
 import { AgentBusyError, persistence, storageKey, strategy, type AIAgent } from "agent-persistence";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";

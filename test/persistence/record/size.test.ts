@@ -1,7 +1,6 @@
 import {
   callModel,
   callTools,
-  CheckpointTooLargeError,
   hasToolCalls,
   persistence,
   storageKey,
@@ -10,6 +9,7 @@ import {
   tool,
   triggers,
 } from "agent-persistence";
+import { CheckpointTooLargeError } from "agent-persistence/errors";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { readdir } from "node:fs/promises";

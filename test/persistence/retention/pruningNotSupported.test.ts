@@ -1,4 +1,5 @@
-import { NoPersistenceStorageProvider, persistence, PruningNotSupportedError, strategy } from "agent-persistence";
+import { NoPersistenceStorageProvider, persistence, strategy } from "agent-persistence";
+import { PruningNotSupportedError } from "agent-persistence/errors";
 import { expect, it } from "vitest";
 import { durableAgent } from "../support/durableAgent.ts";
 import { RowsProvider } from "../support/storages.ts";

@@ -1,8 +1,5 @@
 import { describe, expect, it } from "vitest";
 import {
-  exportAgent,
-  finishMove,
-  importAgent,
   persistence,
   RollbackToolRegistry,
   storageKey,
@@ -11,6 +8,7 @@ import {
   type AIAgent,
   type PersistenceStorageProvider,
 } from "agent-persistence";
+import { exportAgent, finishMove, importAgent } from "agent-persistence/transfer";
 import { inspect } from "agent-persistence/inspect";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { crashAfter } from "agent-persistence/testing";

@@ -1,6 +1,5 @@
 import {
   AIAgent,
-  ModelAnswerCutError,
   Persistence,
   persistence,
   strategy,
@@ -8,6 +7,7 @@ import {
   type AgentContext,
   type PromptExecutor,
 } from "agent-persistence";
+import { ModelAnswerCutError } from "agent-persistence/errors";
 import { describe, expect, it } from "vitest";
 import { durableAgent, Fault } from "../support/durableAgent.ts";
 import { logStorages, storages } from "../support/storages.ts";

@@ -1,12 +1,6 @@
 import fc from "fast-check";
-import {
-  type AgentCheckpointData,
-  type AIAgent,
-  type DurableAgent,
-  exportAgent,
-  importAgent,
-  persistence,
-} from "agent-persistence";
+import { type AgentCheckpointData, type AIAgent, type DurableAgent, persistence } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { logStorages, type Opened, type TestStorage } from "../support/storages.ts";

@@ -1,4 +1,5 @@
-import { type AIAgent, type MigratedLine, MigrationFailedError, persistence } from "agent-persistence";
+import { type AIAgent, type MigratedLine, persistence } from "agent-persistence";
+import { MigrationFailedError } from "agent-persistence/errors";
 import { describe, expect, it } from "vitest";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { recordsOf } from "../support/stored.ts";

@@ -1,4 +1,4 @@
-import { cancelMove, exportAgent, finishMove, importAgent, type ImportReport } from "agent-persistence";
+import { cancelMove, exportAgent, finishMove, importAgent, type ImportReport } from "agent-persistence/transfer";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { expect, it } from "vitest";

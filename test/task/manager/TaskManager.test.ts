@@ -1,13 +1,12 @@
 import {
   AgentBusyError,
-  CorruptLogError,
   InvalidInputError,
   NoPersistenceStorageProvider,
-  StorageNotListableError,
   UnfinishedRunError,
   persistence,
   strategy,
 } from "agent-persistence";
+import { CorruptLogError, StorageNotListableError } from "agent-persistence/errors";
 import { StopRequestedError } from "agent-persistence/feature";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import {

@@ -1,4 +1,4 @@
-import { exportAgent, importAgent } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { TaskManager } from "agent-persistence/task";
 import { describe, expect, it } from "vitest";
 import { bytesOf, storages } from "../../transfer/movedAgents.ts";

@@ -1,12 +1,6 @@
 import { cpSync } from "node:fs";
-import {
-  type AgentCheckpointData,
-  type DurableAgent,
-  exportAgent,
-  importAgent,
-  type PendingRequest,
-  persistence,
-} from "agent-persistence";
+import { type AgentCheckpointData, type DurableAgent, type PendingRequest, persistence } from "agent-persistence";
+import { exportAgent, importAgent } from "agent-persistence/transfer";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { SimulatedClock } from "agent-persistence/testing";
 import { expect } from "vitest";
