@@ -29,7 +29,7 @@ export type {
   RecordLog,
   StoredLines,
 } from "./storage/RecordLog.ts";
-export { processOwner } from "./storage/processOwner.ts";
+export { processOwner } from "./storage/ReleasableLog.ts";
 export type {
   LogTable,
   TableAppend,

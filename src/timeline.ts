@@ -1,5 +1,4 @@
 export { timelinePage } from "./timeline/timelinePage.ts";
 export { serveTimeline, type ServeTimelineOptions, type TimelineServer } from "./timeline/serveTimeline.ts";
 export type { HiddenValues } from "./timeline/options/Redaction.ts";
-export type { TimelineOptions } from "./timeline/options/TimelineOptions.ts";
-export type { TokenPrice, TokenPrices } from "./timeline/options/TokenPrices.ts";
+export type { TimelineOptions, TokenPrice, TokenPrices } from "./timeline/options/TimelineOptions.ts";

@@ -12,7 +12,7 @@ export { mergeThreeWay, type MergeOptions } from "./workspace/merge/mergeThreeWa
 export type { MergeLabels } from "./workspace/merge/renderMerge.ts";
 export type { ConflictRegion, ConflictSide, MergeResult, MergeVersions } from "./workspace/merge/MergeResult.ts";
 export { Workspace, type PreviewedFile, type ScannedFolder, type WorkspaceOptions } from "./workspace/Workspace.ts";
-export type { FileAtCheckpoint } from "./workspace/restore/fileAt.ts";
+export type { FileAtCheckpoint } from "./workspace/restore/FileHistory.ts";
 export type { FileConflict, FileResolution } from "./workspace/restore/FileConflict.ts";
 export type { ConflictHandler } from "./workspace/restore/FileRestore.ts";
 export type { FileOperation, Reservation, ReservedFile } from "./workspace/reservations/LockState.ts";

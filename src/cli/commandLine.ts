@@ -1,12 +1,12 @@
-import { Command, Argument } from "commander";
+import { Command, Argument, InvalidArgumentError } from "commander";
 import type { ExitReason } from "./terminal/CommandFailure.ts";
-import type { Lazily } from "./commonOptions.ts";
 import { unmarked } from "./ids/dashedIds.ts";
-import { readingCommands } from "./readingCommands.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
 import { visibleLines } from "./terminal/visibleText.ts";
-import { writingCommands } from "./writingCommands.ts";
+
+const itsCode = "the agent's code; its storage is used";
+const optional = `${itsCode}. Default: none, with --storage`;
 
 const where = `
 The agents are at an address: file:<folder>, sqlite:<file>, postgres://<user>@<host>/<database> or dynamodb:<table>.
@@ -60,4 +60,184 @@ function completionCommands(program: Command, lazily: Lazily): void {
     .command("complete", { hidden: true })
     .argument("[words...]")
     .action(lazily(async () => (await import("./complete.ts")).completeFor(program)));
+}
+
+function readingCommands(program: Command, lazily: Lazily): void {
+  common(program.command("list"))
+    .description("list the agents, with their statuses")
+    .option("--status <status...>", "only agents in these statuses")
+    .option("--limit <number>", "the most agents to list; 0: all", count, 100)
+    .option("--after <cursor>", "only agents behind this one, by the cursor that --json shows")
+    .action(lazily(async () => (await import("./reading/list.ts")).list));
+  common(program.command("show"))
+    .description("show an agent, or one of its checkpoints with messages, input and storage")
+    .argument("<agent>")
+    .argument("[checkpoint]", "its id, the beginning of it, or its name")
+    .option("--messages <number>", "the most messages of a checkpoint; 0: all", count, 20)
+    .action(lazily(async () => (await import("./reading/show.ts")).show));
+  common(program.command("tree"))
+    .description("show the checkpoints as a tree, with branches and moves")
+    .argument("<agent>")
+    .option("--last <number>", "only the newest checkpoints; 0: all", count, 50)
+    .action(lazily(async () => (await import("./reading/tree.ts")).tree));
+  common(program.command("log"))
+    .description("show the records as they are stored, oldest first")
+    .argument("<agent>")
+    .option("--after <position>", "only records behind this position", count, 0)
+    .option("--limit <number>", "the most records to show; 0: all", count, 0)
+    .option("--kind <kind...>", "only records of these kinds")
+    .option("-f, --follow", "go on with the records to come, until you stop it")
+    .action(lazily(async () => (await import("./reading/log.ts")).log));
+  common(program.command("diff"))
+    .description("show what differs between two checkpoints")
+    .argument("<agent>")
+    .argument("<from>", "a checkpoint")
+    .argument("[to]", "another checkpoint; default: the newest")
+    .action(lazily(async () => (await import("./reading/diff.ts")).diff));
+  common(program.command("verify"))
+    .description("read everything of every agent, and name what is damaged")
+    .argument("[agent...]", "default: every agent")
+    .option("--since <head>", "a checkpoint that was seen, such as 2-7 or 2-7@<time>, or a file with lines of JSON")
+    .action(lazily(async () => (await import("./reading/verify.ts")).verify));
+  common(program.command("ui"))
+    .description("write the timeline of an agent to a web page, or serve those of all agents, live")
+    .argument("[agent]", "default, without --out: every agent")
+    .option("-o, --out <file>", "write one page that needs nothing else; a page that is there is replaced")
+    .option("--redact <path...>", "hide what is at these paths, such as user.email")
+    .option("--show-secrets", "show what looks like a secret")
+    .option("--last <number>", "only the newest checkpoints; 0: all", count, 0)
+    .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
+    .option("--port <number>", "the port on this machine; 0: any that is free", count, 0)
+    .action(lazily(async () => (await import("./reading/ui.ts")).ui));
+}
+
+function writingCommands(program: Command, lazily: Lazily): void {
+  agentCommands(program, lazily);
+  dataCommands(program, lazily);
+  taskCommands(program, lazily);
+}
+
+function agentCommands(program: Command, lazily: Lazily): void {
+  withAgent(writing(program.command("rollback")), itsCode)
+    .description("take an agent back to a checkpoint: messages, effects of tools, files")
+    .argument("<agent>")
+    .argument("<checkpoint>")
+    .option("--preview", "only show what would be taken back; needs no --agent")
+    .option("--leave", "go on where an inverse fails, and leave that effect")
+    .action(lazily(async () => (await import("./writing/rollbackCommand.ts")).rollback));
+  withAgent(writing(program.command("resume")), itsCode)
+    .description("run an agent to its end, or until it waits")
+    .argument("<agent>")
+    .option("--checkpoint <checkpoint>", "begin a branch at this checkpoint")
+    .option("--take-over", "run an agent that was imported as a copy")
+    .action(lazily(async () => (await import("./writing/resumeCommand.ts")).resume));
+  withAgent(writing(program.command("settle")), optional)
+    .description("say what a tool call in doubt did; without a call, list them")
+    .argument("<agent>")
+    .argument("[call]")
+    .option("--output <json>", "it succeeded, and returned this")
+    .option("--error <message>", "it failed without effect")
+    .option("--retry", "it is made again")
+    .option("--unknown", "the run goes on without knowing")
+    .action(lazily(async () => (await import("./writing/settleCommand.ts")).settle));
+  withAgent(writing(program.command("answer")), optional)
+    .description("answer what an agent asks; without a request, list them")
+    .argument("[request]")
+    .argument("[answer]", "as JSON")
+    .option("--approve", "approve the tool call")
+    .option("--reject <reason>", "reject it")
+    .option("--by <name>", "who answers; kept with the answer")
+    .action(lazily(async () => (await import("./writing/answerCommand.ts")).answer));
+  withAgent(writing(program.command("prune")), itsCode)
+    .description("delete what the retention policy of the agent does not keep")
+    .argument("[agent]", "default: every agent")
+    .option("--dry-run", "only show what would be deleted")
+    .action(lazily(async () => (await import("./writing/pruneCommand.ts")).prune));
+  withAgent(writing(program.command("fork")), optional)
+    .description("make an independent copy of an agent under another id")
+    .argument("<agent>")
+    .argument("<new-agent>")
+    .option("--checkpoint <checkpoint>", "the checkpoint to begin at; default: now")
+    .action(lazily(async () => (await import("./writing/forkCommand.ts")).fork));
+}
+
+function dataCommands(program: Command, lazily: Lazily): void {
+  writing(program.command("export"))
+    .description("write an agent to a file")
+    .argument("<agent>")
+    .option("-o, --out <file>", "the file, which must not be there yet")
+    .option("--checkpoint <checkpoint>", "the checkpoint to end with; default: all")
+    .option("--gzip", "compress it")
+    .option("--move", "move the agent: it runs here no more")
+    .action(lazily(async () => (await import("./writing/exportCommand.ts")).exportCommand));
+  writing(program.command("import"))
+    .description("make an agent of a file that export wrote")
+    .argument("<file>")
+    .option("--as <agent>", "another id, which makes it a fork")
+    .option("--receipt <file>", "write the receipt for move finish")
+    .option("--trust-approvals", "let approvals in the file count; default: the agent asks for them again")
+    .option("--max-part-bytes <n>", "the largest line or value of the file; default: 16777216", count)
+    .action(lazily(async () => (await import("./writing/importCommand.ts")).importCommand));
+  const move = program.command("move").description("end a move that export --move began");
+  writing(move.command("finish"))
+    .description("the agent has arrived elsewhere")
+    .argument("<agent>")
+    .argument("<receipt>", "the file that import --receipt wrote")
+    .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveFinish));
+  writing(move.command("cancel"))
+    .description("the agent has not arrived, and runs here again")
+    .argument("<agent>")
+    .action(lazily(async () => (await import("./writing/moveCommand.ts")).moveCancel));
+  writing(program.command("salvage"))
+    .description("copy what is intact of a damaged agent in files into another folder")
+    .argument("<agent>")
+    .option("--to <folder>", "the folder to copy into")
+    .action(lazily(async () => (await import("./writing/salvageCommand.ts")).salvage));
+}
+
+function taskCommands(program: Command, lazily: Lazily): void {
+  const load = () => import("./writing/tasksCommands.ts");
+  const tasks = program.command("tasks").description("list tasks, and change what becomes of them");
+  withAgent(common(tasks.command("list")), optional)
+    .description("list the tasks by priority")
+    .option("--status <status>", "only tasks in this status")
+    .option("--limit <number>", "the most tasks to list", count, 100)
+    .action(lazily(async () => (await load()).listTasks));
+  const change = (name: "pause" | "resume" | "cancel" | "retry", description: string): Command =>
+    withAgent(writing(tasks.command(name)), optional)
+      .description(description)
+      .argument("<task>")
+      .action(lazily(async () => (await load()).changeTask(name)));
+  change("pause", "pause a task until it is resumed").option("--reason <reason>", "why");
+  change("resume", "let a paused or waiting task go on");
+  change("cancel", "end a task for good").option("--reason <reason>", "why");
+  change("retry", "queue a failed task again");
+}
+
+/** The function of a command. Returns the exit reason if it is not success. */
+type Action = (session: Session, options: never, ...args: never[]) => Promise<ExitReason | void>;
+
+/** Wraps a lazily loaded action for the parser. */
+type Lazily = (load: () => Promise<Action>) => (...given: readonly unknown[]) => Promise<void>;
+
+function common(command: Command): Command {
+  return command
+    .option("-s, --storage <address>", "where the agents are")
+    .option("--json", "answer in JSON, for programs")
+    .option("--no-color", "answer without color");
+}
+
+/** Adds the options of every command that changes data. */
+function writing(command: Command): Command {
+  return common(command).option("-y, --yes", "do not ask before the change");
+}
+
+function withAgent(command: Command, what: string): Command {
+  return command.option("-a, --agent <module#export>", what);
+}
+
+/** Parses a non-negative integer option. */
+function count(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Expected a whole number from 0.");
 }

@@ -5,7 +5,7 @@ import { findCheckpoint, findRollbackGoal } from "../journal/findCheckpoint.ts";
 import { PackedContents } from "../journal/PackedContents.ts";
 import { checkpointContent, type ContentOptions, checkpointDifference } from "./show/checkpointContent.ts";
 import { notedFiles } from "./show/changesView.ts";
-import { rollbackPreview } from "./show/rollbackPreview.ts";
+import { rollbackPreview } from "./show/rollbackView.ts";
 import type { CheckpointContent, CheckpointDifference, CheckpointsPage } from "./view/CheckpointView.ts";
 import type { NotedFileChange } from "./view/FileChangeView.ts";
 import type { RollbackPreview } from "./view/RollbackView.ts";

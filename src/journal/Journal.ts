@@ -21,7 +21,7 @@ import { type AgentHead, readHead } from "../storage/readHead.ts";
 import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
-import { processOwner } from "../storage/processOwner.ts";
+import { processOwner } from "../storage/ReleasableLog.ts";
 import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";

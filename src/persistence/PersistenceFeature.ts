@@ -7,7 +7,7 @@ import { listSummaries, isAboutOneAgent, unreadable, unreadableSummary } from ".
 import { readHead } from "../storage/readHead.ts";
 import { assertOfAgent } from "../storage/readEntries.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { processOwner } from "../storage/processOwner.ts";
+import { processOwner } from "../storage/ReleasableLog.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { functionSchema, abortSignalSchema } from "../internal/options/optionSchemas.ts";

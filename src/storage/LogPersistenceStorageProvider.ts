@@ -14,7 +14,7 @@ import { randomId } from "../internal/randomId.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { platformSha256 } from "../internal/sha256/platformSha256.ts";
 import { AgentLog } from "./AgentLog.ts";
-import { processOwner } from "./processOwner.ts";
+import { processOwner } from "./ReleasableLog.ts";
 import {
   filterCheckpoints,
   type CheckpointFilter,

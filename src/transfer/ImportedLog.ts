@@ -13,7 +13,7 @@ import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";
-import { blobsNamedIn } from "./BlobsOfLines.ts";
+import { blobsNamedIn } from "./transferredBlobs.ts";
 import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 
 /** A limit for numbers that valid logs never reach. */

@@ -21,7 +21,7 @@ import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
-import { BlobsOfLines } from "./BlobsOfLines.ts";
+import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
 import { type CopiedLog, keptLines, type LogSurvey, surveyLog } from "./keptLines.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";

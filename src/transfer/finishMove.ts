@@ -6,9 +6,19 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { lastOf, openForMove } from "./exportAgent.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
-import { type MoveReceipt, moveReceiptSchema, receiptOf } from "./MoveReceipt.ts";
 import { type LogSurvey, surveyLog } from "./keptLines.ts";
 import { quoted } from "../errors/quoted.ts";
+import { z } from "zod";
+import { strictOptions } from "../internal/options/strictOptions.ts";
+import type { Sha256 } from "../internal/sha256/Sha256.ts";
+import type { ArchiveHeader } from "./archiveFormat.ts";
+
+const moveReceiptSchema = strictOptions({
+  from: z.string(),
+  to: strictOptions({ agentId: z.string(), folder: z.string().optional() }),
+  move: z.string().optional(),
+  digest: z.string(),
+});
 
 /**
  * Finishes a move at the source. From then on, the agent is `moved`, and `run`, `resume` and `answer` report its new
@@ -81,4 +91,25 @@ async function assertReceipt(
 
 function refused(agentId: string, expected: string): InvalidInputError {
   return new InvalidInputError(`move of agent ${quoted(agentId)}`, [{ path: "", expected: `expected ${expected}` }]);
+}
+
+/** The receipt of an import. It is plain JSON, so that `finishMove` can use it in another process. */
+export interface MoveReceipt {
+  readonly from: string;
+  /** The new location: the agent id, and the directory of the storage if it has one. */
+  readonly to: { readonly agentId: string; readonly folder?: string | undefined };
+  /** The id of the move. `undefined` if the archive is a copy, which needs no `finishMove`. */
+  readonly move?: string | undefined;
+  /** A digest of the other fields and of the end of the log. */
+  readonly digest: string;
+}
+
+export function receiptOf(
+  { agentId: from, move, position, generation }: Pick<ArchiveHeader, "agentId" | "move" | "position" | "generation">,
+  { agentId, folder }: MoveReceipt["to"],
+  sha256: Sha256,
+): MoveReceipt {
+  const to = folder === undefined ? { agentId } : { agentId, folder };
+  const digest = sha256.base64url(JSON.stringify([from, agentId, folder ?? null, move ?? null, position, generation]));
+  return move === undefined ? { from, to, digest } : { from, to, move, digest };
 }

@@ -16,15 +16,15 @@ import { Pace } from "../internal/nextTurn.ts";
 import { agentSummary } from "../journal/agentSummary.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
-import { processOwner } from "../storage/processOwner.ts";
+import { processOwner } from "../storage/ReleasableLog.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
 import type { ArchiveHeader, ArchivePart } from "./archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
-import { type MoveReceipt, receiptOf } from "./MoveReceipt.ts";
-import { ReceivedBlobs } from "./ReceivedBlobs.ts";
+import { type MoveReceipt, receiptOf } from "./finishMove.ts";
+import { ReceivedBlobs } from "./transferredBlobs.ts";
 import { quoted } from "../errors/quoted.ts";
 
 /** The result of `importAgent`. */

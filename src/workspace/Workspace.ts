@@ -28,7 +28,7 @@ import { commitInRun } from "./tools/commitTool.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import { compareFiles } from "./restore/compareFiles.ts";
 import { folderWithin, relativePath } from "./files/relativePath.ts";
-import { fileAt, type FileAtCheckpoint } from "./restore/fileAt.ts";
+import { fileAt, type FileAtCheckpoint } from "./restore/FileHistory.ts";
 import { FileRecovery } from "./restore/FileRecovery.ts";
 import { type ConflictHandler, FileRestore } from "./restore/FileRestore.ts";
 import { GitRestore } from "./restore/GitRestore.ts";

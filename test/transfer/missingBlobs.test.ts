@@ -1,6 +1,6 @@
 import { cancelMove, exportAgent, importAgent } from "agent-persistence/transfer";
 import { expect, it } from "vitest";
-import { blobsNamedIn } from "../../src/transfer/BlobsOfLines.ts";
+import { blobsNamedIn } from "../../src/transfer/transferredBlobs.ts";
 import type { LogPersistenceStorageProvider } from "../../src/storage/LogPersistenceStorageProvider.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, payer, storages, waitingPayer } from "./movedAgents.ts";

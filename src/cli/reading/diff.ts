@@ -4,8 +4,7 @@ import { findCheckpoint } from "../ids/findCheckpoint.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted, plain } from "../terminal/painted.ts";
-import { fileLines } from "../show/fileLines.ts";
-import { messageText, shown } from "../show/shown.ts";
+import { fileLines, messageText, shown } from "./shown.ts";
 import { jsonText } from "../terminal/visibleText.ts";
 
 /** The maximum length of texts that are compared. */

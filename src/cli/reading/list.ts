@@ -2,7 +2,7 @@ import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
-import { statusOf } from "../show/shown.ts";
+import { statusOf } from "./shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
   readonly status?: readonly string[] | undefined;

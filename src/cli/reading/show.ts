@@ -12,9 +12,8 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { type Part, painted, type Paint } from "../terminal/painted.ts";
-import { shown, statusOf, messageText } from "../show/shown.ts";
+import { shown, statusOf, messageText, fileLines } from "./shown.ts";
 import { findCheckpoint } from "../ids/findCheckpoint.ts";
-import { fileLines } from "../show/fileLines.ts";
 
 const paints: Readonly<Record<CallView["state"], Paint>> = {
   running: "cyan",

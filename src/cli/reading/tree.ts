@@ -3,7 +3,7 @@ import { findAgent } from "../ids/findLog.ts";
 import { newestCheckpoints } from "../ids/findCheckpoint.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
-import { checkpointGraph } from "../show/checkpointGraph.ts";
+import { checkpointGraph } from "./checkpointGraph.ts";
 
 export interface TreeCommandOptions extends CommonOptions {
   readonly last: number;

@@ -5,7 +5,7 @@ import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
-import { statusOf } from "../show/shown.ts";
+import { statusOf } from "../reading/shown.ts";
 
 export interface ResumeCommandOptions extends AgentOptions {
   readonly checkpoint?: string | undefined;

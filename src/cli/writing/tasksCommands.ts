@@ -2,7 +2,7 @@ import { type Task, TaskManager, TaskStatus } from "../../task.ts";
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
-import { statusOf } from "../show/shown.ts";
+import { statusOf } from "../reading/shown.ts";
 import type { Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 

@@ -1,10 +1,17 @@
 import type { AgentIndex, PlacedRecord } from "../log/AgentIndex.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { RollbackView } from "../view/RollbackView.ts";
+import type { RollbackView, RollbackPreview } from "../view/RollbackView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
-import { standingUndo, undoOf } from "./callView.ts";
-import type { Source } from "./Source.ts";
+import { standingUndo, undoOf, callViews, isTakenBackWithFiles } from "./callView.ts";
+import type { Source, Shown } from "./Source.ts";
 import { headBefore } from "../log/laneRecords.ts";
+import { runsLeft } from "../../checkpoint/lines/afterRollback.ts";
+import { placesLeft } from "../../checkpoint/lines/lineage.ts";
+import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
+import { planRollback, type RollbackGoal } from "../../journal/planRollback.ts";
+import type { CallView } from "../view/CallView.ts";
+import { checkpointShower, lineShower } from "./checkpointView.ts";
+import { filesChangedBy } from "./changesView.ts";
 
 export function rollbackView(source: Source, rollback: PlacedRecord<"rollback">): RollbackView {
   const { index } = source;
@@ -48,4 +55,48 @@ function undone({ log, undoErrors }: AgentIndex, call: string, isOpen: boolean):
   if (log.left.has(call) || (error === undefined && !isOpen))
     return withoutUndefined({ state: "left" as const, error });
   return error === undefined ? { state: "pending" } : { state: "failed", error };
+}
+
+export function rollbackPreview(shown: Shown, goal: RollbackGoal): RollbackPreview {
+  const { target, base } = goal;
+  const { index } = shown;
+  const { log } = index;
+  const logged = loggedCalls(log, new Map());
+  const withFiles = toolsWithFiles(index, logged);
+  const plan = planRollback(
+    log,
+    logged,
+    goal,
+    () => false,
+    (tool) => withFiles.has(tool),
+  );
+  const of = (calls: readonly LoggedCall[]) => viewsOf(shown, calls);
+  const isLeft = placesLeft(log, target, base);
+  const left = [...log.checkpoints.values()].filter(({ record, order }) => isLeft(record.lane, order));
+  const open = log.rollback?.target;
+  return withoutUndefined({
+    target: checkpointShower(log)(target),
+    commonAncestorId: base?.id,
+    revert: of(plan.revert),
+    reverted: of(plan.reverted),
+    irreversible: of(plan.irreversible),
+    inDoubt: of(plan.inDoubt),
+    skipped: of(plan.skipped),
+    stayedReverted: of(plan.stayedReverted),
+    files: filesChangedBy(shown, goal),
+    leaves: left.map(({ id }) => id),
+    reopens: runsLeft(log, { target: target.version, ...(base && { base: base.version }) }),
+    openRollbackTo: open === undefined || open === target.version ? undefined : log.checkpoints.get(open)?.id,
+  });
+}
+
+function viewsOf(shown: Shown, calls: readonly LoggedCall[]): readonly CallView[] {
+  const indexed = calls.flatMap(({ call }) => shown.index.calls.get(call) ?? []);
+  const views = new Map(callViews(shown, indexed, lineShower(shown.index.log)).map((view) => [view.toolCallId, view]));
+  return calls.flatMap(({ call }) => views.get(call) ?? []);
+}
+
+/** Returns the tools that recorded their file changes, so that a workspace can revert them. */
+function toolsWithFiles(index: AgentIndex, calls: readonly LoggedCall[]): ReadonlySet<string> {
+  return new Set(calls.flatMap(({ call, tool }) => (isTakenBackWithFiles(index, call) ? [tool] : [])));
 }

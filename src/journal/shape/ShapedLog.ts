@@ -8,7 +8,7 @@ import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
-import { processOwner } from "../../storage/processOwner.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";
 import type { AppendOptions } from "./AppendQueue.ts";
@@ -16,8 +16,7 @@ import { type LogContents, invalidRecordField, recordFields } from "./LogContent
 import { type LogShape, logIdOf, type ShapeState, shapeSummary } from "./LogShape.ts";
 import { LogWriter } from "./LogWriter.ts";
 import { cellsIn, planShapePruning } from "./planShapePruning.ts";
-import { readRecords, readStored } from "./readRecords.ts";
-import { ShapeValues } from "./ShapeValues.ts";
+import { readRecords, readStored, ShapeValues } from "./readRecords.ts";
 
 /** The minimum time between summary updates of an active log, because some storages need a full append for each. */
 const summaryEveryMs = 60_000;

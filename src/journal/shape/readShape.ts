@@ -2,8 +2,7 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
-import { type ReadRecords, readRecords } from "./readRecords.ts";
-import { ShapeValues } from "./ShapeValues.ts";
+import { type ReadRecords, readRecords, ShapeValues } from "./readRecords.ts";
 
 export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
   readonly state: State;

@@ -1,6 +1,6 @@
 import { forEachAtOnce } from "../../internal/together.ts";
 import { type BlobStore, blobsAtOnce } from "../../storage/BlobStore.ts";
-import { blobsNamedIn } from "../../transfer/BlobsOfLines.ts";
+import { blobsNamedIn } from "../../transfer/transferredBlobs.ts";
 
 export interface BlobCopy {
   readonly blobs: BlobStore;

@@ -11,7 +11,7 @@ import { AgentLog } from "../../storage/AgentLog.ts";
 import { withBlobs } from "./copyBlobs.ts";
 import { type CopiedLog, keptLines } from "../../transfer/keptLines.ts";
 import { forkAppend, recordsOfFork } from "../../transfer/forkAppend.ts";
-import { processOwner } from "../../storage/processOwner.ts";
+import { processOwner } from "../../storage/ReleasableLog.ts";
 import { readEntries, readPaced, withLastCheckpoint } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

@@ -1,6 +1,6 @@
 import { fileNoteKey } from "../../checkpoint/data/FileChange.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import { changedFiles } from "../../journal/changedFiles.ts";
+import { changedFiles } from "../../journal/notesAround.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

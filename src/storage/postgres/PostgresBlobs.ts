@@ -1,6 +1,6 @@
 import type { TableBlobs } from "../table/LogTable.ts";
 import type { PostgresConnection } from "./PostgresConnection.ts";
-import { ownBytes, textBytes } from "./postgresValues.ts";
+import { ownBytes, textBytes } from "./postgresNames.ts";
 
 export class PostgresBlobs implements TableBlobs {
   readonly #connection: PostgresConnection;

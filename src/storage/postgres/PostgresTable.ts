@@ -20,7 +20,7 @@ import { PostgresBlobs } from "./PostgresBlobs.ts";
 import type { PostgresListen } from "./PostgresClient.ts";
 import type { PostgresConnection } from "./PostgresConnection.ts";
 import { postgresAdvice, postgresFailure } from "./postgresFailure.ts";
-import { ownBytes, stagedId, textBytes, textOf } from "./postgresValues.ts";
+import { ownBytes, stagedId, textBytes, textOf } from "./postgresNames.ts";
 import { PostgresWrites } from "./PostgresWrites.ts";
 import { beatOf, headColumns, selectAgents } from "./selectAgents.ts";
 

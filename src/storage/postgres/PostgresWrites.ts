@@ -1,8 +1,7 @@
 import type { TableAppend, TablePublication, TableSummary } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
-import type { PostgresNames } from "./postgresNames.ts";
+import { type PostgresNames, textBytes } from "./postgresNames.ts";
 import { putSummary } from "./postgresMigrations.ts";
-import { textBytes } from "./postgresValues.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
 
 const claimable = ["queued", "in_progress"].map((status) => `'${JSON.stringify(status)}'`).join(", ");

@@ -1,7 +1,6 @@
 import type { TableSelection } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
-import type { PostgresNames } from "./postgresNames.ts";
-import { behindAll, textBytes } from "./postgresValues.ts";
+import { type PostgresNames, behindAll, textBytes } from "./postgresNames.ts";
 
 export const headColumns = `a.generation, a.owner, ${beatOf("a")} AS beat,
   extract(epoch FROM clock_timestamp() - a.renewed) * 1000 AS idle`;

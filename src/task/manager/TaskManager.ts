@@ -15,7 +15,7 @@ import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { custodyError } from "../../journal/assertCustody.ts";
-import { changedFiles } from "../../journal/changedFiles.ts";
+import { changedFiles } from "../../journal/notesAround.ts";
 import { endRecords, type RunEnd, runRecord } from "../../journal/runRecords.ts";
 import { openWithRetry, stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";

@@ -5,7 +5,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
 import { timelineCall, timelineWait, timeOf } from "./timelineCall.ts";
 import type { CallView } from "../../inspect/view/CallView.ts";
-import { costOf, type TokenPrices } from "../options/TokenPrices.ts";
+import { costOf, type TokenPrices } from "../options/TimelineOptions.ts";
 import type { Cost, TimelineCall, TimelineChanges, TimelineFile, TimelineStep } from "./TimelineData.ts";
 
 export interface StepContents {

@@ -1,5 +1,13 @@
 import type { Cost, TimelineStep } from "../data/TimelineData.ts";
 
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hour12: false,
+});
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 const units: readonly (readonly [milliseconds: number, name: string])[] = [
   [86_400_000, "d"],
   [3_600_000, "h"],
@@ -44,4 +52,13 @@ export function sizeText(characters: number): string {
   return characters < 1_000_000
     ? `${Math.round(characters / 1_000)} K characters`
     : `${(characters / 1e6).toFixed(1)} M characters`;
+}
+
+/** Formats a time of day for the reader's locale. Empty if unknown. */
+export function timeText(at: number | undefined): string {
+  return at === undefined ? "" : clock.format(at);
+}
+
+export function dateText(at: number | undefined): string {
+  return at === undefined ? "unknown time" : whole.format(at);
 }

@@ -1,9 +1,8 @@
 import type { Cost, TimelineAgent } from "../data/TimelineData.ts";
 import type { TimelineFilter } from "../layout/shownItems.ts";
-import { durationText, moneyText } from "../layout/durations.ts";
+import { durationText, moneyText, dateText } from "../layout/durations.ts";
 import { stateNames, type StepState } from "../layout/stepState.ts";
 import { Glyph } from "./list/Glyph.tsx";
-import { dateText } from "./list/timeText.ts";
 
 interface ToolbarProps {
   readonly agent: TimelineAgent;

@@ -2,7 +2,7 @@ import { render } from "preact";
 import type { TimelineData, TimelineNews, ListedPage } from "../data/TimelineData.ts";
 import { TimelineApp } from "./TimelineApp.tsx";
 import "./page.css";
-import { dateText } from "./list/timeText.ts";
+import { dateText } from "../layout/durations.ts";
 
 const root = document.getElementById("timeline") as HTMLElement;
 const given = document.getElementById("timeline-data")?.textContent ?? "";

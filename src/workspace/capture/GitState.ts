@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { IndexEntry } from "../git/indexEntries.ts";
+import type { IndexEntry } from "../git/changes.ts";
 import { branchSchema, commitIdSchema } from "../git/refName.ts";
 
 export interface GitHead {

@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove } from "../files/relativePath.ts";
-import { submodule } from "../git/changes.ts";
+import { submodule, indexEntries } from "../git/changes.ts";
 import { type GitFolders, gitFoldersOf } from "../git/GitFolders.ts";
 import { GitRepository } from "../git/GitRepository.ts";
 import { commitOf, currentBranch } from "../git/history.ts";
-import { indexEntries } from "../git/indexEntries.ts";
 import { excludesFile, isOn, userSettings } from "../git/userSettings.ts";
 import { type GitHead, type GitState, gitStateOf } from "./GitState.ts";
 

@@ -4,10 +4,9 @@ import { together } from "../../internal/together.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
-import { indexEntries } from "./indexEntries.ts";
+import { indexEntries, submodule } from "./changes.ts";
 import { excludesFile, userSettings, settingIn } from "./userSettings.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { submodule } from "./changes.ts";
 
 const known: readonly string[] = ["none", "untracked", "dirty", "all"] satisfies readonly IgnoredChanges[];
 const maximumFileBytes = 1024 * 1024;

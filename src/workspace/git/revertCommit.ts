@@ -3,11 +3,17 @@ import { GitError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { foldersAbove } from "../files/relativePath.ts";
-import { type ChangedFile, changedFiles, entryAfter, type TreeEntry } from "./changes.ts";
+import {
+  type ChangedFile,
+  changedFiles,
+  entryAfter,
+  type TreeEntry,
+  type IndexEntry,
+  indexEntries,
+} from "./changes.ts";
 import { type GitCommitResult, moveRef, withChanges } from "./commitFiles.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { commitOf, currentBranch, workTreeOf } from "./history.ts";
-import { type IndexEntry, indexEntries } from "./indexEntries.ts";
 import { IndexLock } from "./IndexLock.ts";
 import { assertNothingInProgress } from "./operations.ts";
 import { branchSchema, checkedId, commitIdSchema, parentIdSchema } from "./refName.ts";

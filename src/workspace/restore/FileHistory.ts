@@ -1,6 +1,6 @@
 import { type FileState, isSameFile, type FileChange } from "../../checkpoint/data/FileChange.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { Note } from "../../journal/RollbackParticipant.ts";
+import type { Note, ParticipantContext } from "../../journal/RollbackParticipant.ts";
 import { type FileNote, fileNoteOf, type FolderChange } from "../files/FileNote.ts";
 
 export interface FileHistory {
@@ -204,4 +204,39 @@ export function withRedoneFolders(
     const byOthers = left?.byOthers ?? made.byOthers;
     return withoutUndefined({ path, target: made.last, last: left ? left.last : made.target, byOthers });
   });
+}
+
+/** A file in its state at a checkpoint. */
+export type FileAtCheckpoint =
+  | { readonly kind: "missing" }
+  | { readonly kind: "link"; readonly target: string }
+  | {
+      readonly kind: "file";
+      readonly content: Uint8Array;
+      /** Permission bits, such as 0o644. */
+      readonly mode: number;
+    };
+
+/** @returns `undefined` if the agent did not change the file or its content was pruned */
+export async function fileAt(
+  host: ParticipantContext,
+  { agentId, checkpointId, key, path }: Readonly<Record<"agentId" | "checkpointId" | "key" | "path", string>>,
+): Promise<FileAtCheckpoint | undefined> {
+  const { notes, redone = [], content } = await host.request(agentId, checkpointId, key);
+  const changed = withRedoneFiles(fileHistories(notes.toReversed()), fileHistories(redone));
+  const since = changed.find((history) => history.path === path);
+  if (since) return contentOf(since.target, content);
+  const before = notedChanges(await host.notesBefore(agentId, checkpointId, key));
+  const last = before.findLast((change) => change.path === path);
+  return last && contentOf(last.after, content);
+}
+
+async function contentOf(
+  state: FileState | undefined,
+  read: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<FileAtCheckpoint | undefined> {
+  if (state === undefined) return { kind: "missing" };
+  if (state.kind === "link") return state;
+  const content = await read(state.hash);
+  return content && { kind: "file", content, mode: state.mode };
 }

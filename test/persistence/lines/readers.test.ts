@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { headSnapshot } from "../../../src/checkpoint/data/headSnapshot.ts";
 import { AgentLog } from "../../../src/storage/AgentLog.ts";
-import { processOwner } from "../../../src/storage/processOwner.ts";
+import { processOwner } from "../../../src/storage/ReleasableLog.ts";
 import { durableAgent, Stopped } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { CheckpointRecordLog } from "../../../src/storage/checkpoints/CheckpointRecordLog.ts";
-import { processOwner } from "../../../src/storage/processOwner.ts";
+import { processOwner } from "../../../src/storage/ReleasableLog.ts";
 import { branch, checkpoint, lane, run, subAgent } from "../../checkpoint/support/projection.ts";
 import { RowsProvider } from "../../persistence/support/storages.ts";
 

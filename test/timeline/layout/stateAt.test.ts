@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TimelineChanges, TimelineMessage } from "../../../src/timeline/data/TimelineData.ts";
 import { shownItems } from "../../../src/timeline/layout/shownItems.ts";
-import { stateAt, stepsByKey } from "../../../src/timeline/layout/stateAt.ts";
-import { stateDifference } from "../../../src/timeline/layout/stateDifference.ts";
+import { stateAt, stepsByKey, stateDifference } from "../../../src/timeline/layout/stateAt.ts";
 import { itemsOf, stepOf } from "../steps.ts";
 
 const message = (number: number, before?: number): TimelineMessage => ({

@@ -2,7 +2,7 @@ import type { StoredPut } from "../thread/Checkpoints.ts";
 import type { Fields } from "../thread/fieldsChange.ts";
 import type { GraphRecord, WriteEntry } from "../thread/GraphRecord.ts";
 import { type GraphValue, itemsOf, type Item } from "../thread/GraphValue.ts";
-import { putRecord } from "../thread/putRecord.ts";
+import { putRecord } from "../thread/restated.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 import { valueChange } from "../thread/valueChange.ts";
 import { isWritten } from "../thread/writesOf.ts";

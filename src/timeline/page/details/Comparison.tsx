@@ -1,10 +1,9 @@
 import type { TimelineStep } from "../../data/TimelineData.ts";
-import { stateAt } from "../../layout/stateAt.ts";
-import { stateDifference } from "../../layout/stateDifference.ts";
+import { stateAt, stateDifference } from "../../layout/stateAt.ts";
 import { MessageBlock } from "./Conversation.tsx";
 import { Difference, FileBlock } from "./StateParts.tsx";
 import { titleOf } from "../list/StepRow.tsx";
-import { timeText } from "../list/timeText.ts";
+import { timeText } from "../../layout/durations.ts";
 
 interface ComparisonProps {
   readonly from: TimelineStep;

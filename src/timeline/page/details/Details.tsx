@@ -7,7 +7,7 @@ import { StepPart } from "./StepPart.tsx";
 import { titleOf } from "../list/StepRow.tsx";
 import { linkTo } from "../../layout/Choice.ts";
 import { TextBlock } from "./TextBlock.tsx";
-import { dateText } from "../list/timeText.ts";
+import { dateText } from "../../layout/durations.ts";
 import type { ComponentChildren } from "preact";
 
 interface DetailsProps {

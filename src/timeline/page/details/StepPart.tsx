@@ -1,8 +1,7 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
-import { durationText, moneyText } from "../../layout/durations.ts";
+import { durationText, moneyText, dateText } from "../../layout/durations.ts";
 import { StateLabel } from "../list/Glyph.tsx";
 import { TextBlock } from "./TextBlock.tsx";
-import { dateText } from "../list/timeText.ts";
 
 export function StepPart({ step }: { readonly step: TimelineStep }) {
   const { answers, calls, waits } = step;

@@ -1,7 +1,6 @@
 import type { RevertedCall, TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
-import { durationText } from "../../layout/durations.ts";
+import { durationText, timeText } from "../../layout/durations.ts";
 import { shortValue } from "./StepRow.tsx";
-import { timeText } from "./timeText.ts";
 
 type MarkItem = Exclude<TimelineItem, TimelineStep>;
 

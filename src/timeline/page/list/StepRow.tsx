@@ -1,8 +1,7 @@
 import type { TimelineCall, TimelineStep, TimelineWait } from "../../data/TimelineData.ts";
-import { durationText, spentTexts } from "../../layout/durations.ts";
+import { durationText, spentTexts, timeText } from "../../layout/durations.ts";
 import { stateNames } from "../../layout/stepState.ts";
 import { Glyph } from "./Glyph.tsx";
-import { timeText } from "./timeText.ts";
 
 interface StepRowProps {
   readonly step: TimelineStep;

@@ -1,6 +1,6 @@
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import type { PersistenceSaver } from "agent-persistence/langgraph";
-import { processOwner } from "../../../../src/storage/processOwner.ts";
+import { processOwner } from "../../../../src/storage/ReleasableLog.ts";
 
 /**
  * What a storage in memory has of a thread now, as another process finds it once this one is gone.

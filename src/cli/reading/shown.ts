@@ -1,6 +1,13 @@
-import type { ShownValue, MessageView } from "../../inspect.ts";
+import type { ShownValue, MessageView, FileChangeView, FileStateView } from "../../inspect.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
-import { shortValue } from "../terminal/shortTexts.ts";
+import { shortValue, bytesText } from "../terminal/shortTexts.ts";
+import type { Output } from "../terminal/Output.ts";
+
+const changePaints: Readonly<Record<FileChangeView["change"], Paint>> = {
+  created: "green",
+  modified: "yellow",
+  deleted: "red",
+};
 
 const longest = 4_000;
 
@@ -49,4 +56,22 @@ function partText(part: unknown): string {
 
 export function statusOf(status: string): Painted {
   return painted(paints[status] ?? "bold", status);
+}
+
+/** Prints file changes under a title. Prints no title without changes. */
+export async function fileLines(output: Output, title: string, files: readonly FileChangeView[]): Promise<void> {
+  if (files.length === 0) return;
+  await output.line();
+  await output.line(painted("bold", title));
+  const rows = files.map(({ path, change, before, after }) => [
+    painted(changePaints[change], change),
+    path,
+    `${stateText(before)} → ${stateText(after)}`,
+  ]);
+  await output.table(["CHANGE", "FILE", "SIZE"], rows);
+}
+
+function stateText(state: FileStateView | undefined): string {
+  if (state === undefined) return "none";
+  return state.kind === "file" ? bytesText(state.bytes) : `link to ${state.target}`;
 }

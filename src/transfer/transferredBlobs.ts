@@ -1,11 +1,12 @@
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addAllBlobs } from "../checkpoint/records/blobReferences.ts";
-import { UnreadableValueError } from "../errors/storedDataErrors.ts";
+import { UnreadableValueError, InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
-import type { BlobStore } from "../storage/BlobStore.ts";
+import { type BlobStore, blobsAtOnce } from "../storage/BlobStore.ts";
 import type { ArchivePart } from "./archiveFormat.ts";
 import { includesText } from "../internal/bytes.ts";
+import { parseBlobReference } from "../storage/blobs.ts";
 
 /** The search text starts with a rare character, because that makes the search fast. */
 const slashes = new TextEncoder().encode("//");
@@ -75,4 +76,61 @@ function restatedIn(records: readonly AgentRecord[]): readonly AgentRecord[] {
 /** Returns all strings in a line that look like blob references. User text can look the same. */
 export function blobsNamedIn(line: Uint8Array): ReadonlySet<string> {
   return new Set(includesText(line, slashes) ? latin1.decode(line).match(references) : []);
+}
+
+/** The maximum number of pending blob bytes, unless a single blob is larger. */
+const mostBytes = 8 * 1024 * 1024;
+
+/** Stores the blobs of an archive concurrently while more data arrives. */
+export class ReceivedBlobs {
+  readonly #blobs: BlobStore;
+  readonly #agentId: string;
+  readonly #storing = new Set<Promise<void>>();
+  #bytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(blobs: BlobStore, agentId: string) {
+    this.#blobs = blobs;
+    this.#agentId = agentId;
+  }
+
+  /** Starts to store a blob. Waits while too many are pending. @throws the error of an earlier blob */
+  async put(reference: string, bytes: Uint8Array): Promise<void> {
+    while (this.#storing.size >= blobsAtOnce || (this.#storing.size > 0 && this.#bytes + bytes.length > mostBytes))
+      await Promise.race(this.#storing);
+    this.#assertStored();
+    this.#bytes += bytes.length;
+    const storing = this.#store(reference, bytes)
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        this.#storing.delete(storing);
+        this.#bytes -= bytes.length;
+      });
+    this.#storing.add(storing);
+  }
+
+  /**
+   * Resolves after all blobs are stored. @throws InvalidArchiveError for a blob with another hash, or a storage error
+   */
+  async stored(): Promise<void> {
+    await this.ended();
+    this.#assertStored();
+  }
+
+  /** Resolves after all pending writes have settled. Never rejects. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#storing);
+  }
+
+  #assertStored(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  async #store(reference: string, bytes: Uint8Array): Promise<void> {
+    const { generation = 1, encoding } = parseBlobReference(reference) ?? {};
+    if ((await this.#blobs.put(this.#agentId, generation, bytes, encoding)) !== reference)
+      throw new InvalidArchiveError(`the blob ${reference} has another content`);
+  }
 }
