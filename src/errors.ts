@@ -37,6 +37,7 @@ export {
   ApprovalChangedError,
   RequestNotOpenError,
   RequestRejectedError,
+  TimerNotAnswerableError,
   WaitExpiredError,
   WaitingNotSupportedError,
 } from "./errors/requestErrors.ts";

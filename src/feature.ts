@@ -12,6 +12,7 @@ export type { AgentRun, InterruptOptions, MoveOptions } from "./agent/feature/Ag
 export { callOf, nodeInputOf, runOf, visitOf } from "./agent/feature/ContextBinding.ts";
 export type {
   ApprovalEvent,
+  TimerEvent,
   CallOrigin,
   InputRequestEvent,
   ModelRequestEvent,

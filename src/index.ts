@@ -7,7 +7,7 @@ export type {
   Decision,
   Requirements,
 } from "./agent/context/AgentContext.ts";
-export type { InputRequest } from "./agent/context/InputRequest.ts";
+export type { InputRequest, TimerRequest } from "./agent/context/InputRequest.ts";
 export type { BranchOf, MergeContext } from "./agent/context/MergeContext.ts";
 export type { RunMoved } from "./agent/context/RunMoved.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
@@ -17,6 +17,7 @@ export type { ResumeOptions, RunOptions, WhenBusy } from "./agent/feature/RunReq
 export type {
   BranchEffects,
   PendingApproval,
+  PendingTimer,
   PendingInput,
   PendingRequest,
   RevertibleCall,

@@ -96,3 +96,19 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
     );
   }
 }
+
+/** A sleep was answered or rejected like a request. The stored state is unchanged. */
+export class TimerNotAnswerableError extends AgentPersistenceError {
+  override readonly code = "timer_not_answerable";
+
+  constructor(
+    readonly agentId: string,
+    readonly requestId: string,
+    /** When the sleep ends, in ISO 8601. */
+    readonly dueAt: string,
+  ) {
+    super(
+      `Request ${quoted(requestId)} of agent ${quoted(agentId)} is a timer, which can be neither answered nor rejected. It ends by itself at ${dueAt}. Resume the agent after that time, or cancel the run.`,
+    );
+  }
+}

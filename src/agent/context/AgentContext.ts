@@ -59,6 +59,30 @@ export interface AgentContext {
    */
   requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer>;
   /**
+   * Resolves after `ms` milliseconds. Await the returned promise. With Persistence, the end of the sleep is recorded
+   * once, so a crash or a restart does not prolong it. If more than `sleepInProcessMs` are left when all other work of
+   * the node has settled, the run ends as `waiting`, like after {@link requestInput}. A resume after that time runs the
+   * node again from its start, and the promise resolves. Without Persistence, the process waits.
+   *
+   * Sleeps of a node or a tool call are identified by their number. The first recorded time counts, even if the
+   * repeated code passes another one.
+   *
+   * @example
+   * ```ts
+   * await context.sleep(60 * 60 * 1_000);
+   * ```
+   * @throws InvalidInputError
+   * @throws WaitingNotSupportedError for a long sleep, if the storage cannot store requests.
+   */
+  sleep(ms: number): Promise<void>;
+  /**
+   * Like {@link sleep}, until a time of the wall clock. Resolves immediately if the time has passed.
+   *
+   * @throws InvalidInputError
+   * @throws WaitingNotSupportedError for a long sleep, if the storage cannot store requests.
+   */
+  sleepUntil(date: Date): Promise<void>;
+  /**
    * Returns the instance of an installed feature.
    *
    * @throws FeatureNotInstalledError if the feature is not installed.

@@ -16,9 +16,14 @@ export interface InputRequest<Answer = unknown> {
   /** Validates the answer. Stored as JSON Schema for processes that do not run the node. */
   readonly schema: z.core.$ZodType<Answer>;
   /** Defaults to `user_input`. */
-  readonly waitingFor?: WaitingFor | undefined;
+  readonly waitingFor?: Exclude<WaitingFor, "timer"> | undefined;
   /** When the request expires. Defaults to never. */
   readonly expiresAt?: Date | undefined;
+}
+
+/** The request behind a sleep. It accepts no answer, and the sleep ends at `expiresAt`. */
+export interface TimerRequest extends Omit<InputRequest<never>, "waitingFor"> {
+  readonly waitingFor: "timer";
 }
 
 export const inputRequestSchema: z.ZodType = strictOptions({

@@ -2,7 +2,7 @@ import { toJSONSchema } from "zod";
 import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { InputRequest } from "./InputRequest.ts";
+import type { InputRequest, TimerRequest } from "./InputRequest.ts";
 
 export interface AskedQuestion {
   readonly prompt: string;
@@ -11,7 +11,11 @@ export interface AskedQuestion {
   readonly waitingFor: WaitingFor;
 }
 
-export function askedQuestion({ prompt, schema, waitingFor = "user_input" }: InputRequest): AskedQuestion {
+export function askedQuestion({
+  prompt,
+  schema,
+  waitingFor = "user_input",
+}: InputRequest | TimerRequest): AskedQuestion {
   return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
 }
 

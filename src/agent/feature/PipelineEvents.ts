@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message } from "../../checkpoint/messages/Message.ts";
 import type { InputProblem } from "../../errors/agentErrors.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
-import type { InputRequest } from "../context/InputRequest.ts";
+import type { InputRequest, TimerRequest } from "../context/InputRequest.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { NextStep } from "../strategy/NextStep.ts";
 import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
@@ -67,7 +67,7 @@ export interface InputRequestEvent {
   /** Stable when the visit is repeated. Different in another visit and after a move. */
   readonly requestId: string;
   readonly nodeId: string;
-  readonly request: InputRequest;
+  readonly request: InputRequest | TimerRequest;
   /** Digest of prompt, schema and `waitingFor`. An answer to another question is not used. */
   readonly question: string;
   /** The number, from 0, among requests of the context with this question and without an id. `undefined` with an id. */
@@ -76,6 +76,8 @@ export interface InputRequestEvent {
   readonly problems?: readonly InputProblem[];
   /** The tool call that needs an approval. `undefined` if the node requests input. */
   readonly approval?: ApprovalEvent;
+  /** The timer of a sleeping node or tool. `undefined` if the event needs an answer. */
+  readonly timer?: TimerEvent;
   /** The context of the node or tool call that makes the request; see `callOf`. */
   readonly context: AgentContext;
   readonly visit: NodeVisit;
@@ -86,6 +88,16 @@ export interface ApprovalEvent {
   readonly call: ToolCallEvent;
   /** Returns the verdict of the tool about the approval. Missing in an open request, which always needs approval. */
   readonly judge?: () => Promise<ApprovalVerdict>;
+}
+
+/** A sleep of a node or a tool. It ends by itself, and the result of the event is ignored. */
+export interface TimerEvent {
+  /** When the sleep ends, in milliseconds since 1970. */
+  readonly dueAt: number;
+  /** The remaining time in milliseconds, measured by the monotonic clock. */
+  readonly leftMs: number;
+  /** True if the run may end as `waiting` before the sleep ends. */
+  readonly mayWait: boolean;
 }
 
 export type CallOrigin =

@@ -29,7 +29,7 @@ interface RunFacts {
 }
 
 /** A request that a run waits for. */
-export type PendingRequest = PendingInput | PendingApproval;
+export type PendingRequest = PendingInput | PendingApproval | PendingTimer;
 
 interface RequestFacts {
   /** Identifies the request when you answer it; unique in the agent. */
@@ -56,6 +56,15 @@ interface RequestFacts {
 /** A request that a node made by `context.requestInput`. */
 export interface PendingInput extends RequestFacts {
   readonly kind: "input";
+}
+
+/** A sleep of a node or a tool. It takes no answer and ends at `dueAt`. */
+export interface PendingTimer extends RequestFacts {
+  readonly kind: "timer";
+  readonly waitingFor: "timer";
+  /** When the run can continue, in ISO 8601. */
+  readonly dueAt: string;
+  readonly expiresAt?: never;
 }
 
 /** A tool call that needs an approval. The answer is `{ approved: true }`, or `{ approved: false, reason }`. */
@@ -95,7 +104,7 @@ export interface RevertibleCall {
 
 /** Returns an open request as the result of a run lists it. @param askedAt milliseconds since 1970. */
 export function pendingRequest(event: InputRequestEvent, askedAt: number): PendingRequest {
-  const { requestId, nodeId, request, problems, approval, question } = event;
+  const { requestId, nodeId, request, problems, approval, question, timer } = event;
   const { expiresAt } = request;
   const { branch, agentPath } = runOf(event.context);
   const facts = {
@@ -106,9 +115,10 @@ export function pendingRequest(event: InputRequestEvent, askedAt: number): Pendi
     ...askedQuestion(request),
     askedAt: new Date(askedAt).toISOString(),
     ...(problems && { problems }),
-    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
   };
-  if (!approval) return { kind: "input", ...facts };
+  if (timer) return { kind: "timer", ...facts, waitingFor: "timer", dueAt: new Date(timer.dueAt).toISOString() };
+  const expiry = expiresAt && { expiresAt: expiresAt.toISOString() };
+  if (!approval) return { kind: "input", ...facts, ...expiry };
   const { toolCallId, tool, input } = approval.call;
-  return { kind: "approval", ...facts, toolCallId, toolName: tool.name, input, digest: question };
+  return { kind: "approval", ...facts, ...expiry, toolCallId, toolName: tool.name, input, digest: question };
 }

@@ -5,8 +5,9 @@ import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } f
 import { approvalDigest, askedQuestion, questionDigest } from "../context/askedQuestion.ts";
 import { checkedKey } from "../context/StorageKey.ts";
 import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
+import { sleepMsSchema, sleepUntilSchema, timerQuestion, timerRequest } from "../context/timerRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
-import type { InputRequestEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
+import type { InputRequestEvent, TimerEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { approvalRequest, assertApproved } from "../tool/approvalRequest.ts";
 import type { ApprovalVerdict } from "../tool/Tool.ts";
 import { CallScope, type ScopeCall } from "./CallScope.ts";
@@ -94,6 +95,33 @@ export class NodeContext implements AgentContext {
     const event: InputRequestEvent = { requestId, nodeId, request, question, ...ordinal, context: this, visit: at };
     const answer = await this.#answerTo(event);
     return answer as Answer;
+  }
+
+  async sleep(ms: number): Promise<void> {
+    checkSchema(sleepMsSchema, ms, "argument of sleep()");
+    const { clock } = this.#open.run.abortGrace;
+    return this.#sleep({ dueAt: Math.ceil(clock.now() + ms), leftMs: ms, mayWait: false });
+  }
+
+  async sleepUntil(date: Date): Promise<void> {
+    checkSchema(sleepUntilSchema, date, "argument of sleepUntil()");
+    const { clock } = this.#open.run.abortGrace;
+    const dueAt = date.getTime();
+    return this.#sleep({ dueAt, leftMs: Math.max(0, dueAt - clock.now()), mayWait: false });
+  }
+
+  async #sleep(timer: TimerEvent): Promise<void> {
+    const { nodeId, run, at } = this.#open;
+    const question = timerQuestion(run.sha256);
+    const ordinal = this.scope.nextOrdinalOf(question);
+    const requestId = this.scope.requestIdAt({ question, ordinal });
+    const request = timerRequest(timer.dueAt);
+    const event: InputRequestEvent = { requestId, nodeId, request, question, ordinal, timer, context: this, visit: at };
+    await this.scope
+      .start(requestId, (signal) =>
+        run.pipeline.around("inputRequest", event, (accepted) => this.#visit.sleep(accepted, signal)),
+      )
+      .finally(() => this.#visit.allowUnanswered());
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError, RunSuspendedError } from "../../errors/runErrors.ts";
+import { onAbort } from "../../internal/abortable.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { warn } from "../../internal/warn.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
@@ -51,7 +52,7 @@ export class NodeExecution {
   /** The values at the start of the visit. A later move changes the values of the run. */
   readonly line: RunLine;
   readonly state: RunState;
-  readonly pending: PendingWork = new PendingWork((request) => this.#warnOfDropped(request));
+  readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
   /** Created when the signal is first read, because most nodes never read it. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -65,6 +66,8 @@ export class NodeExecution {
   #mayLeaveUnanswered = false;
   #failure: { readonly error: unknown } | undefined;
   readonly #requestIds = new Set<string>();
+  /** Cancels the timers of the sleeps of this visit, by request id. */
+  readonly #sleeps = new Map<string, () => void>();
   #isWatching = false;
   #leave: (wait: Wait | undefined) => void = () => undefined;
   #cancelGrace: () => void = () => undefined;
@@ -131,6 +134,33 @@ export class NodeExecution {
     });
   }
 
+  /** Resolves when a timer is due. The run can end as waiting before, if the timer allows it. Rejects like {@link hold}. */
+  sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
+    const { requestId, timer: { leftMs, mayWait } = { leftMs: 0, mayWait: false } } = request;
+    signal.throwIfAborted();
+    if (leftMs <= 0) return Promise.resolve();
+    this.pending.hold(request);
+    if (mayWait) void this.#watch();
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void) => () => {
+        cancel();
+        this.pending.wake();
+        settle();
+      };
+      const stopTimer = this.run.abortGrace.clock.after(leftMs, end(resolve));
+      const unlisten = onAbort(
+        signal,
+        end(() => reject(signal.reason)),
+      );
+      const cancel = () => {
+        stopTimer();
+        unlisten();
+        this.#sleeps.delete(requestId);
+      };
+      this.#sleeps.set(requestId, cancel);
+    });
+  }
+
   setWaiting(toolCallId: string, waits: boolean): void {
     this.pending.setWaiting(toolCallId, waits);
     if (waits) void this.#watch();
@@ -177,6 +207,7 @@ export class NodeExecution {
     } finally {
       this.#isLeft = true;
       this.#cancelGrace();
+      this.#cancelSleeps();
     }
   }
 
@@ -226,7 +257,15 @@ export class NodeExecution {
     this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
   }
 
-  #warnOfDropped({ nodeId, requestId }: InputRequestEvent): void {
+  /** The sleeps then never end, because the visit is over. */
+  #cancelSleeps(): void {
+    for (const cancel of this.#sleeps.values()) cancel();
+  }
+
+  /** A race often leaves a sleep, so only requests for input lead to a warning. */
+  #onDropped({ nodeId, requestId, timer }: InputRequestEvent): void {
+    this.#sleeps.get(requestId)?.();
+    if (timer) return;
     if (this.#mayLeaveUnanswered || this.#isMoved || this.#aborted) return;
     warn(
       "request_not_awaited",

@@ -62,11 +62,16 @@ export class PendingWork {
     for (const work of this.#pending) if (work.id === id) work.id = renamed;
   }
 
-  /** Marks a request as unanswered. From now on it only waits. */
+  /** Marks a request as unanswered. From now on it only waits, unless it is a timer that has to end in this process. */
   hold(request: InputRequestEvent): void {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;
     this.#changed();
+  }
+
+  /** Reports that a held timer has ended and its work continues. */
+  wake(): void {
+    this.#started++;
   }
 
   setWaiting(id: string, waits: boolean): void {
@@ -80,7 +85,7 @@ export class PendingWork {
   }
 
   get openRequests(): readonly InputRequestEvent[] {
-    return [...this.#pending].flatMap(({ request }) => request ?? []);
+    return [...this.#pending].flatMap(({ request }) => (request && onlyWaits(request) ? request : []));
   }
 
   /** Drops the open requests of a tool call, or of the node, that settled without awaiting them. */
@@ -144,11 +149,16 @@ export class PendingWork {
   #isActive(): boolean {
     const callers = new Set([...this.#pending].map(({ within }) => within));
     return [...this.#pending].some(
-      ({ id, request, waits, detached }) => !detached && !request && !waits && (id === undefined || !callers.has(id)),
+      ({ id, request, waits, detached }) =>
+        !detached && !(request && onlyWaits(request)) && !waits && (id === undefined || !callers.has(id)),
     );
   }
 
   #others(except: readonly string[] = []): readonly Work[] {
     return [...this.#pending].filter(({ id }) => id === undefined || !except.includes(id));
   }
+}
+
+function onlyWaits({ timer }: InputRequestEvent): boolean {
+  return timer?.mayWait !== false;
 }

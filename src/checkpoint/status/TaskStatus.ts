@@ -15,5 +15,5 @@ export const TaskStatus = {
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
-/** The kind of input that a waiting run needs. */
-export type WaitingFor = "user_input" | "external_api" | "human_approval";
+/** The kind of input that a waiting run needs, or `timer` if it continues by itself at a certain time. */
+export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer";

@@ -86,13 +86,14 @@ async function list(
 }
 
 function asked(request: AgentRequest): string {
-  if (request.kind === "input") return shortValue(request.prompt, 500);
+  if (request.kind !== "approval") return shortValue(request.prompt, 500);
   return `${request.prompt} (${request.toolName} ${shortValue(request.input, 300)})`;
 }
 
 /** Describes the expected answer by its JSON Schema. */
 function expected(request: AgentRequest): string {
   if (request.kind === "approval") return "--approve or --reject";
+  if (request.kind === "timer") return "no answer";
   const { $schema: _version, ...schema } = Object(request.schema) as Readonly<Record<string, unknown>>;
   return Object.keys(schema).length === 0 ? "" : shortValue(schema, 200);
 }

@@ -19,12 +19,12 @@ export function requestView(
   { record, reply, position }: IndexedRequest,
   { line, isOpen }: { readonly line: LineView; readonly isOpen: boolean },
 ): RequestView {
-  const { approval, at, expiresAt } = record;
+  const { approval, at } = record;
   const { show } = shown;
   return withoutUndefined({
     requestId: record.request,
-    kind: approval ? ("approval" as const) : ("input" as const),
-    state: stateOf(reply, isOpen),
+    kind: kindOf(record),
+    state: stateOf(record, reply, isOpen),
     node: record.node,
     line,
     lane: record.lane,
@@ -34,7 +34,7 @@ export function requestView(
     call: approval && { toolCallId: approval.call, tool: approval.tool, input: show(approval.input) },
     digest: approval && (record.question ?? ""),
     askedAt: at === undefined ? undefined : isoTime(at),
-    expiresAt: expiresAt === undefined ? undefined : isoTime(expiresAt),
+    ...endOf(record),
     answeredAt: reply && isoTime(reply.at),
     answer: reply && "answer" in reply ? show(reply.answer) : undefined,
     rejection: reply?.rejected,
@@ -44,7 +44,22 @@ export function requestView(
   });
 }
 
-function stateOf(reply: IndexedRequest["reply"], isOpen: boolean): RequestView["state"] {
+function kindOf({ approval, waitingFor }: IndexedRequest["record"]): RequestView["kind"] {
+  if (waitingFor === "timer") return "timer";
+  return approval ? "approval" : "input";
+}
+
+function endOf({ expiresAt, waitingFor }: IndexedRequest["record"]): Pick<RequestView, "expiresAt" | "dueAt"> {
+  if (expiresAt === undefined) return {};
+  return waitingFor === "timer" ? { dueAt: isoTime(expiresAt) } : { expiresAt: isoTime(expiresAt) };
+}
+
+function stateOf(
+  { waitingFor }: IndexedRequest["record"],
+  reply: IndexedRequest["reply"],
+  isOpen: boolean,
+): RequestView["state"] {
+  if (reply && waitingFor === "timer") return "fired";
   if (reply) {
     if (reply.expired) return "expired";
     return reply.rejected === undefined ? "answered" : "rejected";

@@ -1,16 +1,19 @@
 import type { LineView } from "./LineView.ts";
 import type { ShownValue } from "./ShownValue.ts";
 
-/** A request for input or for the approval of a tool call. */
+/** A request for input or for the approval of a tool call, or a sleep. */
 export interface RequestView {
   readonly requestId: string;
-  readonly kind: "input" | "approval";
-  /** `left` if the requesting line continued without an answer, for example after a rollback. */
-  readonly state: "open" | "answered" | "rejected" | "expired" | "left";
+  readonly kind: "input" | "approval" | "timer";
+  /**
+   * `left` if the requesting line continued without an answer, for example after a rollback. `fired` for a timer that
+   * has ended.
+   */
+  readonly state: "open" | "answered" | "rejected" | "expired" | "fired" | "left";
   readonly node: string;
   readonly line: LineView;
   readonly lane: number;
-  readonly waitingFor: "user_input" | "external_api" | "human_approval";
+  readonly waitingFor: "user_input" | "external_api" | "human_approval" | "timer";
   readonly prompt: ShownValue;
   /** The JSON Schema of the answer. */
   readonly schema: ShownValue;
@@ -21,6 +24,8 @@ export interface RequestView {
   /** In ISO 8601. */
   readonly askedAt?: string;
   readonly expiresAt?: string;
+  /** When a timer ends. Only timers have it. */
+  readonly dueAt?: string;
   readonly answeredAt?: string;
   /** The answer, if the request was answered. */
   readonly answer?: ShownValue;

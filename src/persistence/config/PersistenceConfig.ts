@@ -82,6 +82,11 @@ export interface PersistenceConfig {
    * still unfinished is then in doubt. Defaults to 5,000.
    */
   readonly abortGraceMs?: number | undefined;
+  /**
+   * The longest sleep that the process waits for, in milliseconds. A run with a longer `context.sleep` ends as
+   * `waiting`. A sub-agent uses its own value. Defaults to 5,000.
+   */
+  readonly sleepInProcessMs?: number | undefined;
   /** Receives the events of all agents in order, once they are durable. The return value is not awaited. */
   readonly onEvent?: PersistenceListener | undefined;
   /**
@@ -182,6 +187,7 @@ export const persistenceConfigSchema: z.ZodType = strictOptions({
   onToolCallInDoubt: onToolCallInDoubtSchema.optional(),
   inverseRetry: inverseRetrySchema.optional(),
   abortGraceMs: numberFrom(0).optional(),
+  sleepInProcessMs: numberFrom(0).optional(),
   onEvent: functionSchema().optional(),
   onListenerError: functionSchema().optional(),
   maxCheckpointBytes: numberFrom(1).optional(),

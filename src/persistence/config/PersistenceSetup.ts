@@ -50,6 +50,7 @@ const defaults = {
   inverseRetry: {},
   onToolCallInDoubt: "ask",
   maxCheckpointBytes: defaultMaxCheckpointBytes,
+  sleepInProcessMs: 5_000,
   clock: systemClock,
 } as const;
 
@@ -93,6 +94,7 @@ export class PersistenceSetup {
   readonly participantTools: ReadonlySet<string>;
   readonly onToolCallInDoubt: OnToolCallInDoubt;
   readonly maxCheckpointBytes: number;
+  readonly sleepInProcessMs: number;
   readonly trimming: TrimmingPolicy | undefined;
   readonly telemetry: AgentTelemetry | undefined;
   readonly inverseRetry: InverseRetry;
@@ -134,6 +136,7 @@ export class PersistenceSetup {
     this.inverseRetry = given.inverseRetry;
     this.onToolCallInDoubt = given.onToolCallInDoubt;
     this.maxCheckpointBytes = given.maxCheckpointBytes;
+    this.sleepInProcessMs = given.sleepInProcessMs;
     this.trimming = config.trimming;
     this.telemetry = caller?.telemetry ?? config.telemetry?.agents;
     this.retention = caller ? undefined : retentionOf(config, this.log);

@@ -20,9 +20,17 @@ export type Reply =
   | { readonly rejected: string; readonly by?: string }
   | { readonly expiredAt: string };
 
-interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at"> {
+interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at" | "expiresAt"> {
+  readonly requestId: string;
   readonly shown?: Exclude<ApprovalVerdict, boolean>;
   readonly reply?: Reply;
+}
+
+/** A timer of an earlier visit, with milliseconds since 1970. */
+export interface RecordedTimer {
+  readonly requestId: string;
+  readonly at: number;
+  readonly dueAt: number;
 }
 
 /** The problem of a request if the node made a different request here before and got an answer to it. */
@@ -49,16 +57,20 @@ export class RecordedAnswers {
     const numbers = new Map<string, number>();
     for (const request of again) {
       const { record } = request;
-      const { visit, id, within, problems, at } = record;
+      const { visit, id, within, problems, at, expiresAt, request: requestId } = record;
       const question = questionAsked(request, reader, sha256);
       const isCounted = record.question === undefined && id === undefined;
       const ordinal = isCounted ? countUp(numbers, [visit, within, question]) : record.ordinal;
       const reply = replyOf(request, reader, savedAt);
       const shown = record.approval && shownIn(record, reader);
-      if (reply && "expiredAt" in reply && !keepExpired && !shown) continue;
+      const mayExpire = shown !== undefined || record.waitingFor === "timer";
+      if (reply && "expiredAt" in reply && !keepExpired && !mayExpire) continue;
       const isApproval = record.approval !== undefined;
       const place = placeOf(visit, { id, within, question, ordinal }, isApproval);
-      this.#byPlace.set(place, withoutUndefined({ visit, id, within, problems, at, shown, reply }));
+      this.#byPlace.set(
+        place,
+        withoutUndefined({ visit, id, within, problems, at, expiresAt, requestId, shown, reply }),
+      );
     }
   }
 
@@ -74,6 +86,13 @@ export class RecordedAnswers {
 
   askedAt(event: InputRequestEvent): number | undefined {
     return this.#askedBefore(event)?.at;
+  }
+
+  /** Returns the recorded timer of a sleep that has not ended. Its id differs on another line, such as a fork. */
+  timerOf(event: InputRequestEvent): RecordedTimer | undefined {
+    const { expiresAt: dueAt, at = dueAt, requestId } = this.#askedBefore(event) ?? {};
+    if (dueAt === undefined || at === undefined || requestId === undefined) return undefined;
+    return { dueAt, at, requestId };
   }
 
   shownFor(event: InputRequestEvent): Exclude<ApprovalVerdict, boolean> | undefined {

@@ -12,10 +12,12 @@ import { RequestNotOpenError, RequestRejectedError } from "../../errors/requestE
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { pause } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { attempt } from "../inverse/InverseRetry.ts";
+import { leftMs } from "../waiting/journalTimer.ts";
 import { answerSubject } from "../waiting/journalInputRequest.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
@@ -49,8 +51,12 @@ export async function repeatCall(
 function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback: Rollback): Promise<unknown> {
   let stop: (value: typeof unanswered) => void;
   const stopped = new Promise((resolve) => (stop = resolve));
-  const requestInput = replayedRequests(call, rollback, () => stop(unanswered));
-  const options = callOptions(call.call, rollback, requestInput);
+  const stopHere = () => stop(unanswered);
+  const waits = {
+    requestInput: replayedRequests(call, rollback, stopHere),
+    ...repeatedSleeps(call, rollback, stopHere),
+  };
+  const options = callOptions(call.call, rollback, waits);
   return Promise.race([stopped, tool.execute(input as never, options)]);
 }
 
@@ -72,6 +78,28 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
     stop();
     return new Promise<never>(() => {});
   };
+}
+
+export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil">;
+
+/** Lets a repeated call sleep for the rest of its recorded sleeps. A long sleep stops the call like a new request. */
+function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Omit<Waits, "requestInput"> {
+  const { setup, signal } = rollback;
+  const { clock, sleepInProcessMs } = setup;
+  let slept = 0;
+  const sleep = async (ms: number): Promise<void> => {
+    const ordinal = slept++;
+    const made = requestsOf(call, rollback).find(
+      ({ record }) => record.waitingFor === "timer" && record.within === call.call && record.ordinal === ordinal,
+    );
+    if (made?.reply) return;
+    const { expiresAt: end, at = end } = made?.record ?? {};
+    const left = end === undefined || at === undefined ? ms : leftMs(clock, { at, end });
+    if (left > sleepInProcessMs) return new Promise(stop);
+    await pause(clock, left, signal);
+    signal.throwIfAborted();
+  };
+  return { sleep, sleepUntil: (date) => sleep(Math.max(0, date.getTime() - clock.now())) };
 }
 
 function requestsOf({ call, lane }: LoggedCall, { log }: Rollback): readonly RecordedRequest[] {
@@ -144,12 +172,12 @@ export async function storedInput(
 /**
  * Builds a context that only names the target of the rollback, because no node runs during a rollback.
  *
- * @param requestInput defaults to a function that throws.
+ * @param waits default to functions that throw.
  */
 export function callOptions(
   toolCallId: string,
   { journal, target, signal }: Rollback,
-  requestInput?: AgentContext["requestInput"],
+  waits: Partial<Waits> = {},
 ): ToolCallOptions {
   const { agentId, generation } = journal;
   const nodeId = target.record.node;
@@ -173,7 +201,10 @@ export function callOptions(
     setProgress: closed,
     recordDecision: closed,
     require: closed,
-    requestInput: requestInput ?? closed,
+    requestInput: closed,
+    sleep: closed,
+    sleepUntil: closed,
+    ...waits,
     feature: closed,
   };
   return { toolCallId, generation, messages: [], abortSignal: signal, context };

@@ -15,8 +15,11 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../start/startRecorder.ts";
-import { assertAnswersFit, endOf, type GivenReply, type ReplyEnd, replyRecord } from "./answerRequests.ts";
+import { assertAnswersFit, endOf, type GivenReply } from "./answerRequests.ts";
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
+import { leftMs } from "./journalTimer.ts";
+import { endsAt } from "./pendingRequests.ts";
+import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 interface LiveRequest extends AskedRequest {
@@ -27,7 +30,7 @@ interface LiveRequest extends AskedRequest {
   readonly forget: () => void;
 }
 
-type Answered = Pick<ReplyEnd, "expired"> & Pick<PendingRequest, "expiresAt">;
+type Answered = Pick<ReplyEnd, "expired"> & { readonly expiresAt?: string };
 
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
@@ -159,7 +162,8 @@ export class LiveRequests implements Disposable {
   }
 
   #add(request: Omit<LiveRequest, "forget">): void {
-    const { requestId, expiresAt } = request.pending;
+    const { requestId, askedAt } = request.pending;
+    const end = endsAt(request.pending);
     this.#answered.delete(requestId);
     const { clock } = this.#journal;
     const expire = () => {
@@ -169,8 +173,8 @@ export class LiveRequests implements Disposable {
     };
     const isNested = request.run.parent !== undefined;
     const forget =
-      expiresAt !== undefined && isNested
-        ? clock.after(Math.max(0, Date.parse(expiresAt) - clock.now()), expire)
+      end !== undefined && isNested
+        ? clock.after(leftMs(clock, { at: Date.parse(askedAt), end }), expire)
         : () => undefined;
     this.#open.set(requestId, { ...request, forget });
   }

@@ -7,7 +7,7 @@ import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { ApprovalChangedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
+import { ApprovalChangedError, RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -15,6 +15,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { answerSubject } from "./journalInputRequest.ts";
 import { pendingIn } from "./pendingRequests.ts";
+import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 import { fromJSONSchema, type z } from "zod";
 
@@ -51,8 +52,6 @@ export async function answerRequests(
   await append(journal, stored, replies);
 }
 
-export type ReplyEnd = Pick<ReplyRecord, "answer" | "expired" | "rejected" | "by">;
-
 /** Returns the recorded form of a reply. @throws ApprovalChangedError, InvalidInputError, NotSerializableError */
 export async function endOf(
   setup: PersistenceSetup,
@@ -61,6 +60,7 @@ export async function endOf(
   given: GivenReply,
 ): Promise<ReplyEnd> {
   const { requestId } = request;
+  if (request.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, request.dueAt);
   if ("rejected" in given) return withoutUndefined({ rejected: given.rejected, by: given.by });
   const waiting = request.kind === "approval" ? request.digest : undefined;
   if (given.digest !== undefined && given.digest !== waiting)
@@ -107,6 +107,7 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
 
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {
   const request = stored && requestOf(stored.log.index, stored.state, requestId);
+  assertTakesAnswer(agentId, request);
   const judged = stored && requestState(stored, request ?? answeredIn(stored, requestId), clock.now());
   if (request && judged?.kind === "open") return request;
   if (judged?.kind === "answered") throw new RequestNotOpenError("request_answered", agentId, requestId);
@@ -114,6 +115,12 @@ function openRequest({ agentId, clock }: Journal, stored: StoredState | undefine
     throw new RequestNotOpenError("request_expired", agentId, requestId, judged.expiredAt);
   const open = stored ? openRequests(stored.log.index, stored.state).map(({ record }) => record.request) : [];
   throw new RequestNotOpenError("request_not_found", agentId, requestId, undefined, open);
+}
+
+function assertTakesAnswer(agentId: string, known: LineRequest | undefined): void {
+  if (known?.record.waitingFor !== "timer") return;
+  const { request, expiresAt = 0 } = known.record;
+  throw new TimerNotAnswerableError(agentId, request, new Date(expiresAt).toISOString());
 }
 
 function answeredIn({ log: { index } }: StoredState, requestId: string): LineRequest | undefined {
@@ -124,10 +131,6 @@ function answeredIn({ log: { index } }: StoredState, requestId: string): LineReq
 /** Returns the schema of the node if this process made the request, otherwise the stored schema. */
 function schemaOf(setup: PersistenceSetup, agentId: string, { requestId, schema }: PendingRequest): z.core.$ZodType {
   return setup.askedSchemas.of(agentId, requestId) ?? fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
-}
-
-export function replyRecord({ clock }: Journal, lane: number, request: string, end: ReplyEnd): ReplyRecord {
-  return { kind: "reply", lane, request, at: clock.now(), ...end };
 }
 
 async function append(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): Promise<void> {

@@ -27,11 +27,14 @@ export function askedRecords(
   const now = journal.clock.now();
   const requests: RequestRecord[] = [];
   const asked = events.map((made) => {
+    const isNew = !replies?.wasAsked(made);
+    const at = replies?.askedAt(made) ?? now;
+    // The record of a timer is written when the sleep starts.
+    if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew };
     const event = withProblems(recorder, made);
-    const at = replies?.askedAt(event) ?? now;
     requests.push(requestRecord(recorder, event, at));
     setup.askedSchemas.add(journal.agentId, event.requestId, event.request.schema);
-    return { event, pending: pendingRequest(event, at), isNew: !replies?.wasAsked(event) };
+    return { event, pending: pendingRequest(event, at), isNew };
   });
   return { asked, records: [...suspended, ...requests] };
 }
@@ -49,7 +52,7 @@ function withProblems({ replies }: RunRecorder, event: InputRequestEvent): Input
   return withoutUndefined({ ...event, problems: event.problems ?? replies?.problemsOf(event) });
 }
 
-function requestRecord(
+export function requestRecord(
   { journal: { writer }, lane }: RunRecorder,
   event: InputRequestEvent,
   at: number,

@@ -22,10 +22,18 @@ export function pendingIn({ log }: StoredState, record: RequestRecord): PendingR
     waitingFor,
     askedAt: new Date(at).toISOString(),
     ...(problems && { problems }),
-    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
   };
-  if (!approval) return { kind: "input", ...facts };
+  const end = expiresAt === undefined ? undefined : new Date(expiresAt).toISOString();
+  if (waitingFor === "timer") return { kind: "timer", ...facts, waitingFor, dueAt: end ?? facts.askedAt };
+  const expiry = end !== undefined && { expiresAt: end };
+  if (!approval) return { kind: "input", ...facts, ...expiry };
   const { call: toolCallId, tool: toolName, input } = approval;
   const digest = record.question ?? "";
-  return { kind: "approval", ...facts, toolCallId, toolName, input: log.readValue(input), digest };
+  return { kind: "approval", ...facts, ...expiry, toolCallId, toolName, input: log.readValue(input), digest };
+}
+
+/** Returns when a request ends by itself, in milliseconds since 1970. */
+export function endsAt(request: PendingRequest): number | undefined {
+  const end = request.kind === "timer" ? request.dueAt : request.expiresAt;
+  return end === undefined ? undefined : Date.parse(end);
 }

@@ -1,14 +1,14 @@
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
+import { endsAt } from "./pendingRequests.ts";
 
 type StatusChange = Omit<StatusRecord, "kind" | "run">;
 
 export function waitingStatus(requests: readonly PendingRequest[], at: number): StatusChange {
-  const [first] = requests;
-  const until = Math.min(
-    ...requests.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [Date.parse(expiresAt)])),
-  );
+  // A summary shows one request. A person can answer the run sooner than its timers end.
+  const first = requests.find(({ kind }) => kind !== "timer") ?? requests[0];
+  const until = Math.min(...requests.flatMap((request) => endsAt(request) ?? []));
   return {
     status: "waiting",
     at,

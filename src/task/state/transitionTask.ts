@@ -91,7 +91,7 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
     snapshot: z.string(),
   }),
   waiting: z.strictObject({
-    waitingFor: z.enum(["user_input", "external_api", "human_approval"]),
+    waitingFor: z.enum(["user_input", "external_api", "human_approval", "timer"]),
     promptShownToUser: z.string(),
     timeoutAt: time.exactOptional(),
   }),

@@ -151,7 +151,7 @@ export interface TimelineWait {
   /** The kind: input, or the approval of a call. */
   readonly what: string;
   readonly askedAt?: number;
-  readonly state: "open" | "answered" | "rejected" | "expired" | "left";
+  readonly state: "open" | "answered" | "rejected" | "expired" | "fired" | "left";
   readonly answer?: string;
   readonly by?: string;
   readonly answeredAt?: number;

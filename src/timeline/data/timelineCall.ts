@@ -65,7 +65,7 @@ function noteOf({ state, undo, undoError, settledBy, within }: CallView, texts: 
 }
 
 export function timelineWait(request: RequestView, texts: ShownTexts): TimelineWait {
-  const { requestId, kind, state, prompt, call, answer, rejection, by } = request;
+  const { requestId, state, prompt, call, answer, rejection, by } = request;
   const reply = rejection === undefined ? answer && texts.of(answer, ["answer"]) : texts.text(rejection);
   const input = call === undefined ? "" : `\n${texts.of(call.input, [call.tool, "input"])}`;
   const asked = timeOf(request.askedAt);
@@ -73,13 +73,18 @@ export function timelineWait(request: RequestView, texts: ShownTexts): TimelineW
   return {
     id: requestId,
     asked: texts.of(prompt, ["prompt"]) + input,
-    what: kind === "approval" ? `Approve ${call?.tool ?? "a call"}?` : "Asks:",
+    what: whatOf(request),
     state,
     ...(asked === undefined ? {} : { askedAt: asked }),
     ...(answered === undefined ? {} : { answeredAt: answered }),
     ...(reply === undefined ? {} : { answer: reply }),
     ...(by === undefined ? {} : { by: texts.text(by) }),
   };
+}
+
+function whatOf({ kind, call }: RequestView): string {
+  if (kind === "timer") return "Timer:";
+  return kind === "approval" ? `Approve ${call?.tool ?? "a call"}?` : "Asks:";
 }
 
 /** Returns a time in milliseconds since 1970, or `undefined` for invalid text. */

@@ -30,7 +30,8 @@ await tasks.create({
   await worker.run();
 }
 for await (const task of tasks.list({ status: "waiting" }))
-  if (task.status === "waiting") same<typeof task.data.waitingFor, "user_input" | "external_api" | "human_approval">();
+  if (task.status === "waiting")
+    same<typeof task.data.waitingFor, "user_input" | "external_api" | "human_approval" | "timer">();
 
 export const ask = strategy<string, string>("ask", (graph) => {
   const n = graph.node("n", async (text: string, context) => {

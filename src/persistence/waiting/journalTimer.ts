@@ -1,0 +1,50 @@
+import { timerRequest } from "../../agent/context/timerRequest.ts";
+import type { InputRequestEvent, TimerEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { RecordedTimer } from "../replay/RecordedAnswers.ts";
+import { requestRecord } from "./askedRecords.ts";
+import { assertKeepsRequests } from "./assertKeepsRequests.ts";
+import { replyRecord } from "./replyRecord.ts";
+
+/**
+ * Handles a sleep of a durable run. The record of the timer is written before the sleep starts, so the first due time
+ * counts after a crash. A recorded end of the sleep counts whatever the clock says.
+ */
+export async function journalTimer(
+  recorder: RunRecorder,
+  event: InputRequestEvent & { readonly timer: TimerEvent },
+  next: (event: InputRequestEvent) => Promise<unknown>,
+): Promise<void> {
+  const { replies, setup, journal, lane } = recorder;
+  if (replies?.of(event)) return;
+  const recorded = replies?.timerOf(event);
+  const timer = timerOf(recorder, recorded, event.timer);
+  if (timer.mayWait) assertKeepsRequests(recorder, event);
+  const { requestId } = event;
+  const accepted = { ...event, request: timerRequest(timer.dueAt), timer };
+  const isKept = setup.log.capabilities.keeps === undefined;
+  const at = recorded?.at ?? setup.clock.now();
+  if (isKept && recorded?.requestId !== requestId) journal.append([requestRecord(recorder, accepted, at)]);
+  await next(accepted);
+  if (isKept) journal.append([replyRecord(journal, lane, requestId, { expired: true })]);
+}
+
+/** Returns the timer with its first due time, and whether the run can wait for it. */
+function timerOf(
+  { setup: { clock, sleepInProcessMs } }: RunRecorder,
+  recorded: RecordedTimer | undefined,
+  asked: TimerEvent,
+): TimerEvent {
+  const dueAt = recorded?.dueAt ?? asked.dueAt;
+  const left = recorded ? leftMs(clock, { at: recorded.at, end: dueAt }) : asked.leftMs;
+  return { dueAt, leftMs: left, mayWait: left > sleepInProcessMs };
+}
+
+/**
+ * Returns the milliseconds until `end`, at least 0. A clock that was set back after `at` does not make the wait longer
+ * than it was at first.
+ */
+export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
+  return Math.max(0, Math.min(end - clock.now(), end - at));
+}
