@@ -183,7 +183,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     ["that leaves a call to the client", leavesCallsToTheClient],
     ["that decides itself what is approved", decidesApprovals],
     ["that asks another agent in a tool", asksAnAgent],
-  ])("%s behaves as without the library, now and in a replay", async (_what, define) => {
+  ])("%s behaves as without the library, live and in a replay", async (_what, define) => {
     const prompt = "Find order 7.";
     const desk = durableAgent({ storage: new InMemoryPersistenceStorageProvider() }, (durable) => define(sdk, durable));
     const generated = await comparable(await define(sdk, bare).generate({ prompt }));

@@ -47,7 +47,7 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
   // Version 7 takes no id of a message from the stream of an agent.
   const ids = sdk.version === 7 ? { generateMessageId: () => "m1" } : {};
 
-  it("are answered from outside, in another process, and a denial is told to the model as such", async () => {
+  it("are answered from another process, and the model receives a denial as such", async () => {
     const first = refundDesk(sdk);
     const result = await first.desk.for("a").generate({ prompt: "Refund 7 and 8." });
     expect(result.content.filter(({ type }) => type === "tool-approval-request")).toHaveLength(2);
@@ -70,7 +70,7 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     ]);
   });
 
-  it("are answered by a client's messages: the run goes on after them, and takes no arguments from there", async () => {
+  it("are answered by a client's messages, whose arguments are ignored", async () => {
     const first = refundDesk(sdk);
     const shown = await messageOf(
       await createAgentUIStreamResponse({ agent: first.desk.for("a"), uiMessages: [user], ...ids }),
@@ -108,7 +108,7 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
     expect(whole.parts.at(-1)).toMatchObject({ type: "text", text: "Refunded what was approved." });
   });
 
-  it("that a client sends once more, as after a lost connection, are answered with what followed", async () => {
+  it("that a client sends again after a lost connection return the same continuation", async () => {
     const { desk, model, refunded } = refundDesk(sdk);
     const post = (uiMessages: UIMessage[]) => createAgentUIStreamResponse({ agent: desk.for("a"), uiMessages, ...ids });
     const shown = await messageOf(await post([user]));
@@ -135,7 +135,7 @@ describe.each(sdks)("approvals of a durable agent of the AI SDK $version", (sdk)
 });
 
 describe("approvals that the AI SDK 7 decides itself", () => {
-  it("are no requests, beside one that a person has to decide", async () => {
+  it("open no requests, unlike an approval that a person decides", async () => {
     const sdk = sdks.find(({ version }) => version === 7)!;
     const { tool, ToolLoopAgent } = sdk.ai;
     const model = scriptedModel(

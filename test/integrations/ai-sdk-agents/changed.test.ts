@@ -45,8 +45,8 @@ function desk(
   return { found, model, agents };
 }
 
-describe.each(sdks)("a run of the AI SDK $version whose definition has changed", (sdk) => {
-  it("is not continued on a call with another input that had an effect, which the model is not told", async () => {
+describe.each(sdks)("a run of the AI SDK $version with a changed definition", (sdk) => {
+  it("is refused without a model request if a call with an effect has another input", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const first = desk(sdk, storage, { fails: true });
     await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
@@ -58,7 +58,7 @@ describe.each(sdks)("a run of the AI SDK $version whose definition has changed",
     expect([unchanged.model.asked.length, unchanged.found]).toEqual([1, []]);
   });
 
-  it("makes a call without an effect again with its other input", async () => {
+  it("repeats a call without an effect with its new input", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const first = desk(sdk, storage, { fails: true, effect: "none" });
     await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");

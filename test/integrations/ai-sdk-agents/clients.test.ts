@@ -77,7 +77,7 @@ async function seen(response: Response | undefined): Promise<unknown> {
 
 describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) => {
   it.each<Phase>(["before the first answer", "in an answer", "in a tool"])(
-    "that has left %s gets all of it when it comes back, from any process",
+    "that leaves %s gets the whole stream when it reconnects to any process",
     async (phase) => {
       const undisturbed = await seen(await chatServer(sdk, new InMemoryPersistenceStorageProvider()).post([user]));
       const storage = new InMemoryPersistenceStorageProvider();
@@ -94,7 +94,7 @@ describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) 
     },
   );
 
-  it("that comes back while the run waits for its approval, or when it is over, gets what there is", async () => {
+  it("that reconnects during an approval or after the run gets the recorded stream", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const first = chatServer(sdk, storage);
     const asked = await messageOf(await first.post([user]));

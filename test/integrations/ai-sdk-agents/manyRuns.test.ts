@@ -20,7 +20,7 @@ describe.each(sdks)("many runs with the AI SDK $version", (sdk) => {
   const script = () => scriptedModel([[calling("find", { id: "7" })], text("Found it.")], sdk);
 
   // Node 20 carries each scope that was ever entered through every promise, until the process ends.
-  it("share their scopes, so that a run costs the same however many were before", async () => {
+  it("share their scopes, so that a run costs the same after any number of runs", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const agents = durableAgent({ storage }, (durable) => {
       const tools = durable.tools({ find }, { find: { effect: "none" } });

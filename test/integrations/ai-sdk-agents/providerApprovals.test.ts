@@ -5,8 +5,8 @@ import { comparable } from "./support/comparable.ts";
 import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
 import { sdks } from "./support/sdks.ts";
 
-describe.each(sdks)("an approval that a provider of the AI SDK $version asks for", (sdk) => {
-  it("is left to the provider: the run ends, and the next one tells it the answer", async () => {
+describe.each(sdks)("an approval requested by a provider of the AI SDK $version", (sdk) => {
+  it("is left to the provider: the run ends, and the next run sends the answer", async () => {
     const model = scriptedModel(
       [
         [

@@ -56,7 +56,7 @@ function desk(
 }
 
 describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
-  it("is rolled back from outside, in another process, with what agents in its tools did, and does it again", async () => {
+  it("rolls back from another process, including agents in its tools, and runs again", async () => {
     const first = desk(sdk);
     await first.agents.for("a").generate({ prompt: "Refund 1 and 2." });
     const { agents, till, asked } = desk(sdk, first);
@@ -74,7 +74,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(till.slice(6)).toEqual(["1", "2"]);
   });
 
-  it("goes on within an agent in a tool, with what that has recorded", async () => {
+  it("continues within an agent in a tool from its recorded results", async () => {
     const gate = new Gate();
     const first = desk(sdk, { until: () => gate.pass() });
     const controller = new AbortController();

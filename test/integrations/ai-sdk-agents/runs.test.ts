@@ -43,7 +43,7 @@ function refundDesk(
 const twoOrders = [[calling("find", { id: "7" }), calling("find", { id: "8" })], [calling("find", { id: "9" })]];
 
 describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
-  it("goes on after a failed request with what it has recorded, and the request takes no place", async () => {
+  it("continues after a failed request from its records, without counting the failed request", async () => {
     const { desk, model, found, live } = refundDesk(sdk, [
       twoOrders[0]!,
       { failsWith: new Error("overloaded"), afterwards: twoOrders[1]! },
@@ -59,7 +59,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
   });
 
   it.each([undefined, {}, { content: [null], finishReason: "stop" }])(
-    "refuses an answer in another shape than its types say: %j",
+    "refuses a malformed response: %j",
     async (answer) => {
       const model = { ...scriptedModel([text("x")], sdk), doGenerate: async () => answer as never };
       const agents = durableAgent(
@@ -71,7 +71,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     },
   );
 
-  it("gives a request that the AI SDK has made again the place of the first one", async () => {
+  it("records a request that the AI SDK retries as one request", async () => {
     const overloaded = new sdk.ai.APICallError({
       message: "overloaded",
       url: "test",
@@ -93,7 +93,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(found).toHaveLength(2);
   });
 
-  it("takes tools that are called as a field that every object has", async () => {
+  it("accepts a tool with the name of an Object.prototype property", async () => {
     const { tool, ToolLoopAgent } = sdk.ai;
     const model = scriptedModel([[calling("constructor", { id: "7" })], text("Done.")], sdk);
     const build = tool({ inputSchema: z.object({ id: z.string() }), execute: async ({ id }) => `built ${id}` });
@@ -106,7 +106,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(steps[0]?.toolResults).toMatchObject([{ output: "built 7" }]);
   });
 
-  it("gives calls ids of its own, and shows the model those of the provider", async () => {
+  it("assigns new call ids and shows the model the ids of the provider", async () => {
     const { desk, model, found } = refundDesk(sdk, [...twoOrders, text("Done.")]);
     const result = await desk.for("a").generate({ prompt: "Find them." });
     const ids = result.steps.flatMap(({ toolCalls }) => toolCalls.map(({ toolCallId }) => toolCallId));
@@ -117,7 +117,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     for (const id of ids) expect(shown).not.toContain(id);
   });
 
-  it("shows the model the ids of its provider in a later run of the chat, too", async () => {
+  it("shows the model the ids of its provider in later runs of the chat", async () => {
     const { desk, model } = refundDesk(sdk, [[calling("find", { id: "7" })], text("Done."), text("As before.")]);
     const { createAgentUIStreamResponse } = sdk.ai;
     const first: UIMessage = { id: "u1", role: "user", parts: [{ type: "text", text: "Find 7." }] };
@@ -133,7 +133,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(JSON.stringify(parts)).not.toContain("agent-persistence");
   });
 
-  it("replays a finished run, with the same result, and calls nothing", async () => {
+  it("replays a finished run with the same result and without calls", async () => {
     const { desk, model, found, live } = refundDesk(sdk, [...twoOrders, text("Done.")]);
     const result = await desk.for("a", { runId: "r1" }).generate({ prompt: "Find them." });
     live.length = 0;
@@ -150,7 +150,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(new Set(live)).toEqual(new Set([false]));
   });
 
-  it("records neither headers nor bodies", async () => {
+  it("records no headers or bodies", async () => {
     const { desk, storage } = refundDesk(sdk, [text("Done.")]);
     await desk.for("a").generate({ prompt: "Hello." });
     const entries = await entriesOf(storage);
@@ -158,7 +158,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     expect(JSON.stringify(entries)).not.toContain("the secret");
   });
 
-  it("rejects when a model asks for calls that was not wrapped, and the model is not told", async () => {
+  it("rejects if an unwrapped model requests calls, and sends it no results", async () => {
     const { tool, ToolLoopAgent } = sdk.ai;
     const model = scriptedModel([[calling("find", { id: "7" })], text("never asked for")], sdk);
     const find = tool({ inputSchema: z.object({ id: z.string() }), execute: async ({ id }) => id });
@@ -169,7 +169,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
     await expect(desk.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("Use durable.model(…)");
   });
 
-  it("records what it did, whatever its callbacks do", async () => {
+  it("records the same steps whatever its callbacks do", async () => {
     const kinds = [];
     for (const callbacks of [
       {},
@@ -200,7 +200,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
 });
 
 describe.each(sdks)("durableRun with the AI SDK $version", (sdk) => {
-  it("runs code, and repeats what is recorded when it is asked again", async () => {
+  it("runs code and replays its records when it is called again", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const { generateText, streamText } = sdk.ai;
     const model = scriptedModel([text("one"), { failsWith: new Error("overloaded"), afterwards: text("two") }], sdk);

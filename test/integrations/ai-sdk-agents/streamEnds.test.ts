@@ -54,7 +54,7 @@ const broken = () => {
 };
 
 describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
-  it("without a last part is none: the run fails, and a resume asks anew", async () => {
+  it("fails the run if the last part is missing, and a resume repeats the request", async () => {
     const { agent, model } = talker(sdk, () => streamOf(begun));
     const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
     expect(JSON.stringify(parts)).not.toContain("finish-step");
@@ -64,7 +64,7 @@ describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
     expect(model.asked).toHaveLength(1);
   });
 
-  it.each(["textStream", "fullStream"] as const)("of %s comes when the agent is free", async (name) => {
+  it.each(["textStream", "fullStream"] as const)("of %s arrives after the agent is released", async (name) => {
     const { agent } = talker(sdk);
     for (const prompt of ["Is it so?", "And now?"]) {
       const result = await agent.stream({ prompt });
@@ -73,7 +73,7 @@ describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
     }
   });
 
-  it("that has text alone comes when the agent is free", async () => {
+  it("that has only text arrives after the agent is released", async () => {
     const { agent } = talker(sdk);
     for (const prompt of ["Is it so?", "And now?"]) {
       const response = (await agent.stream({ prompt })).toTextStreamResponse();
@@ -81,7 +81,7 @@ describe.each(sdks)("the end of a stream of the AI SDK $version", (sdk) => {
     }
   });
 
-  it("that is a failure comes when the agent is free", async () => {
+  it("that fails arrives after the agent is released", async () => {
     const { agent } = talker(sdk, broken);
     const parts = await read((await agent.stream({ prompt: "Is it so?" })).fullStream);
     expect(String(parts.at(-1))).toContain("connection reset");

@@ -55,7 +55,7 @@ function failAppendsOf({ log }: InMemoryPersistenceStorageProvider, kind: string
 const script = [[calling("find", { id: "7" })], text("Found it.")];
 
 describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) => {
-  it("go on when nobody reads them, and a client that comes back gets all of them, from any process", async () => {
+  it("continue without a reader, and a client that reconnects to any process gets them in full", async () => {
     const { open, opened } = gate();
     const { storage, desk } = findingDesk(sdk, script, { until: opened });
     const stream = await desk.for("a").stream({ prompt: "Find 7." });
@@ -83,7 +83,7 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     expect(await desk.for("a").attach()).toBeUndefined();
   });
 
-  it("show the end of a step only once its answer is durable", async () => {
+  it("show the end of a step only after its response is durable", async () => {
     const { desk, storage } = findingDesk(sdk, [text("Nothing to find.")]);
     failAppendsOf(storage, "answer");
     const stream = await desk.for("a").stream({ prompt: "Find 7." });
@@ -95,7 +95,7 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     expect(types.at(-1)).toBe("text-end");
   });
 
-  it("make two appends a step, and calls have their ids from the first piece on", async () => {
+  it("make two appends per step and give calls their ids from the first chunk", async () => {
     const { desk, storage } = findingDesk(sdk, [
       [calling("find", { id: "7" })],
       [calling("find", { id: "8" })],
@@ -117,7 +117,7 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     expect(kinds.slice(1)).toEqual([...step, ...step, ["answer"], ["checkpoint"]]);
   });
 
-  it("reject with what a model reports in the middle, and ask anew for the answer that was cut", async () => {
+  it("reject with an error of the model in the middle, and repeat the request after a resume", async () => {
     const failing = [[{ type: "error", error: new Error("cut off") } as never, ...text("never told")]];
     const { storage, desk } = findingDesk(sdk, failing);
     const stream = await desk.for("a").stream({ prompt: "Find 7.", onStepFinish: () => undefined });
@@ -133,7 +133,7 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     });
   });
 
-  it("end when the run is canceled, also for a client that has come back, and the run is over", async () => {
+  it("end when the run is canceled, even for a reconnected client", async () => {
     const begun = gate();
     const { desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
     const stream = await desk.for("a").stream({ prompt: "Find 7." });
@@ -149,7 +149,7 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     await expect(desk.for("a").resume()).rejects.toBeInstanceOf(RunNotOpenError);
   });
 
-  it("are aborted by their signal, and resumed", async () => {
+  it("can be aborted by their signal and resumed", async () => {
     const begun = gate();
     const { storage, desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
     const controller = new AbortController();

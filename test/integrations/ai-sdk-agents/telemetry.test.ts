@@ -8,7 +8,7 @@ import { sdks } from "./support/sdks.ts";
 const names = ["gen_ai.request.model", "gen_ai.provider.name"];
 
 describe.each(sdks)("telemetry of a durable run of the AI SDK $version", (sdk) => {
-  it("names the model of each request, and another model repeats none that is recorded", async () => {
+  it("names the model of each request, and another model repeats no recorded request", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const ask = async (modelId: string, end: () => void) => {
       const model = scriptedModel([text("Hello.")], sdk, modelId);

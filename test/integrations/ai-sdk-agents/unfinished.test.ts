@@ -37,8 +37,8 @@ function desk(
   return { storage, found, model, agents };
 }
 
-describe.each(sdks)("an unfinished run before another one of the AI SDK $version", (sdk) => {
-  it("is finished first, and a client is shown its own run alone", async () => {
+describe.each(sdks)("an unfinished run before a new run of the AI SDK $version", (sdk) => {
+  it("is finished first, and the client sees only the new run", async () => {
     const first = desk(sdk, { fails: true });
     await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
     const { agents, found } = desk(sdk, first);
@@ -52,7 +52,7 @@ describe.each(sdks)("an unfinished run before another one of the AI SDK $version
   });
 
   it.each(["resume", "resumeStream"] as const)(
-    "is shown to a client that comes back as soon as %s is called",
+    "is shown to a reconnected client as soon as %s is called",
     async (how) => {
       const first = desk(sdk, { fails: true });
       await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
@@ -65,7 +65,7 @@ describe.each(sdks)("an unfinished run before another one of the AI SDK $version
     },
   );
 
-  it("is refused or ended, as the caller says", async () => {
+  it("is refused or ended as the caller chooses", async () => {
     const first = desk(sdk, { fails: true });
     await expect(first.agents.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("overloaded");
     const { agents, found } = desk(sdk, first);
@@ -75,7 +75,7 @@ describe.each(sdks)("an unfinished run before another one of the AI SDK $version
     expect(found).toHaveLength(2);
   });
 
-  it("is refused if it waits for an approval, which nobody has given", async () => {
+  it("causes a refusal while it waits for an approval", async () => {
     const first = desk(sdk, { needsApproval: true });
     await first.agents.for("a").generate({ prompt: "Find 7." });
     const { agents, model } = desk(sdk, { ...first, needsApproval: true });

@@ -83,7 +83,7 @@ describe.each(cases)("a second message to a durable agent of the AI SDK $version
     expect(await foundIn(first)).toContain("Find 1.");
   });
 
-  it("takes the place of the run in progress with replace", async () => {
+  it("replaces the run in progress with replace", async () => {
     const { first, ask } = await start();
     expect(await foundIn(await ask("replace").stream({ prompt: "Find 2." }))).toContain("Find 2.");
     const types: string[] = [];
@@ -96,8 +96,8 @@ interface StepResults {
   readonly toolResults: readonly { readonly output: unknown }[];
 }
 
-describe.each(sdks)("a client that comes back after a restart, with the AI SDK $version", (sdk) => {
-  it("gets the run that the crash has interrupted, before anybody resumes it", async () => {
+describe.each(sdks)("a client that reconnects after a restart, with the AI SDK $version", (sdk) => {
+  it("gets the run that a crash interrupted before it is resumed", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     // The response that calls the tool is stored, and nothing after it.
     await openDesk(sdk, crashAfter(storage, 2))
@@ -111,7 +111,7 @@ describe.each(sdks)("a client that comes back after a restart, with the AI SDK $
     expect(await desk.for("a").attach()).toBeUndefined();
   });
 
-  it("of the process that has failed gets nothing", async () => {
+  it("gets no stream of a run that failed in this process", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const { desk } = openDesk(sdk, storage);
     const leaving = new AbortController();

@@ -27,7 +27,7 @@ async function seen(result: unknown): Promise<unknown> {
 
 describe.each(providerCases)("a durable agent of the AI SDK $version with $name", ({ sdk, wire }) => {
   it.each(["generate", "stream"] as const)(
-    "shows and sends the same as without the library in %s, and replays it without a request",
+    "shows and sends the same as without the library in %s, and replays it without requests",
     async (how) => {
       const both = [];
       for (const durable of [false, true]) {
@@ -46,7 +46,7 @@ describe.each(providerCases)("a durable agent of the AI SDK $version with $name"
     },
   );
 
-  it("asks for approvals, and another process continues with what the provider has sent", async () => {
+  it("requests approvals, and another process continues from the recorded responses", async () => {
     const sent = [];
     for (const durable of [false, true]) {
       await using server = await ProviderServer.start(wire, turns);

@@ -32,7 +32,7 @@ const byHistory: Parameters<ChatServer["otherwise"]>[0] = (response, request) =>
 };
 
 describe("an agent on a model behind HTTP", () => {
-  it("calls tools under ids of its own, and answers under the provider's, which repeat", async () => {
+  it("runs tools under unique ids and returns results under the provider's repeated ids", async () => {
     await using server = await ChatServer.start();
     server
       .next(toolCalls(["call", "createUser", { name: "Alex" }], ["call", "createUser", { name: "Zoë" }]))
@@ -50,7 +50,7 @@ describe("an agent on a model behind HTTP", () => {
     );
   });
 
-  it("tells the model of malformed arguments, and does not crash", async () => {
+  it("reports malformed arguments to the model without crashing", async () => {
     await using server = await ChatServer.start();
     server
       .next(toolCalls(["a", "createUser", '{"name": "Al']))
@@ -77,7 +77,7 @@ describe("an agent on a model behind HTTP", () => {
     });
   });
 
-  it("goes on after a crash at any save, and signs nobody up twice", async () => {
+  it("continues after a crash at any save without duplicate signups", async () => {
     await using server = await ChatServer.start();
     server.otherwise(byHistory);
     let crashed = true;

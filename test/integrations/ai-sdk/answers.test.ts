@@ -4,7 +4,7 @@ import { ask, executorOf, partsOf } from "./ask.ts";
 import { ChatServer, completion, text } from "./ChatServer.ts";
 import { fakeModel, type FakeAnswer } from "./fakeModel.ts";
 
-describe("an answer in another shape than its types say", () => {
+describe("a malformed response", () => {
   it.each([
     ["nothing", undefined],
     ["no content", { finishReason: "stop" }],
@@ -25,8 +25,8 @@ describe("an answer in another shape than its types say", () => {
   });
 });
 
-describe("an answer over HTTP", () => {
-  it("is a message, with usage and finish reason", async () => {
+describe("a response over HTTP", () => {
+  it("becomes a message with usage and finish reason", async () => {
     await using server = await ChatServer.start();
     server.next(text("Hello, Alex."));
     const answer = await ask(executorOf(server), { messages: [{ role: "user", content: "Say hello" }] });
@@ -47,7 +47,7 @@ describe("an answer over HTTP", () => {
     expect(server.requests[0]?.messages[0]?.content).toBe(hostile);
   });
 
-  it("keeps its reasoning, which goes back with the next request", async () => {
+  it("keeps its reasoning, which the next request returns", async () => {
     await using server = await ChatServer.start();
     server.next(completion({ content: "4", reasoning_content: "2 + 2" })).next(text("5"));
     const executor = executorOf(server);
@@ -60,7 +60,7 @@ describe("an answer over HTTP", () => {
     expect(server.requests[1]?.messages[0]).toMatchObject({ content: "4", reasoning_content: "2 + 2" });
   });
 
-  it("that was cut off says so", async () => {
+  it("reports that it was cut off", async () => {
     await using server = await ChatServer.start();
     server.next(completion({ content: "Once upon a" }, "length"));
     await expect(ask(executorOf(server))).resolves.toMatchObject({ finishReason: "length" });
@@ -80,13 +80,13 @@ describe("an answer over HTTP", () => {
     expect(failure).toMatchObject({ code: "model_answer_empty", model: "served", detail: "stop" });
   });
 
-  it("with nothing but used-up tokens says what to raise", async () => {
+  it("that used all tokens without content names the limit to raise", async () => {
     await using server = await ChatServer.start();
     server.next(completion({ content: "" }, "length"));
     await expect(ask(executorOf(server))).rejects.toThrow(/maxOutputTokens/);
   });
 
-  it("stopped by the content filter is refused, however much came before", async () => {
+  it("stopped by the content filter is refused with any partial content", async () => {
     await using server = await ChatServer.start();
     server.next(completion({ content: "First, take" }, "content_filter"));
     const failure = await ask(executorOf(server)).catch((error: unknown) => error);
@@ -95,7 +95,7 @@ describe("an answer over HTTP", () => {
   });
 });
 
-describe("an answer of any model", () => {
+describe("a response of any model", () => {
   const answerWith = (content: FakeAnswer["content"] & object, finishReason = "stop") =>
     ask(aiSdkExecutor(fakeModel("v4", { content, finishReason: { unified: finishReason, raw: "odd" } })));
 
@@ -109,13 +109,13 @@ describe("an answer of any model", () => {
     [{ type: "tool-call", toolCallId: "1", toolName: "web_search", input: "{}", providerExecuted: true }, /web_search/],
     [{ type: "tool-result", toolCallId: "1", toolName: "web_search", result: {} }, /tool-result/],
     [{ type: "reasoning-file", mediaType: "image/png", data: "iVBO" }, /reasoning-file/],
-  ])("with what no message can keep is refused", async (part, named) => {
+  ])("with parts that a message cannot store is refused", async (part, named) => {
     const failure = await answerWith([part, { type: "text", text: "so" }]).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UnusableModelAnswerError);
     expect(failure).toMatchObject({ code: "unsupported_model_answer", message: expect.stringMatching(named) });
   });
 
-  it("loses its sources and keeps its files", async () => {
+  it("omits its sources and keeps its files", async () => {
     const { message } = await answerWith([
       { type: "source", sourceType: "url", id: "1", url: "https://example.org" },
       { type: "file", mediaType: "image/png", data: { type: "data", data: "iVBO" } },
@@ -127,7 +127,7 @@ describe("an answer of any model", () => {
     ]);
   });
 
-  it("keeps what the provider attached to each part, which goes back to it", async () => {
+  it("keeps provider metadata of each part and returns it to the provider", async () => {
     const providerMetadata = { anthropic: { signature: "c2ln" } };
     const model = fakeModel("v3", {
       content: [

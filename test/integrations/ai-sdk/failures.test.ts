@@ -13,7 +13,7 @@ describe("a failed request", () => {
     [429, true],
     [500, true],
     [503, true],
-  ])("with status %i is one typed error, and is not tried again", async (code, retryable) => {
+  ])("with status %i throws one typed error without a retry", async (code, retryable) => {
     await using server = await ChatServer.start();
     server.next(status(code, "no, because"));
     const failure = await ask(executorOf(server)).catch((error: unknown) => error);
@@ -38,13 +38,13 @@ describe("a failed request", () => {
     [{ date: "Wed, 01 Jan 2025 00:00:00 GMT", "retry-after": "Wed, 01 Jan 2025 00:00:30 GMT" }, 30_000],
     [{ date: "Wed, 01 Jan 2025 00:00:30 GMT", "retry-after": "Wed, 01 Jan 2025 00:00:00 GMT" }, 0],
     [{ "retry-after": "soon" }, undefined],
-  ])("says how long to wait: %j", async (headers, retryAfterMs) => {
+  ])("states the delay before a retry: %j", async (headers, retryAfterMs) => {
     await using server = await ChatServer.start();
     server.next(status(429, "slow down", headers));
     await expect(ask(executorOf(server))).rejects.toMatchObject({ retryAfterMs, retryable: true });
   });
 
-  it("whose connection was dropped has no status and may be retried", async () => {
+  it("with a dropped connection has no status and may be retried", async () => {
     await using server = await ChatServer.start();
     server.next((response) => response.destroy()).next(text("here"));
     const executor = executorOf(server);
@@ -53,7 +53,7 @@ describe("a failed request", () => {
     await expect(ask(executor)).resolves.toMatchObject({ finishReason: "stop" });
   });
 
-  it("whose answer was cut in the middle is a failed request", async () => {
+  it("with a truncated response throws a typed error", async () => {
     await using server = await ChatServer.start();
     server.next((response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
@@ -63,7 +63,7 @@ describe("a failed request", () => {
     expect(failure).toMatchObject({ code: "model_request_failed", retryable: true });
   });
 
-  it("to nobody is a failed request", async () => {
+  it("to an unreachable server throws a typed error", async () => {
     const server = await ChatServer.start();
     const executor = executorOf(server);
     await server[Symbol.asyncDispose]();
@@ -74,13 +74,13 @@ describe("a failed request", () => {
     ["no JSON", "<html>"],
     ["no choices", { choices: [] }],
     ["another shape", { answer: 42 }],
-  ])("answered with %s is a failed request", async (_, body) => {
+  ])("with the response %s throws a typed error", async (_, body) => {
     await using server = await ChatServer.start();
     server.next(json(200, body));
     await expect(ask(executorOf(server))).rejects.toMatchObject({ code: "model_request_failed", retryable: false });
   });
 
-  it("keeps the provider's error as its cause, whatever it is", async () => {
+  it("keeps any error of the provider as its cause", async () => {
     const model = { ...fakeModel("v3", {}), doGenerate: () => Promise.reject("just text") };
     await expect(ask(aiSdkExecutor(model))).rejects.toMatchObject({
       code: "model_request_failed",
@@ -91,7 +91,7 @@ describe("a failed request", () => {
 });
 
 describe("an aborted request", () => {
-  it("rejects with the signal's own reason while it is in flight, and closes the connection", async () => {
+  it("rejects with the signal's reason while in flight and closes the connection", async () => {
     await using server = await ChatServer.start();
     const abort = new AbortController();
     const reason = new Error("the user left");
@@ -105,7 +105,7 @@ describe("an aborted request", () => {
     await closed;
   });
 
-  it("sends nothing when it was aborted before", async () => {
+  it("sends no request if it was already aborted", async () => {
     await using server = await ChatServer.start();
     const reason = new Error("too late");
     await expect(ask(executorOf(server), { abortSignal: AbortSignal.abort(reason) })).rejects.toBe(reason);

@@ -36,7 +36,7 @@ describe("messages over HTTP", () => {
     ["base64", pixelBase64, `data:image/png;base64,${pixelBase64}`],
     ["a data URL", `data:image/png;base64,${pixelBase64}`, `data:image/png;base64,${pixelBase64}`],
     ["a URL", "https://example.org/ä.png", "https://example.org/%C3%A4.png"],
-  ])("carry an image given as %s", async (_, data, url) => {
+  ])("contain an image given as %s", async (_, data, url) => {
     const image = { type: "file" as const, data, mediaType: "image/png" };
     const sent = await sentFor({ role: "user", content: [{ type: "text", text: "What is it?" }, image] });
     expect(sent?.[0]?.content).toEqual([
@@ -45,7 +45,7 @@ describe("messages over HTTP", () => {
     ]);
   });
 
-  it("leave out empty texts, and messages that hold nothing else", async () => {
+  it("omit empty texts and messages without other content", async () => {
     const sent = await sentFor(
       { role: "assistant", content: "" },
       {
@@ -78,7 +78,7 @@ describe("messages over HTTP", () => {
 });
 
 describe("messages to any model", () => {
-  it("say which tool outputs are errors", async () => {
+  it("mark tool outputs that are errors", async () => {
     const model = fakeModel("v3", { content: [{ type: "text", text: "ok" }] });
     const result = { type: "tool-result" as const, toolCallId: "a", toolName: "t", isError: true };
     const content = [
@@ -96,7 +96,7 @@ describe("messages to any model", () => {
     ]);
   });
 
-  it("hold files as the specification version wants them", async () => {
+  it("encode files as the specification version requires", async () => {
     const files = [pixel, pixelBase64, "https://example.org/a.pdf"].map((data) => ({
       type: "file" as const,
       data,
@@ -120,7 +120,7 @@ describe("messages to any model", () => {
     ]);
   });
 
-  it("with a part that their role cannot hold are refused before anything is sent", async () => {
+  it("with a part that their role forbids are refused before a request is sent", async () => {
     const model = fakeModel("v3", {});
     const misplaced: Message = { role: "user", content: [{ type: "reasoning", text: "hm" }] };
     const failure = await ask(aiSdkExecutor(model), { messages: [misplaced] }).catch((error: unknown) => error);

@@ -14,7 +14,7 @@ import { fakeModel } from "./fakeModel.ts";
 const said = [{ type: "text", text: "ok" }];
 
 describe("models", () => {
-  it("of every specification version are taken, wrapped ones too", async () => {
+  it("of every specification version are accepted, including wrapped ones", async () => {
     const v2 = fakeModel("v2", { content: [{ type: "text", text: "two" }], usage: { totalTokens: 3 } });
     const v3 = new MockLanguageModelV3({
       modelId: "served",
@@ -38,7 +38,7 @@ describe("models", () => {
     await expect(ask(aiSdkExecutor(v3))).resolves.toMatchObject({ rawFinishReason: "end_turn" });
   });
 
-  it("are picked by name, one request at a time", async () => {
+  it("are selected by name, one request at a time", async () => {
     await using server = await ChatServer.start();
     server.next(text("a")).next(text("b"));
     const executor = aiSdkExecutor(createOpenAICompatible({ name: "loopback", baseURL: server.url }));
@@ -47,7 +47,7 @@ describe("models", () => {
     expect(server.requests.map(({ model }) => model)).toEqual(["small", "large"]);
   });
 
-  it("may be loaded when first asked for", async () => {
+  it("can be loaded at their first request", async () => {
     const executor = aiSdkExecutor(async (name) => ({ ...fakeModel("v3", { content: said }), modelId: name }));
     await expect(ask(executor)).resolves.toMatchObject({ finishReason: "stop" });
   });
@@ -78,7 +78,7 @@ describe("models", () => {
     });
   });
 
-  it("have types that fit", () => {
+  it("have compatible types", () => {
     expectTypeOf<Exclude<LanguageModel, string>>().toExtend<AiSdkLanguageModel>();
     type V3 = Extract<LanguageModel, { specificationVersion: "v3" }>;
     type CallOptions = Parameters<V3["doGenerate"]>[0];

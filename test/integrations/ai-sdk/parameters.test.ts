@@ -37,7 +37,7 @@ describe("model parameters", () => {
     });
   });
 
-  it("that are absent or undefined are not sent", async () => {
+  it("that are missing or undefined are not sent", async () => {
     const model = fakeModel("v3", { content: said });
     await ask(aiSdkExecutor(model), { parameters: { temperature: undefined, topK: 5, toolChoice: { type: "none" } } });
     expect(Object.keys(model.calls[0] ?? {}).sort()).toEqual(["abortSignal", "prompt", "toolChoice", "topK"]);
@@ -62,7 +62,7 @@ describe("model parameters", () => {
     [{ stopSequences: "END" }, /stopSequences/],
     [{ providerOptions: { openai: "low" } }, /providerOptions\.openai/],
     [{ toolChoice: { type: "tool" } }, /toolChoice/],
-  ])("like %j are refused before anything is sent", async (parameters, named) => {
+  ])("like %j are refused before a request is sent", async (parameters, named) => {
     const model = fakeModel("v3", { content: said });
     const failure = await ask(aiSdkExecutor(model), { parameters }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(InvalidModelParametersError);
@@ -74,7 +74,7 @@ describe("model parameters", () => {
 });
 
 describe("warnings", () => {
-  it("are told one by one, with the model they are about", async () => {
+  it("are emitted one by one, with the name of the model", async () => {
     const told: unknown[] = [];
     const warnings = [{ type: "unsupported", feature: "topK" }];
     const executor = aiSdkExecutor(fakeModel("v3", { content: said, warnings }), {

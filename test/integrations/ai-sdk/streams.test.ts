@@ -62,8 +62,8 @@ const finish = {
   usage: { inputTokens: { total: 3 }, outputTokens: { total: 2 } },
 };
 
-describe("a streamed answer", () => {
-  it("comes piece by piece over HTTP, and is whole at its end, with usage, finish reason and tool calls", async () => {
+describe("a streamed response", () => {
+  it("arrives in chunks over HTTP and ends with usage, finish reason and tool calls", async () => {
     await using server = await ChatServer.start();
     server.next((response) => {
       begin(response, "Hel", "lo");
@@ -92,7 +92,7 @@ describe("a streamed answer", () => {
     expect(server.requests).toMatchObject([{ stream: true }]);
   });
 
-  it("whose connection breaks off is asked for again, and the pieces of the first try are void", async () => {
+  it("with a broken connection is requested again, and the first chunks are discarded", async () => {
     await using server = await ChatServer.start();
     server
       .next((response) => {
@@ -151,7 +151,7 @@ describe("a streamed answer", () => {
     },
   );
 
-  it("that ends without a finish is incomplete, and may be asked for again", async () => {
+  it("without a finish part is incomplete and may be requested again", async () => {
     const model = modelStreaming("v3", [
       { type: "text-start", id: "0" },
       { type: "text-delta", id: "0", delta: "half" },
@@ -159,7 +159,7 @@ describe("a streamed answer", () => {
     await expect(streamed(model)).rejects.toMatchObject({ code: "model_answer_incomplete", retryable: true });
   });
 
-  it("that contains an error fails with it", async () => {
+  it("with an error part fails with that error", async () => {
     const model = modelStreaming("v3", [
       { type: "error", error: Object.assign(new Error("busy"), { isRetryable: true }) },
     ]);
@@ -170,7 +170,7 @@ describe("a streamed answer", () => {
     });
   });
 
-  it("of a model that cannot stream comes whole", async () => {
+  it("of a model that cannot stream arrives whole", async () => {
     const { deltas, answer } = await streamed(fakeModel("v3", { content: [{ type: "text", text: "whole" }] }));
     expect(answer.message.content).toEqual([{ type: "text", text: "whole" }]);
     expect(deltas).toEqual([]);

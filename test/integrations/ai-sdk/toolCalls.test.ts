@@ -33,7 +33,7 @@ function resultsOf(message: AssistantMessage, output: (place: number) => unknown
 }
 
 describe("tool calls over HTTP", () => {
-  it("are asked for with the schema of what the tool takes in", async () => {
+  it("are offered with the input schema of the tool", async () => {
     await using server = await ChatServer.start();
     server.next(toolCalls(["call_a", "createUser", { name: "Alex" }]));
     const answer = await ask(executorOf(server), { tools: [createUser] });
@@ -54,7 +54,7 @@ describe("tool calls over HTTP", () => {
     ]);
   });
 
-  it("come in order, after the text that precedes them", async () => {
+  it("follow the preceding text in order", async () => {
     await using server = await ChatServer.start();
     const call = (id: string, name: string) => ({
       id,
@@ -87,7 +87,7 @@ describe("tool calls over HTTP", () => {
         ["c", "d"],
       ],
     ],
-  ])("whose ids are %s get their results under those ids", async (_, turns) => {
+  ])("with ids that are %s get their results under those ids", async (_, turns) => {
     await using server = await ChatServer.start();
     const executor = executorOf(server);
     let messages: readonly Message[] = [{ role: "user", content: "Sign them up" }];
@@ -109,7 +109,7 @@ describe("tool calls over HTTP", () => {
     expect(JSON.stringify(sent)).not.toContain("ours-");
   });
 
-  it("made by no provider go out under our ids", async () => {
+  it("without a provider are sent under the library's ids", async () => {
     await using server = await ChatServer.start();
     server.next(text("done"));
     const call = { type: "tool-call" as const, toolCallId: "ours", toolName: "createUser", input: { name: "Alex" } };
@@ -118,7 +118,7 @@ describe("tool calls over HTTP", () => {
     expect(server.requests[0]?.messages).toMatchObject([{ tool_calls: [{ id: "ours" }] }, { tool_call_id: "ours" }]);
   });
 
-  it("with malformed arguments give the text, and go back as an object", async () => {
+  it("with malformed arguments return the text and are sent back as an object", async () => {
     const malformed = '{"name": "Alex"';
     await using server = await ChatServer.start();
     server.next(toolCalls(["a", "createUser", malformed], ["b", "createUser", "sorry, I cannot"])).next(text("done"));
@@ -136,7 +136,7 @@ describe("tool calls over HTTP", () => {
     expect(callsOf((await ask(executorOf(server))).message)[0]?.input).toEqual({});
   });
 
-  it("keep hostile keys as keys", async () => {
+  it("keep hostile keys as plain keys", async () => {
     await using server = await ChatServer.start();
     server.next(toolCalls(["a", "ping", '{"__proto__": {"admin": true}}']));
     const [call] = callsOf((await ask(executorOf(server))).message);

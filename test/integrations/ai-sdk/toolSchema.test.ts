@@ -6,7 +6,7 @@ import { ask, executorOf } from "./ask.ts";
 import { ChatServer } from "./ChatServer.ts";
 
 describe("a tool without a JSON schema", () => {
-  it("is refused by name before anything is sent", async () => {
+  it("is refused by name before a request is sent", async () => {
     await using server = await ChatServer.start();
     const dated = tool({ name: "dated", description: "", inputSchema: z.object({ on: z.date() }), execute: () => 1 });
     const failure = await ask(executorOf(server), { tools: [dated] }).catch((error: unknown) => error);
@@ -16,7 +16,7 @@ describe("a tool without a JSON schema", () => {
   });
 
   it.each([z.string(), z.array(z.string()), z.number()])(
-    "is refused if a model would not call it with an object",
+    "is refused if its input is not an object",
     async (inputSchema) => {
       await using server = await ChatServer.start();
       const plain = tool({ name: "plain", description: "", inputSchema, execute: () => 1 });

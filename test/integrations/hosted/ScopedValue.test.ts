@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ScopedValue } from "../../../src/integrations/hosted/ScopedValue.ts";
 
 describe("ScopedValue", () => {
-  it("is what the innermost call around the code gave, also within and beside others", async () => {
+  it("is the value of the innermost call around the code, even with nested and parallel values", async () => {
     const [name, count] = [new ScopedValue<string>(), new ScopedValue<number>()];
     const seen = () => [name.get(), count.get()];
     const within = await name.run("outer", () =>
@@ -19,7 +19,7 @@ describe("ScopedValue", () => {
     expect(seen()).toEqual([undefined, undefined]);
   });
 
-  it("is of its own call, when several run at once", async () => {
+  it("belongs to its call when several run concurrently", async () => {
     const value = new ScopedValue<number>();
     const seen = await Promise.all(
       [1, 2].map((given) => value.run(given, async () => (await Promise.resolve(), value.get()))),

@@ -2,7 +2,7 @@ import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { expect, test } from "vitest";
 import { gathered, SavedThread } from "./savedThread.ts";
 
-test("two branches that reach the same version of a channel keep their own values", async () => {
+test("two branches with the same version of a channel keep different values", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { list: ["a"] }, { versions: { list: 1 } });
   const one = await thread.put(root, { list: ["a", "one"] }, { versions: { list: 2 } });
@@ -19,7 +19,7 @@ test("two branches that reach the same version of a channel keep their own value
   expect((await saver.getTuple(carried))?.checkpoint.channel_values).toEqual({ list: ["a", "one"] });
 });
 
-test("the latest checkpoint is the one that was stored last, not the one with the greatest id", async () => {
+test("the latest checkpoint is the last stored one, not the one with the greatest id", async () => {
   const thread = new SavedThread();
   const first = await thread.put(undefined, { a: 1 }, { id: "z" });
   await thread.put(first, { a: 2 }, { id: "b" });
@@ -28,7 +28,7 @@ test("the latest checkpoint is the one that was stored last, not the one with th
   expect(listed.map(({ checkpoint }) => checkpoint.id)).toEqual(["b", "z"]);
 });
 
-test("a put with a known id replaces, and children keep the values that they had", async () => {
+test("a put with a known id replaces the checkpoint, and children keep their values", async () => {
   const thread = new SavedThread();
   const first = await thread.put(undefined, { list: ["old"] }, { id: "first" });
   const child = await thread.put(first, { list: ["old", "new"] });
@@ -39,7 +39,7 @@ test("a put with a known id replaces, and children keep the values that they had
   expect(await gathered(thread.saver.list(thread.config))).toHaveLength(2);
 });
 
-test("writes of an ancestor count for a child if they were made before it and after its elder sibling", async () => {
+test("writes of an ancestor apply to a child if made before it and after its elder sibling", async () => {
   const thread = new SavedThread();
   const { saver } = thread;
   const root = await thread.put(undefined, { log: new DeltaSnapshot([]) });
@@ -56,7 +56,7 @@ test("writes of an ancestor count for a child if they were made before it and af
   expect(await read(younger)).toEqual([["two"]]);
 });
 
-test("a copy of a checkpoint takes no writes of its parent", async () => {
+test("a copy of a checkpoint takes no writes from its parent", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { log: new DeltaSnapshot(["seed"]) });
   await thread.saver.putWrites(root, [["log", ["pending"]]], "task");
@@ -65,7 +65,7 @@ test("a copy of a checkpoint takes no writes of its parent", async () => {
   expect(history["log"]).toEqual({ seed: new DeltaSnapshot(["seed"]), writes: [] });
 });
 
-test("a copy of a checkpoint has the values that it was given, whatever versions it names", async () => {
+test("a copy of a checkpoint has the values passed to it, regardless of the versions", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { a: "root" });
   const child = await thread.put(root, { a: "child" });
@@ -79,7 +79,7 @@ test("a copy of a checkpoint has the values that it was given, whatever versions
   expect((await thread.saver.getTuple(copy))?.checkpoint.channel_values).toEqual({ a: "child" });
 });
 
-test("a regular write that is made again counts once, a special one as it was last", async () => {
+test("a repeated regular write counts once, and a special write has its last value", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, {});
   await thread.saver.putWrites(root, [["a", 1]], "task");

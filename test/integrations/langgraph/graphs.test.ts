@@ -44,7 +44,7 @@ function deskGraph(checkpointer: BaseCheckpointSaver) {
     .compile({ checkpointer });
 }
 
-test("a graph has the same states on LangGraph's own saver and on ours", async () => {
+test("a graph has the same states on MemorySaver and on PersistenceSaver", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const ours = new PersistenceSaver({ storage });
   const [expected, got] = [await statesOn(new MemorySaver()), await statesOn(ours)];
@@ -97,7 +97,7 @@ function plain(value: unknown): unknown {
 }
 
 test.each(["sync", "async", "exit"] as const)(
-  "a delta channel replays to what the graph had: %s",
+  "a delta channel replays to the values of the graph: %s",
   async (durability) => {
     const schema = new StateSchema({ messages: MessagesDeltaValue });
     const build = (checkpointer: BaseCheckpointSaver) =>

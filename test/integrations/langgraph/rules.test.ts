@@ -9,7 +9,7 @@ import { Telemetry } from "../../../src/telemetry/Telemetry.ts";
 import type { TelemetryOperation, TelemetrySpan } from "../../../src/telemetry/TelemetryOperation.ts";
 import { gathered, type Saved, SavedThread } from "./savedThread.ts";
 
-test("what is given is captured before the first await", async () => {
+test("the arguments of put are captured before the first await", async () => {
   const thread = new SavedThread();
   const list = [{ text: "then" }];
   const put = thread.put(undefined, { list });
@@ -18,7 +18,7 @@ test("what is given is captured before the first await", async () => {
   expect(await thread.values(await put)).toEqual({ list: [{ text: "then" }] });
 });
 
-test("a message that the graph changes in place is stored as it is then, and before as it was", async () => {
+test("a message that the graph changes in place is stored in both versions", async () => {
   const thread = new SavedThread();
   const message = new AIMessage({ id: "m", content: "draft" });
   const first = await thread.put(undefined, { messages: [message] });
@@ -28,7 +28,7 @@ test("a message that the graph changes in place is stored as it is then, and bef
   expect(contentsOf(await thread.values(second))).toEqual(["final"]);
 });
 
-test("sees a change within a message, such as an edited argument of a call", async () => {
+test("a change within a message, such as an edited call argument, is stored", async () => {
   const call = { id: "c", name: "search", args: { query: { text: "first" } } };
   const thread = new SavedThread();
   const root = await thread.put(undefined, { messages: [new AIMessage({ content: "", tool_calls: [call] })] });
@@ -42,7 +42,7 @@ test("sees a change within a message, such as an edited argument of a call", asy
   expect((await thread.values(renamed))?.["messages"]).toEqual([message]);
 });
 
-test("keeps the values of channels without a version, and all values of a put that names no new ones", async () => {
+test("a put stores unversioned channels, and all values if it names no new versions", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { a: 1, sends: ["first"] }, { versions: { a: 1 } });
   expect(await thread.values(root)).toEqual({ a: 1, sends: ["first"] });
@@ -59,7 +59,7 @@ test("keeps the values of channels without a version, and all values of a put th
   expect((await thread.saver.getTuple(config))?.checkpoint.channel_values).toEqual({ a: 2, sends: [] });
 });
 
-test("starts a node before the storage is asked to open the thread", async () => {
+test("a node starts before the storage opens the thread", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const happened: string[] = [];
   const { log } = storage;
@@ -85,7 +85,7 @@ test("starts a node before the storage is asked to open the thread", async () =>
   expect(happened).toEqual(["inner node", "open"]);
 });
 
-test("starts a subgraph without waiting until the checkpoint of its parent is durable", async () => {
+test("a subgraph starts before the checkpoint of its parent is durable", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const { log } = storage;
   const open = log.open.bind(log);
@@ -107,7 +107,7 @@ test("starts a subgraph without waiting until the checkpoint of its parent is du
   });
 });
 
-test("a change deeper within is seen when everything is compared", async () => {
+test("a deeper change is detected with deep comparison", async () => {
   for (const compare of ["fields", "deep"] as const) {
     const thread = new SavedThread({ compare });
     const item = { nested: { count: 1 } };
@@ -118,7 +118,7 @@ test("a change deeper within is seen when everything is compared", async () => {
   }
 });
 
-test("what a reader does with the values that it got changes nothing", async () => {
+test("changes by a reader to its values have no effect on the thread", async () => {
   const thread = new SavedThread();
   const stored = await thread.put(undefined, { list: [{ a: 1 }], map: { k: [1] } });
   const values = (await thread.values(stored)) as { list: { a: number }[]; map: { k: number[] } };
@@ -128,35 +128,38 @@ test("what a reader does with the values that it got changes nothing", async () 
   expect(await thread.values(stored)).toEqual({ list: [{ a: 1 }], map: { k: [1] } });
 });
 
-test.each(["fields", "deep"] as const)("a message is stored once, whatever refers to it (%s)", async (compare) => {
-  const thread = new SavedThread({ compare });
-  const text = "m".repeat(4000);
-  const messages = Array.from({ length: 20 }, (_, at) => new AIMessage({ id: `${at}`, content: `${at}${text}` }));
-  let last = await thread.put(undefined, {});
-  for (const [at, message] of messages.entries()) {
-    await thread.saver.putWrites(
-      last,
-      [
-        ["messages", [message]],
-        ["other", message],
-      ],
-      `task-${at}`,
-    );
-    last = await thread.put(last, { messages: messages.slice(0, at + 1), last: { message } });
-  }
-  const copies = messages.map(({ id, content }) => new AIMessage({ ...(id && { id }), content }));
-  last = await thread.put(last, { messages: copies.slice(3) });
-  expect(contentsOf(await thread.values(last))).toEqual(copies.slice(3).map(({ content }) => content));
-  last = await thread.put(last, { messages: new DeltaSnapshot(copies.slice(3)) });
-  const snapshot = (await thread.values(last))?.["messages"];
-  expect(snapshot).toMatchObject({ value: copies.slice(3).map(({ content }) => ({ content })) });
-  const items: unknown[] = [];
-  for await (const { records } of thread.storage.log.read("thread:order-7"))
-    for (const record of records) if (record.kind === "items") items.push(...(record as ItemsRecord).items);
-  expect(items).toHaveLength(20);
-});
+test.each(["fields", "deep"] as const)(
+  "a message is stored once for any number of references (%s)",
+  async (compare) => {
+    const thread = new SavedThread({ compare });
+    const text = "m".repeat(4000);
+    const messages = Array.from({ length: 20 }, (_, at) => new AIMessage({ id: `${at}`, content: `${at}${text}` }));
+    let last = await thread.put(undefined, {});
+    for (const [at, message] of messages.entries()) {
+      await thread.saver.putWrites(
+        last,
+        [
+          ["messages", [message]],
+          ["other", message],
+        ],
+        `task-${at}`,
+      );
+      last = await thread.put(last, { messages: messages.slice(0, at + 1), last: { message } });
+    }
+    const copies = messages.map(({ id, content }) => new AIMessage({ ...(id && { id }), content }));
+    last = await thread.put(last, { messages: copies.slice(3) });
+    expect(contentsOf(await thread.values(last))).toEqual(copies.slice(3).map(({ content }) => content));
+    last = await thread.put(last, { messages: new DeltaSnapshot(copies.slice(3)) });
+    const snapshot = (await thread.values(last))?.["messages"];
+    expect(snapshot).toMatchObject({ value: copies.slice(3).map(({ content }) => ({ content })) });
+    const items: unknown[] = [];
+    for await (const { records } of thread.storage.log.read("thread:order-7"))
+      for (const record of records) if (record.kind === "items") items.push(...(record as ItemsRecord).items);
+    expect(items).toHaveLength(20);
+  },
+);
 
-test("an object that two threads have is stored in each", async () => {
+test("an object in two threads is stored in each", async () => {
   const thread = new SavedThread();
   const message = new AIMessage({ id: "m", content: "m".repeat(4000) });
   await thread.put(undefined, { messages: [message] });
@@ -177,7 +180,7 @@ test("the writes of a task and the checkpoint after them are one append", async 
   expect(await lastPosition(thread)).toBe(before + 1);
 });
 
-test("a graph that goes on after its thread was deleted is refused, and a new one begins anew", async () => {
+test("a graph that continues after its thread was deleted is refused, and a new one starts over", async () => {
   for (const other of [false, true]) {
     const thread = new SavedThread();
     const root = await thread.put(undefined, { a: 1 });
@@ -194,7 +197,7 @@ test("a graph that goes on after its thread was deleted is refused, and a new on
   }
 });
 
-test("writes that were on their way to a deleted thread are refused", async () => {
+test("pending writes to a deleted thread are refused", async () => {
   const thread = new SavedThread();
   await thread.put(undefined, { a: 1 });
   await thread.saver.deleteThread("order-7");
@@ -202,7 +205,7 @@ test("writes that were on their way to a deleted thread are refused", async () =
   await expect(thread.saver.putWrites(unknown, [["a", 2]], "task")).rejects.toMatchObject({ code: "thread_deleted" });
 });
 
-test("a loop whose thread another owner continued is refused; forks and edits are not", async () => {
+test("a loop on a thread that another owner continued is refused, but forks and edits are not", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, { a: 1 });
   await thread.saver[Symbol.asyncDispose]();
@@ -220,7 +223,7 @@ test("a loop whose thread another owner continued is refused; forks and edits ar
   expect(await thread.values(undefined)).toEqual({ a: "travel" });
 });
 
-test("a pruned thread keeps its last checkpoints, and what delta channels are made of", async () => {
+test("a pruned thread keeps its last checkpoints and the writes of its delta channels", async () => {
   const thread = new SavedThread();
   const long = "m".repeat(3000);
   let last = await thread.put(undefined, { list: [], log: ["seed"] });
@@ -243,7 +246,7 @@ test("a pruned thread keeps its last checkpoints, and what delta channels are ma
   }
 });
 
-test("a thread can be copied, as it is or as it was", async () => {
+test("a thread can be copied at its head or at a checkpoint", async () => {
   const thread = new SavedThread();
   const { saver } = thread;
   const text = "t".repeat(20_000);
@@ -264,7 +267,7 @@ test("a thread can be copied, as it is or as it was", async () => {
   await expect(saver.copyThread("nobody", "x")).rejects.toMatchObject({ code: "checkpoint_not_found" });
 });
 
-test("a thread of another checkpointer can be taken over", async () => {
+test("a thread of another checkpointer can be imported", async () => {
   const theirs = new MemorySaver();
   const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
   const source = new SavedThread();
@@ -281,7 +284,7 @@ test("a thread of another checkpointer can be taken over", async () => {
   await expect(saver.importThread(theirs, "t")).rejects.toMatchObject({ code: "thread_exists" });
 });
 
-test("threads are listed, and agents are not among them", async () => {
+test("threads are listed without agents", async () => {
   const thread = new SavedThread();
   await thread.put(undefined, { a: 1 });
   await thread.saver.copyThread("order-7", "order-8");
@@ -290,7 +293,7 @@ test("threads are listed, and agents are not among them", async () => {
   expect(await gathered(thread.saver.threads({ limit: 1 }))).toHaveLength(1);
 });
 
-test("telemetry shows saves and prunings, and what a save failed with", async () => {
+test("telemetry shows saves and prunings with the errors of failed saves", async () => {
   const telemetry = new Recorder();
   const thread = new SavedThread({ telemetry });
   const first = await thread.put(undefined, { a: 1 }, { id: "one" });

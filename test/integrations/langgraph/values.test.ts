@@ -49,7 +49,7 @@ const rich = {
   ["__proto__x"]: JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}') as unknown,
 };
 
-test("what is stored reads back equal, and as what it was", async () => {
+test("stored values read back equal and with their classes", async () => {
   const thread = new SavedThread();
   const stored = await thread.put(undefined, { messages, rich, text: "x".repeat(20_000) });
   await thread.saver.putWrites(stored, [["error", new TypeError("bad")]], "task");
@@ -69,7 +69,7 @@ test("what is stored reads back equal, and as what it was", async () => {
   }
 });
 
-test("of a message, nothing is stored that its class makes again, and everything else is restored", () => {
+test("a stored message omits values that its class recreates and restores all others", () => {
   const call = { id: "c", name: "find", args: { a: 1 } };
   const raw = { tool_calls: [{ id: "c", type: "function" as const, function: { name: "find", arguments: "{}" } }] };
   const given = [
@@ -104,7 +104,7 @@ function ownFields(message: BaseMessage): readonly (readonly [string, unknown])[
   return Object.entries(message).filter(([field]) => field !== "lc_kwargs");
 }
 
-test("messages of ours equal those of LangGraph's own saver", async () => {
+test("stored messages equal those of MemorySaver", async () => {
   const memory = new MemorySaver();
   const thread = new SavedThread();
   const plain = messages.slice(1);
@@ -119,7 +119,7 @@ test("messages of ours equal those of LangGraph's own saver", async () => {
   expect(JSON.stringify(tuple.checkpoint)).toBe(JSON.stringify((await memory.getTuple(theirs))!.checkpoint));
 });
 
-test("stores Send, Overwrite and Command in the form that LangGraph takes back", async () => {
+test("Send, Overwrite and Command are stored in the form that LangGraph accepts", async () => {
   const thread = new SavedThread();
   const root = await thread.put(undefined, {});
   await thread.saver.putWrites(
@@ -147,7 +147,7 @@ test.each([
   ["a symbol", Symbol("s"), "is a symbol"],
   ["an invalid date", [new Date(Number.NaN)], "is an invalid date"],
   ["a bigint of 10,001 digits", 10n ** 10_000n, "more than 10000 digits"],
-])("%s is refused, and nothing is stored", async (_what, value, said) => {
+])("%s is refused before a write", async (_what, value, said) => {
   const thread = new SavedThread();
   const refused = await thread.put(undefined, { a: value }).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(NotSerializableError);
@@ -161,7 +161,7 @@ test("a value that contains itself is refused", async () => {
   await expect(new SavedThread().put(undefined, { loop })).rejects.toThrow("refers to something that contains it");
 });
 
-test("another serializer may be used, and its writes stay in order", async () => {
+test("another serializer can be used, and its writes stay in order", async () => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   class Slow extends JsonPlusSerializer {
@@ -182,7 +182,7 @@ test("another serializer may be used, and its writes stay in order", async () =>
   await expect(new SavedThread({ storage: thread.storage }).saver.getTuple(root)).resolves.toBeDefined();
 });
 
-test("hostile data creates nothing", async () => {
+test("hostile data is refused when it is read", async () => {
   const serializer = new GraphSerializer();
   for (const text of [
     '{"$":"lc:RunnableLambda","f":{}}',

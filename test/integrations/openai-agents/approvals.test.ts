@@ -50,7 +50,7 @@ function desk() {
 }
 
 describe("calls that need an approval", () => {
-  it("interrupt the run, and are made after a resume with the answer", async () => {
+  it("interrupt the run and are made after a resume with the answer", async () => {
     const { agent, runner, refunds, found, model } = desk();
     const first = await runner.run(agent, "Refund.", { agentId: "a" });
     expect(first.interruptions).toHaveLength(1);
@@ -71,7 +71,7 @@ describe("calls that need an approval", () => {
     expect(refunds).toEqual(["7"]);
   });
 
-  it("are told to the model as rejected, with the reason", async () => {
+  it("are reported to the model as rejected, with the reason", async () => {
     const { agent, runner, refunds } = desk();
     await runner.run(agent, "Refund.", { agentId: "a" });
     const [request] = await runner.agent("a").getRequests();
@@ -81,7 +81,7 @@ describe("calls that need an approval", () => {
     expect(refunds).toEqual([]);
   });
 
-  it("are shown again while nobody has answered, whether the run is run or resumed", async () => {
+  it("are listed again until they are answered, in a run or a resume", async () => {
     const { agent, runner, model } = desk();
     await runner.run(agent, "Refund.", { agentId: "a" });
     const resumed = await runner.resume(agent, { agentId: "a" });
@@ -90,7 +90,7 @@ describe("calls that need an approval", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("take answers with the resume, also as a stream", async () => {
+  it("accept answers in the resume, even as a stream", async () => {
     const { agent, runner } = desk();
     const first = await runner.run(agent, "Refund.", { agentId: "a", stream: true });
     await first.completed;
@@ -105,7 +105,7 @@ describe("calls that need an approval", () => {
     await expect(runner.resume(agent, { agentId: "a", answers })).rejects.toThrow(RequestNotOpenError);
   });
 
-  it("of an agent that is a tool interrupt the whole run, and it goes on within the tool", async () => {
+  it("of an agent as a tool interrupt the whole run, which continues within the tool", async () => {
     const refunds: string[] = [];
     const inner = deskModel();
     const helper = new Agent({ name: "helper", model: inner, tools: [lookUpTool([]), refundTool(refunds)] });
@@ -126,7 +126,7 @@ describe("calls that need an approval", () => {
     expect([outer.requests.length, inner.requests.length]).toEqual([2, 2]);
   });
 
-  it("of several agents that are tools, one of them streamed, are answered one after another", async () => {
+  it("of several agents as tools, one of them streamed, are answered in sequence", async () => {
     const refunds: string[] = [];
     const helper = (order: string, streamed: boolean) => {
       const model = new FakeModel((items) => {
@@ -157,7 +157,7 @@ describe("calls that need an approval", () => {
     expect(refunds).toEqual(["x", "y"]);
   });
 
-  it("that a policy decides about get the input that the schema returns", async () => {
+  it("with a needsApproval function pass it the parsed input", async () => {
     const asked: unknown[] = [];
     const refund = tool({
       name: "refund",
@@ -181,7 +181,7 @@ describe("calls that need an approval", () => {
     expect(asked).toEqual([{ id: "a" }]);
   });
 
-  it("leave what was said so far in the session once, however often the run is repeated", async () => {
+  it("add the previous messages to the session once over repeated runs", async () => {
     const { agent, runner, storage } = desk();
     await using session = new PersistenceSession({ storage, sessionId: "talk" });
     await runner.run(agent, "Refund.", { agentId: "a", session });
@@ -204,7 +204,7 @@ describe("calls that need an approval", () => {
   });
 
   it.each([true, false])(
-    "of a hosted MCP tool are asked for and told to its provider (approved: %s)",
+    "of a hosted MCP tool are requested and sent to its provider (approved: %s)",
     async (approved) => {
       const asked: AgentOutputItem = {
         type: "hosted_tool_call",

@@ -36,9 +36,9 @@ async function cutOff({ runner, agent }: ReturnType<typeof desk>, aborting: { ab
   await expect(runner.run(agent, "Refund.", { agentId: "a", signal: controller.signal })).rejects.toThrow("cut off");
 }
 
-describe("what goes wrong in a run", () => {
+describe("a failure in a run", () => {
   it.each([undefined, {}, { output: [null], usage: {} }, { output: [{ type: "message" }], usage: {} }])(
-    "is an answer in another shape than its types say: %j",
+    "is reported for a malformed response: %j",
     async (answer) => {
       const { runner, agent, model } = desk(() => "refunded");
       model.getResponse = async () => answer as never;
@@ -48,14 +48,14 @@ describe("what goes wrong in a run", () => {
     },
   );
 
-  it("is an answer with more than 1,000 calls", async () => {
+  it("is reported for a response with more than 1,000 calls", async () => {
     const { runner, agent, model } = desk(() => "refunded");
     const output = Array.from({ length: 1_001 }, (_, at) => calls("refund", { id: "7" }, `call_${at}`));
     model.getResponse = async () => ({ output, usage: new Usage() });
     await expect(runner.run(agent, "Refund.", { agentId: "a" })).rejects.toMatchObject({ code: "too_many_tool_calls" });
   });
 
-  it("is told to the model as the SDK tells it, when a tool throws", async () => {
+  it("of a tool is sent to the model as by the SDK", async () => {
     const own = desk(() => {
       throw new Error("secret");
     });
@@ -63,7 +63,7 @@ describe("what goes wrong in a run", () => {
     expect(finalOutput).toBe((await run(own.agent, "Refund.")).finalOutput);
   });
 
-  it("never reaches the model when it is ours: a call in doubt rejects the run", async () => {
+  it("of the library, such as a call in doubt, rejects the run and never reaches the model", async () => {
     const aborting: { abort?: () => void } = {};
     const own = desk(
       () => {
@@ -83,7 +83,7 @@ describe("what goes wrong in a run", () => {
     expect((await own.runner.resume(own.agent, { agentId: "a" })).finalOutput).toBe("it did not arrive");
   });
 
-  it("never reaches the model from within an agent that is a tool", async () => {
+  it("of the library never reaches the model from within an agent as a tool", async () => {
     const aborting: { abort?: () => void } = {};
     const inner = desk(
       () => {
@@ -106,7 +106,7 @@ describe("what goes wrong in a run", () => {
     expect([outer.requests.length, inner.model.requests.length]).toEqual([1, 1]);
   });
 
-  it("takes no place when a model request fails: a resume gets the recorded answers, and asks again what failed", async () => {
+  it("of a model request keeps the recorded responses, and a resume repeats only that request", async () => {
     let isDown = true;
     let made = 0;
     const own = desk(() => `refund ${++made}`);
@@ -123,7 +123,7 @@ describe("what goes wrong in a run", () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it("is refused before anything changes when what is given is wrong", async () => {
+  it("is reported for invalid arguments before any change", async () => {
     const { runner, agent, model } = desk(() => "done");
     const { state } = await run(agent, "Refund.");
     const requests = model.requests.length;
@@ -142,7 +142,7 @@ describe("what goes wrong in a run", () => {
     expect(model.requests).toHaveLength(requests);
   });
 
-  it("keeps an unfinished run from being overwritten by another", async () => {
+  it("keeps an unfinished run from being overwritten by another run", async () => {
     const own = desk(() => "done");
     own.agent.model = new FakeModel(() => new Error("overloaded"));
     await expect(own.runner.run(own.agent, "Refund.", { agentId: "a" })).rejects.toThrow("overloaded");
@@ -152,7 +152,7 @@ describe("what goes wrong in a run", () => {
     expect(listed).toMatchObject([{ agentId: "a", status: "failed" }]);
   });
 
-  it("rolls back what a tool did, by the inverse of its settings", async () => {
+  it("rolls back a tool call by the inverse of its settings", async () => {
     const undone: unknown[] = [];
     const tools = {
       refund: { rollback: (input: { id: string }, { output }: { output: unknown }) => undone.push([input.id, output]) },
@@ -166,8 +166,8 @@ describe("what goes wrong in a run", () => {
   });
 });
 
-describe("code beside the loop", () => {
-  it("may run agents without their answers being taken for those of the run", async () => {
+describe("code outside the loop", () => {
+  it("can run agents whose responses are not recorded as responses of the run", async () => {
     const judge = new Agent({ name: "judge", model: new FakeModel(() => [says("fine")]) });
     const inputGuardrails: RunConfig["inputGuardrails"] = [
       {
@@ -188,7 +188,7 @@ describe("code beside the loop", () => {
     expect(again.rawResponses).toEqual(first.rawResponses);
   });
 
-  it("leaves runs of others alone", async () => {
+  it("can use other runners without records", async () => {
     const { agent, model } = desk(() => "done");
     const { finalOutput } = await new Runner().run(agent, "Refund.");
     expect(finalOutput).toBe("done");

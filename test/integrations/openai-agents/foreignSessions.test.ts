@@ -67,11 +67,11 @@ class CompactingSession extends MemorySession implements OpenAIResponsesCompacti
   }
 }
 
-describe("a session of another kind, in a run that is repeated", () => {
+describe("a session of another kind, in a repeated run", () => {
   it.each([
     ["that knows transactions", async () => new MemorySession()],
     ["that knows none", async () => new FileSession(`${await temporaryDirectory()}/talk`)],
-  ])("has what the run adds once: one %s", async (_kind, open) => {
+  ])("gets the items of the run once: one %s", async (_kind, open) => {
     const session = await open();
     await session.addItems([asked("Before.")]);
     const own = desk();
@@ -89,7 +89,7 @@ describe("a session of another kind, in a run that is repeated", () => {
     expect(await kindsIn(session)).toEqual(whole);
   });
 
-  it("gives the run what it read at first, whatever others have added since", async () => {
+  it("provides the items of the first read, whatever others have added since", async () => {
     const session = new MemorySession();
     await session.addItems([asked("Before.")]);
     const own = desk();
@@ -102,7 +102,7 @@ describe("a session of another kind, in a run that is repeated", () => {
     expect(model.requests.at(-1)?.input).toEqual([asked("Before."), { type: "message", ...asked("Refund.") }]);
   });
 
-  it("is read again when it could not be read", async () => {
+  it("is read again after a failed read", async () => {
     const session = new MemorySession();
     let isDown = true;
     const reset = new Error("connection reset");
@@ -118,7 +118,7 @@ describe("a session of another kind, in a run that is repeated", () => {
     expect(interruptions).toHaveLength(1);
   });
 
-  it("is compacted as often as by the SDK alone, and keeps what comes after", async () => {
+  it("is compacted as often as by the SDK alone and keeps later items", async () => {
     const alone = new CompactingSession();
     const { agent: same } = desk();
     const { state, interruptions } = await run(same, "Refund.", { session: alone });

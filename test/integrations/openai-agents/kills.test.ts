@@ -110,7 +110,7 @@ const cases = soak
     ];
 
 describe("a run of an agent of OpenAI Agents whose process is killed", () => {
-  it.each(cases)("makes each call once, and loses nothing ($how, a session of its $session, $models)", async (each) => {
+  it.each(cases)("makes each call once and loses no item ($how, a session of its $session, $models)", async (each) => {
     const { how, session, models, places } = each;
     const { end, kills } = await runUnderKills([how, session, models, ...places]);
     expect(kills).toBe(places.length - places.filter((place) => failing.includes(place)).length);

@@ -22,8 +22,8 @@ function readBehind(gate: Gate, log: RecordLog): RecordLog {
   return new Proxy(log, { get });
 }
 
-describe("a process that has lost its run to another one, which has finished it", () => {
-  it("takes nothing back of what the run has added to its session", async () => {
+describe("a process whose run another process took over and finished", () => {
+  it("removes no items of the run from its session", async () => {
     const client = new FakeDynamoDB();
     const clocks = new ProcessClocks();
     const logOfProcess = () => {

@@ -52,7 +52,7 @@ async function givenIn({ stream }: { readonly stream: boolean }) {
 }
 
 describe("code of the user in a durable run", () => {
-  it.each([{ stream: false }, { stream: true }])("gets the user's own agents and tools ($stream)", async (how) => {
+  it.each([{ stream: false }, { stream: true }])("gets the user's agents and tools ($stream)", async (how) => {
     const { given, known } = await givenIn(how);
     const objects = given.filter(
       ({ value }) => value instanceof Agent || (typeof value === "object" && value && "invoke" in value),

@@ -59,7 +59,7 @@ class ChattyModel extends FakeModel {
 }
 
 describe("a durable run of an agent of OpenAI Agents", () => {
-  it("gives the provider its own ids back, which repeat, and the tools the library's, which do not", async () => {
+  it("returns the provider's repeated ids to it and gives tools unique ids of the library", async () => {
     const { runner, modelOf } = world();
     const ids: (string | undefined)[] = [];
     const look = tool({
@@ -78,7 +78,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(new Set(inResult)).toEqual(new Set(ids));
   });
 
-  it("gives the provider its own ids back in a later run of the same session, too", async () => {
+  it("returns the provider's ids in a later run of the same session", async () => {
     const { storage, runner, modelOf } = world();
     const model = modelOf(looking(1));
     const agent = new Agent({ name: "desk", model, tools: [lookTool([])] });
@@ -93,7 +93,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it("keeps its recorded answers when the instructions have changed", async () => {
+  it("keeps its recorded responses when the instructions change", async () => {
     const { runner, modelOf, cutOff } = world();
     let now = "Monday";
     const looked: number[] = [];
@@ -108,7 +108,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(asked).toEqual(["It is Monday.", "It is Monday.", "It is Tuesday."]);
   });
 
-  it("keeps usage, ids and what the provider says of an item, and nothing of what it sent besides", async () => {
+  it("keeps usage, ids and item metadata of the provider, without the raw response", async () => {
     const { storage, runner } = world();
     const item: AgentOutputItem = { ...says("done"), providerData: { annotations: ["kept"] } } as AgentOutputItem;
     const model = new ChattyModel(() => [item]);
@@ -121,7 +121,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(JSON.stringify(await collect(storage.log.read("a")))).not.toMatch("secret");
   });
 
-  it("makes agents that a tool runs a part of its call: their answers are recorded, and given back", async () => {
+  it("records and replays responses of agents that a tool runs as part of its call", async () => {
     const controller = new AbortController();
     const looked: number[] = [];
     const look = tool({
@@ -163,7 +163,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect([outer.requests.length, inner.requests.length]).toEqual([2, 4]);
   });
 
-  it("records the calls of tools that a server offers", async () => {
+  it("records calls of MCP server tools", async () => {
     const { runner, modelOf, cutOff } = world();
     const called: string[] = [];
     const server: MCPServer = {
@@ -196,7 +196,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(called).toEqual(["look"]);
   });
 
-  it("has a structured output, also when it is replayed", async () => {
+  it("returns a structured output, even in a replay", async () => {
     const { runner, modelOf } = world();
     const outputType = z.object({ cents: z.number() });
     const agent = new Agent({ name: "desk", model: modelOf(() => [says('{ "cents": 900 }')]), outputType });
@@ -206,7 +206,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect((await runner.run(agent, "Go.", options)).finalOutput).toEqual(finalOutput);
   });
 
-  it("goes on when the reader of its stream leaves", async () => {
+  it("continues when the reader of its stream leaves", async () => {
     const { runner, modelOf } = world();
     const looked: number[] = [];
     const agent = new Agent({ name: "desk", model: modelOf(looking(2)), tools: [lookTool(looked)] });
@@ -217,7 +217,7 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     expect(looked).toEqual([0, 1]);
   });
 
-  it("goes on when nobody reads its stream, until it is cancelled", async () => {
+  it("continues without a reader of its stream until it is cancelled", async () => {
     const { runner, modelOf } = world();
     const looked: number[] = [];
     let atTool = () => {};

@@ -24,7 +24,7 @@ function desk(refunds: string[] = []) {
 }
 
 describe("a run of an agent of OpenAI Agents", () => {
-  it("has the result of the SDK, and replays it when it is asked for again", async () => {
+  it("has the result of the SDK and replays it when called again", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const runner = new DurableRunner({ storage });
     const { agent, model, refunds } = desk();
@@ -40,7 +40,7 @@ describe("a run of an agent of OpenAI Agents", () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it("that has to finish another one first streams itself alone", async () => {
+  it("that first finishes another run streams only itself", async () => {
     let isDown = true;
     const model = new FakeModel((items) => {
       const question = JSON.stringify(items[0]).includes("one") ? "one" : "two";
@@ -63,7 +63,7 @@ describe("a run of an agent of OpenAI Agents", () => {
     expect(model.requests).toHaveLength(5);
   });
 
-  it("is resumed with the session that it began with, and with no other; one that is refused can still be resumed", async () => {
+  it("is resumed only with its session, and can be resumed after a refusal", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const sessionOf = (sessionId: string) => new PersistenceSession({ storage, sessionId });
     const sessions = {

@@ -104,7 +104,7 @@ async function compare(steps: readonly Step[], open: () => PersistenceSession): 
 const runs = process.env["SOAK"] === undefined ? 30 : 2_000;
 
 describe("a PersistenceSession", () => {
-  it("does what a MemorySession does, whatever is done to it, also when it is opened again or pruned", async () => {
+  it("behaves like MemorySession for any operations, including reopening and pruning", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const { log } = new InMemoryPersistenceStorageProvider();
@@ -118,7 +118,7 @@ describe("a PersistenceSession", () => {
   it.each([
     { version: 1, sets: "back to its beginning" },
     { version: 2, sets: "back to its first answer" },
-  ])("gives back what a run has added that a rollback sets $sets, which then adds what it comes to", async (target) => {
+  ])("loses items of a run that a rollback sets $sets, and gets those of the repetition", async (target) => {
     const storage = new InMemoryPersistenceStorageProvider();
     await using session = new PersistenceSession({ storage, sessionId: "talk" });
     await session.addItems([says("Before.")]);
@@ -157,7 +157,7 @@ describe("a PersistenceSession", () => {
     expect(await session.getItems()).toEqual(kept);
   });
 
-  it("is kept in files, and what was removed is gone from them after a pruning", async () => {
+  it("is stored in files, and removed items are gone from them after a pruning", async () => {
     const directory = await temporaryDirectory();
     const open = () => {
       const storage = new FilePersistenceStorageProvider({ directory });
@@ -180,7 +180,7 @@ describe("a PersistenceSession", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("takes items as they are when they are given, and gives copies", async () => {
+  it("copies items when it gets and returns them", async () => {
     const session: Session = new PersistenceSession({
       storage: new InMemoryPersistenceStorageProvider(),
       sessionId: "talk",
@@ -195,7 +195,7 @@ describe("a PersistenceSession", () => {
     expect(await session.getItems()).toEqual([says("first")]);
   });
 
-  it("shares nothing with a session of another name", async () => {
+  it("shares no items with a session of another name", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await using one = new PersistenceSession({ storage, sessionId: "one" });
     await using other = new PersistenceSession({ storage, sessionId: "one/other" });
@@ -204,7 +204,7 @@ describe("a PersistenceSession", () => {
     expect(await other.getItems()).toEqual([says("other")]);
   });
 
-  it("goes from one owner to another as they use it, without a wait for the first to end", async () => {
+  it("moves between owners as they use it, without waiting for the first to end", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await using one = new PersistenceSession({ storage, sessionId: "talk" });
     await using other = new PersistenceSession({ storage, sessionId: "talk" });
@@ -213,7 +213,7 @@ describe("a PersistenceSession", () => {
     expect(await other.popItem()).toEqual(says("3"));
   });
 
-  it("refuses what is wrong before anything changes", async () => {
+  it("refuses invalid input before any change", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await using session = new PersistenceSession({ storage, sessionId: "talk" });
     await session.addItems([says("kept")]);

@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-describe("two processes at the same time", () => {
-  it("lose and mix nothing in one session, and carry out one run of one agent once", async () => {
+describe("two concurrent processes", () => {
+  it("lose and mix no items in one session, and run one run of one agent once", async () => {
     const directory = await temporaryDirectory();
     const names = ["one", "other"];
     const printed = await Promise.all(

@@ -64,7 +64,7 @@ describe("telemetry that fails", () => {
     "whose spans have no methods": { run: undefined as never, end: undefined as never },
   };
 
-  it.each(Object.entries(broken))("%s harms no run", async (_title, part) => {
+  it.each(Object.entries(broken))("%s does not affect the run", async (_title, part) => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     let looked = 0;
     const count = tool({
@@ -79,19 +79,19 @@ describe("telemetry that fails", () => {
     expect(looked).toBe(1);
   });
 
-  it("a telemetry that fails does not hide what a run fails with", async () => {
+  it("a failing telemetry does not hide the error of a run", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const agent = tracedAgent(new Failing({ end: fail }), { turns: [] });
     await expect(agent.run("hello", { agentId: "a-1" })).rejects.toMatchObject({ code: "script_ended" });
   });
 
-  it("what is no telemetry is refused at the installation", () => {
+  it("an invalid telemetry is refused at installation", () => {
     expect(() => tracedAgent({ start: () => undefined } as never)).toThrow(/telemetry.*expected a Telemetry/);
     expect(() => openTelemetry({ tracer: {} as never })).toThrow(/tracer.*expected an object with startSpan/);
     expect(() => openTelemetry({ traces: true } as never)).toThrow(/traces/);
   });
 
-  it("a trace in a log that is none is not linked to", async () => {
+  it("an invalid trace in a log is not linked", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     class Forged extends Failing {
       override start(): TelemetrySpan {
@@ -106,7 +106,7 @@ describe("telemetry that fails", () => {
 });
 
 describe("spans of branches", () => {
-  it("what parallel branches call is in their run, and says in which branch", async () => {
+  it("calls of parallel branches are in their run and name their branch", async () => {
     const { telemetry, named, parentOf } = recordingTelemetry();
     const step = tool({
       name: "step",

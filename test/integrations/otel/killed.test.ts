@@ -11,7 +11,7 @@ import { recordingTelemetry, tracedAgent } from "./tracedAgent.ts";
 const execute = promisify(execFile);
 
 describe("a run whose process was killed", () => {
-  it("is resumed in a trace that links to the one in which it began", async () => {
+  it("is resumed in a trace that links to its first trace", async () => {
     const directory = await temporaryDirectory();
     const program = await bundleWorker(directory, "../integrations/otel/killedWorker.ts");
     const ended = execute(process.execPath, [program, directory]);

@@ -34,7 +34,7 @@ function desk(telemetry: ReturnType<typeof recordingTelemetry>["telemetry"], at 
 }
 
 describe("spans of a DurableRunner", () => {
-  it("are those of the run, its requests, calls and saves, of the answer, the resume and the rollback", async () => {
+  it("cover the run, its requests, calls and saves, the answer, the resume and the rollback", async () => {
     const { telemetry, spans, named, parentOf } = recordingTelemetry();
     const { runner, agent } = desk(telemetry);
     await runner.run(agent, "Refund.", { agentId: "a" });
@@ -68,7 +68,7 @@ describe("spans of a DurableRunner", () => {
     expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toMatch(/secret|Refund\./);
   });
 
-  it("are a prune at the end of a run, if its options ask for that", async () => {
+  it("include a prune at the end of a run if the options enable it", async () => {
     const { telemetry, named, parentOf } = recordingTelemetry();
     const retention = { maxCheckpoints: 2 };
     const runner = new DurableRunner({ storage: storage(), telemetry, retention, config: { tracingDisabled: true } });
@@ -88,7 +88,7 @@ describe("spans of a DurableRunner", () => {
     expect(pruned[0]?.attributes["agent_persistence.prune.checkpoints"]).toBeGreaterThan(0);
   });
 
-  it("are ours alone where the framework has its own, and a resume links to the one around the run", async () => {
+  it("are only spans of persistence if the framework has spans, and a resume links to the surrounding one", async () => {
     const { telemetry, tracer, spans, named } = recordingTelemetry({ spans: "persistence" });
     const at = storage();
     const run = () => {
@@ -112,7 +112,7 @@ describe("spans of a DurableRunner", () => {
     ]);
   });
 
-  it("are a save for each change of a session, and a prune", async () => {
+  it("include a save for each change of a session, and a prune", async () => {
     const { telemetry, spans } = recordingTelemetry();
     await using session = new PersistenceSession({ storage: storage(), sessionId: "talk", telemetry });
     await session.addItems([{ role: "user", content: "secret" }]);

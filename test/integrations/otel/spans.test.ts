@@ -20,7 +20,7 @@ const booked = tool({
 });
 
 describe("spans of OpenTelemetry", () => {
-  it("a run is a span, with its model requests, tool calls and saves in it, under the names of the conventions", async () => {
+  it("a run is a span that contains its requests, calls and saves, with conventional names", async () => {
     const { telemetry, spans, named, parentOf } = recordingTelemetry({ provider: "openai.chat" });
     const { runId } = (await tracedAgent(telemetry).run("hello", { agentId: "a-1" })) as { runId: string };
     const [run] = named("invoke_agent desk");
@@ -70,7 +70,7 @@ describe("spans of OpenTelemetry", () => {
     expect(JSON.stringify(spans().map(({ attributes }) => attributes))).not.toMatch(/secret|hello|seen|done/);
   });
 
-  it("messages, inputs and outputs are shown only if they are asked for", async () => {
+  it("messages, inputs and outputs are shown only if enabled", async () => {
     const { telemetry, named } = recordingTelemetry({ content: true });
     await tracedAgent(telemetry).run("hello", { agentId: "a-1" });
     const [, second] = named("chat small");
@@ -96,7 +96,7 @@ describe("spans of OpenTelemetry", () => {
     });
   });
 
-  it("a resume in another process links to the trace that its run began in, and says what it replays", async () => {
+  it("a resume in another process links to the first trace of the run and reports its replays", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const first = recordingTelemetry();
     const stopped = tracedAgent(first.telemetry, { storage: crashAfter(storage, 3) });
@@ -122,7 +122,7 @@ describe("spans of OpenTelemetry", () => {
     expect(third.named("chat small")).toEqual([]);
   });
 
-  it("answers and calls that a node finds recorded are spans that say so, and count no tokens", async () => {
+  it("recorded responses and calls are marked spans without token counts", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const graph = callsOf([[booked, { item: "a" }]], true);
     const failing = { storage, tools: [booked] };
@@ -150,7 +150,7 @@ describe("spans of OpenTelemetry", () => {
     expect(replayed?.dataPoints.map(({ value }) => value)).toEqual([1]);
   });
 
-  it("a rollback is a span with one for each inverse, which fails where its inverse does", async () => {
+  it("a rollback is a span with one span per inverse, which fails if its inverse fails", async () => {
     const { telemetry, named, parentOf } = recordingTelemetry();
     const registry = new RollbackToolRegistry().registerRollback(booked, async ({ item }) => {
       if (item === "stuck") throw new RangeError("no");
@@ -182,7 +182,7 @@ describe("spans of OpenTelemetry", () => {
     expect(named("agent_persistence.open").map(parentOf)).toEqual(["invoke_agent desk", "agent_persistence.rollback"]);
   });
 
-  it("an inverse that fails makes its span and that of its rollback fail", async () => {
+  it("a failing inverse fails its span and the span of its rollback", async () => {
     const { telemetry, named } = recordingTelemetry();
     const registry = new RollbackToolRegistry().registerRollback(booked, async () => {
       throw new RangeError("no");
@@ -226,7 +226,7 @@ describe("spans of OpenTelemetry", () => {
     expect(named("execute_tool ask")).toHaveLength(2);
   });
 
-  it("an agent that another one calls is a span in that of the call, with its own requests in it", async () => {
+  it("a called agent is a span in the span of its call, with its requests inside", async () => {
     const { telemetry, named, parentOf } = recordingTelemetry();
     const helper = tracedAgent(undefined, { id: "helper" }).asTool({
       name: "help",
@@ -244,7 +244,7 @@ describe("spans of OpenTelemetry", () => {
     expect(parents).toEqual(["invoke_agent desk", "invoke_agent help", "invoke_agent help", "invoke_agent desk"]);
   });
 
-  it("a pruning is a span with what it deleted", async () => {
+  it("a pruning is a span with the deleted counts", async () => {
     const { telemetry, named } = recordingTelemetry();
     const agent = tracedAgent(telemetry);
     await agent.run("x", { agentId: "a-1" });
@@ -252,14 +252,14 @@ describe("spans of OpenTelemetry", () => {
     expect(named("agent_persistence.prune")[0]?.attributes["agent_persistence.prune.checkpoints"]).toBeGreaterThan(0);
   });
 
-  it("beside a framework that shows models and tools itself there are the spans of persistence alone", async () => {
+  it('spans: "persistence" omits spans of models and tools', async () => {
     const { telemetry, spans } = recordingTelemetry({ spans: "persistence" });
     await tracedAgent(telemetry).run("hello", { agentId: "a-1" });
     expect(spans().filter(({ name }) => !name.startsWith("agent_persistence."))).toEqual([]);
     expect(spans().length).toBeGreaterThan(0);
   });
 
-  it("tokens and durations are metrics under the names of the conventions, without ids", async () => {
+  it("tokens and durations are metrics with conventional names and without ids", async () => {
     const { telemetry, metrics } = recordingTelemetry();
     await tracedAgent(telemetry, { tools: [look] }).run("hello", { agentId: "a-1" });
     const found = await metrics();

@@ -30,7 +30,7 @@ describe("the run of a task", () => {
     expect(run?.spanContext().traceId).not.toBe(traceId);
   });
 
-  it("is refused a telemetry that is none", () => {
+  it("refuses an invalid telemetry", () => {
     const storage = new InMemoryPersistenceStorageProvider();
     expect(() => new TaskManager({ storage, telemetry: {} as never })).toThrow(InvalidInputError);
   });

@@ -59,7 +59,7 @@ const cases = [
 
 describe("a durable agent of the AI SDK under SIGKILL", () => {
   it.concurrent.each(cases)(
-    "makes each call once, under one id, and asks for no answer that it has: $how with version $version",
+    "makes each call once, under one id, and repeats no recorded request: $how with version $version",
     async ({ version, how }) => {
       const directory = await temporaryDirectory();
       const given = [directory, version, how, ...moments];

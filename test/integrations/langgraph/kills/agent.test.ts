@@ -23,7 +23,7 @@ function inOwnProcess(...given: readonly string[]): Promise<unknown> {
 }
 
 describe("createAgent with humanInTheLoopMiddleware under SIGKILL", () => {
-  it("approves, edits and rejects calls after restarts, and makes each payment once", async () => {
+  it("approves, edits and rejects calls after restarts and makes each payment once", async () => {
     const directory = await temporaryDirectory();
     const said = ["Pay a, b and c.", ""];
     expect(await inOwnProcess(directory)).toEqual({ asked: ["a", "b", "c"], said });

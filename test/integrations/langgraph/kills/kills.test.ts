@@ -83,7 +83,7 @@ function expectOnceEach({ end, charged, noted }: Life): void {
 }
 
 describe("a graph with durable tools under SIGKILL", () => {
-  it("has each effect once, however often it is killed: in a call, between two steps, in a branch, in a graph of a tool", async () => {
+  it("has each effect once after kills in a call, a step, a branch or a graph of a tool", async () => {
     const moments = ["after 1", "in sequential", "after 4", "late 5", "before 8", "after 8"];
     const life = await livedThrough("keys", moments);
     expectOnceEach(life);
@@ -101,7 +101,7 @@ describe("a graph with durable tools under SIGKILL", () => {
     expect(later.slice(4)).toEqual([["8"], ["8"]]);
   });
 
-  it.each(cases)("goes on as if it had not been killed ($how, $moments)", async ({ how, moments }) => {
+  it.each(cases)("continues as if it was not killed ($how, $moments)", async ({ how, moments }) => {
     expectOnceEach(await livedThrough(how, moments));
   });
 });

@@ -43,7 +43,7 @@ class Sharing {
 }
 
 describe("two processes on one thread of a graph", () => {
-  it("hand it to each other while they do nothing with it, and who has been overtaken stores nothing more", async () => {
+  it("hand it to each other while idle, and the replaced process stores no more", async () => {
     const directory = await temporaryDirectory();
     const one = new Sharing(directory, "one");
     expect(await one.hears()).toBe("in second");

@@ -36,7 +36,7 @@ function charging(
   return { checkpointer, graph: graphOf(checkpointer, async () => String(await charge.invoke({ cents: 900 }))) };
 }
 
-test("a call that was cut off is not made again, unless its tool says that it may be", async () => {
+test("a call that was interrupted is not repeated unless its tool permits it", async () => {
   for (const effect of [undefined, "irreversible", "reversible"] as const) {
     const bank = new Bank();
     const storage = await killedAfterCharge(bank, { effect });
@@ -55,7 +55,7 @@ test("a call that was cut off is not made again, unless its tool says that it ma
   }
 });
 
-test("a call that may be made again is made again under its id", async () => {
+test("a repeatable call is made again under its id", async () => {
   for (const effect of ["idempotent", "none"] as const) {
     const bank = new Bank();
     const storage = await killedAfterCharge(bank, { effect });
@@ -65,7 +65,7 @@ test("a call that may be made again is made again under its id", async () => {
   }
 });
 
-test("a probe of the tool finds out what became of a call, by its input and its id", async () => {
+test("a probe of the tool determines the outcome of a call from its input and id", async () => {
   const answers = ["done", "not-done", { status: "done", output: "found" }] as const;
   for (const answer of answers) {
     const bank = new Bank();
@@ -85,7 +85,7 @@ test("a probe of the tool finds out what became of a call, by its input and its 
   }
 });
 
-test("the option of the checkpointer decides where no probe does", async () => {
+test("the option of the checkpointer decides if no probe does", async () => {
   const bank = new Bank();
   const storage = await killedAfterCharge(bank);
   const decided = charging(
@@ -101,7 +101,7 @@ test("the option of the checkpointer decides where no probe does", async () => {
   expect([bank.charged, other.charged]).toEqual([["900"], ["900", "900"]]);
 });
 
-test("a person settles a call in doubt, and the next run goes on from there", async () => {
+test("a person settles a call in doubt, and the next run continues from there", async () => {
   const settlements = [
     [{ output: "charged, says the bank" }, "charged, says the bank"],
     [{ error: "declined" }, "declined"],
@@ -138,7 +138,7 @@ test("only a call in doubt can be settled", async () => {
   await expect(late).rejects.toMatchObject({ code: "tool_call_not_in_doubt", inDoubt: [] });
 });
 
-test("a ToolNode does not tell the model of a call in doubt, however it handles errors", async () => {
+test("a ToolNode does not tell the model about a call in doubt, even with handleToolErrors", async () => {
   const bank = new Bank();
   const storage = new InMemoryPersistenceStorageProvider();
   let picture: InMemoryPersistenceStorageProvider | undefined;
@@ -170,7 +170,7 @@ test("a ToolNode does not tell the model of a call in doubt, however it handles 
   expect(bank.charged).toEqual(["900", "100"]);
 });
 
-test("a node that catches the error of a call in doubt does not get its state stored", async () => {
+test("a node that catches the error of a call in doubt cannot store its state", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -181,7 +181,7 @@ test("a node that catches the error of a call in doubt does not get its state st
   expect(await graph.invoke(null, thread)).toMatchObject({ said: "settled" });
 });
 
-test("a node that is tried again after a doubt has its state stored", async () => {
+test("a node that is retried after a doubt stores its state", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: await killedAfterCharge(bank) });
   const answers = ["unknown", "done"] as const;
@@ -199,7 +199,7 @@ test("a node that is tried again after a doubt has its state stored", async () =
   expect([asked, bank.charged]).toEqual([2, ["900"]]);
 });
 
-test("a tool in which a call is in doubt has not failed: what it did itself is not known either", async () => {
+test("a tool with a call in doubt inside is in doubt, not failed", async () => {
   const bank = new Bank();
   const storage = new InMemoryPersistenceStorageProvider();
   let picture = storage;
@@ -230,7 +230,7 @@ test("a tool in which a call is in doubt has not failed: what it did itself is n
   expect(bank.charged).toEqual(["900"]);
 });
 
-test("the model is not told that a graph within a tool could not be stored", async () => {
+test("the model is not told about a storage error of a graph within a tool", async () => {
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const inner = new StateGraph(Annotation.Root({ close: Annotation<() => void> }))
     .addNode("open", () => ({ close: () => {} }))
@@ -251,7 +251,7 @@ test("the model is not told that a graph within a tool could not be stored", asy
   }
 });
 
-test("another call at the place of one that had an effect is refused", async () => {
+test("another call in place of a call with an effect is refused", async () => {
   const bank = new Bank();
   const storage = await killedAfterCharge(bank);
   const checkpointer = new PersistenceSaver({ storage });

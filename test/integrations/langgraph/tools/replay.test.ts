@@ -16,7 +16,7 @@ import { expect, test } from "vitest";
 import { Bank, calling, graphOf, thread } from "./bank.ts";
 import { pictureOf } from "./pictureOf.ts";
 
-test("a node that was interrupted gets the results of its calls when it runs again", async () => {
+test("an interrupted node gets the results of its calls when it runs again", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -33,7 +33,7 @@ test("a node that was interrupted gets the results of its calls when it runs aga
   expect(new Set(bank.keys).size).toBe(2);
 });
 
-test("two equal calls of a node are two calls, and stay so", async () => {
+test("two equal calls of a node stay two calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -47,7 +47,7 @@ test("two equal calls of a node are two calls, and stay so", async () => {
   expect(new Set(bank.keys).size).toBe(2);
 });
 
-test("a node of which a sibling failed is not called again, nor what it called", async () => {
+test("a node with a failed sibling is not run again, and neither are its calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -77,7 +77,7 @@ test("a node of which a sibling failed is not called again, nor what it called",
   expect(bank.charged).toEqual(["900"]);
 });
 
-test("a process that comes after one that was killed gets what that one recorded", async () => {
+test("a process gets the records of a killed process", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const bank = new Bank();
   const pictures: InMemoryPersistenceStorageProvider[] = [];
@@ -99,7 +99,7 @@ test("a process that comes after one that was killed gets what that one recorded
   expect(bank.charged).toEqual(["900", "100"]);
 });
 
-test("a ToolNode gets a message for each call, and of what is recorded the same", async () => {
+test("a ToolNode gets a message for each call, and the same messages in a replay", async () => {
   const bank = new Bank();
   const storage = new InMemoryPersistenceStorageProvider();
   let picture: InMemoryPersistenceStorageProvider | undefined;
@@ -126,7 +126,7 @@ test("a ToolNode gets a message for each call, and of what is recorded the same"
   expect(bank.charged).toEqual(["900", "900"]);
 });
 
-test("the order in which calls with ids are made does not matter", async () => {
+test("calls with ids may be made in any order", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -145,7 +145,7 @@ test("the order in which calls with ids are made does not matter", async () => {
   expect(bank.charged).toEqual(["900", "100"]);
 });
 
-test("what a node calls once it has ended well is forgotten, and later nodes call anew", async () => {
+test("calls of a finished node are forgotten, and later nodes make new calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -156,7 +156,7 @@ test("what a node calls once it has ended well is forgotten, and later nodes cal
   expect(new Set(bank.keys).size).toBe(2);
 });
 
-test("tasks of the functional API have calls of their own", async () => {
+test("tasks of the functional API have separate calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -177,7 +177,7 @@ test("tasks of the functional API have calls of their own", async () => {
   expect(bank.charged).toEqual(["100", "900", "1"]);
 });
 
-test("a copy of a thread that is made while a tool runs does not wait for it, and makes the call with a key of its own", async () => {
+test("a copy of a thread made while a tool runs does not wait and uses another key", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({ storage: new InMemoryPersistenceStorageProvider() });
   const [charge] = durableTools(checkpointer, [bank.charge]);

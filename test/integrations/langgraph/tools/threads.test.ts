@@ -27,7 +27,7 @@ function askingGraph(bank: Bank, checkpointer: PersistenceSaver) {
   });
 }
 
-test("a run from an older checkpoint makes its calls anew, with other keys", async () => {
+test("a run from an older checkpoint repeats its calls with new keys", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -41,7 +41,7 @@ test("a run from an older checkpoint makes its calls anew, with other keys", asy
   expect(new Set(bank.keys).size).toBe(2);
 });
 
-test("a copy of a thread has the calls of the node that it is in, and makes new ones with keys of its own", async () => {
+test("a copy of a thread keeps the calls of its current node and uses new keys for later ones", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const graph = askingGraph(bank, checkpointer);
@@ -54,7 +54,7 @@ test("a copy of a thread has the calls of the node that it is in, and makes new 
   expect(new Set(bank.keys).size).toBe(3);
 });
 
-test("a copy has inputs and outputs of any size, also where they are stored beside the log", async () => {
+test("a copy has inputs and outputs of any size, including blobs", async () => {
   const directory = await temporaryDirectory();
   const checkpointer = new PersistenceSaver({ storage: new FilePersistenceStorageProvider({ directory }) });
   let calls = 0;
@@ -80,7 +80,7 @@ test("a copy has inputs and outputs of any size, also where they are stored besi
   await rm(directory, { recursive: true });
 });
 
-test("a pruning keeps the calls of the node that a thread is in, and removes those of removed checkpoints", async () => {
+test("a pruning keeps the calls of the current node and removes those of removed checkpoints", async () => {
   const directory = await temporaryDirectory();
   const storage = new FilePersistenceStorageProvider({ directory });
   const checkpointer = new PersistenceSaver({ storage });
@@ -112,7 +112,7 @@ async function logIn(directory: string): Promise<string> {
   return (await Promise.all(files.map((file) => readFile(file, "utf8")))).join("\n");
 }
 
-test("a long thread does not keep the calls of nodes that have ended", async () => {
+test("a long thread does not keep the calls of finished nodes", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -187,7 +187,7 @@ test("a subgraph without checkpoints cannot have durable tools", async () => {
   expect(bank.charged).toEqual([]);
 });
 
-test("a call that goes on while its run is aborted ends as itself, and the next run waits for it", async () => {
+test("a call that outlives an aborted run is recorded, and the next run waits for it", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   let end = (): void => {};
@@ -211,7 +211,7 @@ test("a call that goes on while its run is aborted ends as itself, and the next 
   expect(bank.charged).toEqual(["900"]);
 });
 
-test("a thread is kept while a tool runs, and given to who waits for it once nothing is done with it", async () => {
+test("a thread is kept while a tool runs, and handed over when idle", async () => {
   const bank = new Bank();
   const storage = new InMemoryPersistenceStorageProvider();
   const checkpointer = new PersistenceSaver({ storage });
@@ -244,7 +244,7 @@ test("a thread is kept while a tool runs, and given to who waits for it once not
   await Promise.all([checkpointer, other].map((each) => each[Symbol.asyncDispose]()));
 });
 
-test("a call that an abort has cut off is not known to have failed", async () => {
+test("a call that an abort interrupts is not recorded as failed", async () => {
   const checkpointer = saver();
   const stop = new AbortController();
   const keys: unknown[] = [];
@@ -262,7 +262,7 @@ test("a call that an abort has cut off is not known to have failed", async () =>
   expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
-test("telemetry shows calls with what is known of them, and which are recorded", async () => {
+test("telemetry shows calls with their outcome and marks recorded ones", async () => {
   const shown: (TelemetryFacts & { readonly failed?: boolean })[] = [];
   class Shown extends Telemetry {
     override start(operation: TelemetryOperation): TelemetrySpan {

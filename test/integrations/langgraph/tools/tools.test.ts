@@ -26,7 +26,7 @@ async function twice(checkpointer: PersistenceSaver, call: () => Promise<unknown
   return got;
 }
 
-test("a durable tool is the tool in all else", async () => {
+test("a durable tool has the properties and type of the wrapped tool", async () => {
   const bank = new Bank();
   const [charge] = durableTools(saver(), [bank.charge]);
   const { name, description, schema: given, lc_namespace, returnDirect } = bank.charge;
@@ -35,7 +35,7 @@ test("a durable tool is the tool in all else", async () => {
   expectTypeOf(charge).toEqualTypeOf(bank.charge);
 });
 
-test("settings know the names and the inputs of the tools", () => {
+test("settings are typed by the names and inputs of the tools", () => {
   const bank = new Bank();
   const find = tool(() => "", { name: "find", description: "", schema });
   const make = () =>
@@ -72,7 +72,7 @@ test("wrong arguments are refused", () => {
   expect(() => new PersistenceSaver({ storage, onToolCallInDoubt: wrong("guess") })).toThrow(invalid as Error);
 });
 
-test("a tool finds its idempotency key, its signal and the config of the node", async () => {
+test("a tool gets its idempotency key, its signal and the config of the node", async () => {
   const checkpointer = saver();
   const seen: ToolRunnableConfig[] = [];
   const look = tool((_input, config: ToolRunnableConfig) => void seen.push(config), {
@@ -96,7 +96,7 @@ test("a tool finds its idempotency key, its signal and the config of the node", 
   }
 });
 
-test("tools of every kind are recorded with what they return", async () => {
+test("tools of every kind are recorded with their return values", async () => {
   const calls: string[] = [];
   const named = (name: string) => ({ name, description: "", schema });
   class Finder extends StructuredTool<typeof schema> {
@@ -150,7 +150,7 @@ test("tools of every kind are recorded with what they return", async () => {
   expect(calls).toEqual(["finder", "text", "artifact", "artifact", "yielding", "json"]);
 });
 
-test("callbacks of a tool that yields get what it yields", async () => {
+test("callbacks of a generator tool get the yielded values", async () => {
   const checkpointer = saver();
   const yielding = tool(
     async function* steps() {
@@ -166,7 +166,7 @@ test("callbacks of a tool that yields get what it yields", async () => {
   expect(heard).toEqual(["half"]);
 });
 
-test("a command that a tool returns is one again when it is recorded", async () => {
+test("a command that a tool returns is restored from its record", async () => {
   let calls = 0;
   let picture: InMemoryPersistenceStorageProvider | undefined;
   const storage = new InMemoryPersistenceStorageProvider();
@@ -207,7 +207,7 @@ test("a command that a tool returns is one again when it is recorded", async () 
   expect(calls).toBe(1);
 });
 
-test("an interrupt in a tool is no failure: the tool goes on with its answer, and other calls are not made again", async () => {
+test("a tool continues after an interrupt with its answer, without repeating other calls", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const keys: unknown[] = [];
@@ -234,7 +234,7 @@ test("an interrupt in a tool is no failure: the tool goes on with its answer, an
   expect(new Set(keys).size).toBe(1);
 });
 
-test("what a tool throws is recorded: the node gets it again, until the node itself has failed with it", async () => {
+test("an error of a tool is replayed to the node until the node fails with it", async () => {
   const checkpointer = saver();
   let calls = 0;
   const decline = tool(
@@ -256,7 +256,7 @@ test("what a tool throws is recorded: the node gets it again, until the node its
   expect(calls).toBe(3);
 });
 
-test("a node that is tried again makes again what failed, and nothing else", async () => {
+test("a retried node repeats only its failed calls", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   let calls = 0;
@@ -282,7 +282,7 @@ test("a node that is tried again makes again what failed, and nothing else", asy
   expect([bank.charged, calls]).toEqual([["900"], 2]);
 });
 
-test("an input that the schema refuses is no call", async () => {
+test("an input that the schema refuses is not recorded as a call", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -290,7 +290,7 @@ test("an input that the schema refuses is no call", async () => {
   expect(said).toContain("did not match expected schema");
 });
 
-test("what cannot be stored ends the run, and the call is not made again", async () => {
+test("an output that cannot be stored ends the run without repeating the call", async () => {
   for (const effect of ["irreversible", "idempotent"] as const) {
     const checkpointer = saver();
     let calls = 0;
@@ -307,7 +307,7 @@ test("what cannot be stored ends the run, and the call is not made again", async
   }
 });
 
-test("another serializer stores calls, too", async () => {
+test("another serializer can store calls", async () => {
   const bank = new Bank();
   const checkpointer = new PersistenceSaver({
     storage: new InMemoryPersistenceStorageProvider(),
@@ -318,7 +318,7 @@ test("another serializer stores calls, too", async () => {
   expect(bank.charged).toEqual(["900"]);
 });
 
-test("a durable tool that another one calls is recorded within that call", async () => {
+test("a durable tool that another durable tool calls is recorded within that call", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   let fails = true;
@@ -342,7 +342,7 @@ test("a durable tool that another one calls is recorded within that call", async
   expect(bank.charged).toEqual(["900", "900", "900"]);
 });
 
-test("what a recorded call has called is not asked for again, and takes no place of other calls", async () => {
+test("nested calls of a recorded call are skipped without affecting other calls", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const [charge] = durableTools(checkpointer, [bank.charge]);
@@ -358,7 +358,7 @@ test("what a recorded call has called is not asked for again, and takes no place
   expect(bank.charged).toEqual(["900", "100"]);
 });
 
-test("an agent of LangGraph takes durable tools", async () => {
+test("an agent of LangGraph accepts durable tools", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const llm = fakeModel()
@@ -370,7 +370,7 @@ test("an agent of LangGraph takes durable tools", async () => {
   expect(new Set(bank.keys).size).toBe(2);
 });
 
-test("outside of a node of its thread a durable tool is not called, and says what would be right", async () => {
+test("a durable tool outside a node of its thread is refused with advice", async () => {
   const bank = new Bank();
   const checkpointer = saver();
   const [charge] = durableTools(checkpointer, [bank.charge]);
