@@ -12,7 +12,7 @@ const words = async (desk: Desk, ...given: readonly string[]): Promise<readonly 
 };
 
 describe("completion", () => {
-  it("knows commands, their commands, options and their values", async () => {
+  it("suggests commands, subcommands, options and their values", async () => {
     await using desk = await Desk.open();
     expect(await words(desk, "s")).toEqual(["show", "settle", "salvage"]);
     expect(await words(desk, "")).not.toContain("complete");
@@ -22,7 +22,7 @@ describe("completion", () => {
     expect(await words(desk, "list", "--status", "")).toContain("waiting");
   });
 
-  it("knows agents and checkpoints of the storage, and nothing where it cannot", async () => {
+  it("suggests agents and checkpoints of the storage if it can be read", async () => {
     await using desk = await Desk.open();
     expect(await words(desk, "show", "")).toEqual([]);
     await desk.waits("order-1");

@@ -21,7 +21,7 @@ async function deskWithUnreadable(): Promise<Desk> {
 }
 
 describe("a salvage", () => {
-  it("copies the large values that a pruning has restated, and names the last checkpoint", async () => {
+  it("copies the large values that a pruning rewrote, and names the last checkpoint", async () => {
     await using desk = await Desk.open();
     const turns = Array.from({ length: 6 }, (_turn, at) => ({
       text: String(at).repeat(100_000),
@@ -43,8 +43,8 @@ describe("a salvage", () => {
   });
 });
 
-describe("agents that cannot be read", () => {
-  it("are damaged, whatever id they are listed with, and may ask something", async () => {
+describe("unreadable agents", () => {
+  it("are reported as damaged under their listed id, possibly with open requests", async () => {
     await using desk = await deskWithUnreadable();
     const listed = itemsOf<{ status: string; agentId: string }>(await desk.command(["list", "--json"]));
     const unreadable = listed.find(({ status }) => status === "unreadable");
@@ -59,7 +59,7 @@ describe("agents that cannot be read", () => {
     );
   });
 
-  it("show what comes before a damaged end", async () => {
+  it("show the steps before a damaged end", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await desk.damage("order-1", 0.97);
@@ -76,7 +76,7 @@ describe("agents that cannot be read", () => {
     ["diff", "1-1"],
     ["rollback", "1-1", "--preview"],
     ["show", "1-1"],
-  ])("%s says that the rest is damaged where it misses a checkpoint", async (name, ...rest) => {
+  ])("%s reports the damage if it hides a checkpoint", async (name, ...rest) => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.damage("order-1", 0);

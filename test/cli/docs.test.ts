@@ -12,7 +12,7 @@ const shell = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) =>
 const lines = shell.flatMap((block) => block.split("\n").filter((line) => line !== ""));
 
 describe("docs/command-line.md", () => {
-  it("has examples that do what the page says, in their order", async () => {
+  it("has examples with the documented results, in their order", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-7");
     await desk.waits("order-8");

@@ -7,13 +7,13 @@ import { Desk, deskModule } from "./support/Desk.ts";
 import { deskOn } from "./support/desk/desk.mjs";
 import { documentOf } from "./support/TestTerminal.ts";
 
-describe("a command that ends badly", () => {
+describe("a failing command", () => {
   it.each([
     [["list", "--bogus"], "unknown option '--bogus'"],
     [["show"], "missing required argument 'agent'"],
     [["nothing"], "unknown command 'nothing'"],
     [["list", "--limit", "many"], "Expected a whole number"],
-  ])("says for programs what is wrong with %j, and nothing else", async (args, message) => {
+  ])("prints only a JSON error for programs: %j", async (args, message) => {
     await using desk = await Desk.open();
     const { code, out, err } = await desk.command([...args, "--json"]);
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -23,7 +23,7 @@ describe("a command that ends badly", () => {
   it.each([
     ["cutOff", "write EPIPE"],
     ["throwsNothing", "null"],
-  ])("fails when the code of the user does, whatever it throws: %s", async (name, message) => {
+  ])("fails with any value that the user's code throws: %s", async (name, message) => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const failed = await desk.command(["resume", "order-1", "--yes", "--json", "--agent", `${deskModule}#${name}`]);
@@ -31,7 +31,7 @@ describe("a command that ends badly", () => {
     expect(JSON.parse(failed.err)).toEqual({ error: { code: "failed", message } });
   });
 
-  it("says that it was stopped, and leaves the agent as it was", async () => {
+  it("reports that it was stopped and leaves the agent unchanged", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const args = ["resume", "order-1", "--yes", "--json", "--agent", `${deskModule}#desk`];
@@ -41,7 +41,7 @@ describe("a command that ends badly", () => {
     expect(documentOf(await desk.command(["show", "order-1", "--json"]))).toMatchObject({ status: "waiting" });
   });
 
-  it("leaves no part of a file, so that it can be called again", async () => {
+  it("leaves no partial file and can be repeated", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.damage("order-1");
@@ -50,7 +50,7 @@ describe("a command that ends badly", () => {
     expect(await readdir(desk.folder)).not.toContain("copy");
   });
 
-  it("leaves the page that was there when another cannot be written to its end", async () => {
+  it("keeps the existing page if another cannot be written completely", async () => {
     await using desk = await Desk.open();
     const page = join(desk.folder, "page.html");
     await writeFile(page, "before");
@@ -65,8 +65,8 @@ describe("a command that ends badly", () => {
   });
 });
 
-describe("a command that asks first", () => {
-  it("says beside the answer what it will do, so that a pipe gets what was done alone", async () => {
+describe("a command with a confirmation", () => {
+  it("prints its plan to stderr, so that a pipe gets only the result", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     const withDesk = ["--yes", "--agent", `${deskModule}#desk`];
@@ -93,14 +93,14 @@ describe("a command that asks first", () => {
     ["export", "order-1", "--out", "-"],
     ["list", "--storage", "file:///x/%zz"],
     ["list", "--storage", "file://here"],
-  ])("decides nothing where it is not said of what, or how: %j", async (...args) => {
+  ])("is refused if its target or choice is missing: %j", async (...args) => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");
     const asked = args.includes("log") || args.includes("list") || args.includes("export") ? args : [...args, "--yes"];
     expect(await desk.command(asked)).toMatchObject({ code: 2, out: "" });
   });
 
-  it("says what it will do before it asks, also where the answer is JSON", async () => {
+  it("prints its plan before the question, even with JSON output", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     const withDesk = ["--json", "--agent", `${deskModule}#desk`];
@@ -114,7 +114,7 @@ describe("a command that asks first", () => {
     }
   });
 
-  it("takes an id for an id that begins with a dash, as those of calls may", async () => {
+  it("accepts an id that starts with a dash, as call ids can", async () => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");
     const id = "-idLTyqfKv47YW1GHNqFG1";
@@ -122,7 +122,7 @@ describe("a command that asks first", () => {
     expect(missed).toMatchObject({ code: 3, err: expect.stringContaining(`There is no call in doubt "${id}".`) });
   });
 
-  it("says with which command a person goes on", async () => {
+  it("suggests the next command to a person", async () => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");
     const stuck = await desk.command(["resume", "order-1", "--yes", "--agent", `${deskModule}#desk`]);
@@ -131,7 +131,7 @@ describe("a command that asks first", () => {
     expect(why.length).toBeLessThan(250);
   });
 
-  it("writes a receipt only where nothing is", async () => {
+  it("writes a receipt only to a new file", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await desk.command(["export", "order-1", "-o", "copy"]);
@@ -141,7 +141,7 @@ describe("a command that asks first", () => {
     expect(await desk.command(["show", "order-2"])).toMatchObject({ code: 3 });
   });
 
-  it("takes the beginning of a checkpoint's id, or its name, in every option", async () => {
+  it("accepts the prefix or name of a checkpoint in every option", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await persistence(deskOn(desk.storage)).agent("order-1").nameCheckpoint("1-3", "booked");
@@ -158,7 +158,7 @@ describe("a command that asks first", () => {
     expect(await desk.command(wrong)).toMatchObject({ code: 3, err: expect.stringContaining('"1-1", "1-2"') });
   });
 
-  it("previews a rollback on the storage of the agent that is named", async () => {
+  it("previews a rollback on the storage of the named agent", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await using other = await Desk.open();

@@ -9,7 +9,7 @@ import { documentOf, itemsOf } from "./support/TestTerminal.ts";
 const withDesk = ["--agent", `${deskModule}#desk`, "--yes"];
 
 describe("options of ui", () => {
-  it("hide what is at a path, show secrets, and keep the newest steps only", async () => {
+  it("redact a path, show secrets, and keep only the newest steps", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     const page = async (...options: string[]): Promise<string> => {
@@ -27,7 +27,7 @@ describe("options of ui", () => {
     expect(await desk.command(["ui", "order-1", "--redact", "a..b", "--out", "p"])).toMatchObject({ code: 2 });
   });
 
-  it("show costs by a file of prices", async () => {
+  it("show costs from a price file", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await writeFile(join(desk.folder, "prices.json"), '{ "models": { "*": { "input": 1, "output": 2 } } }');
@@ -42,7 +42,7 @@ describe("options of ui", () => {
     expect(await desk.command([...args, "none.json"])).toMatchObject({ code: 3 });
   });
 
-  it("serve at a port, and say so when it is taken", async () => {
+  it("serve at a port and report a port in use", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const taken = createServer().listen(0, "127.0.0.1");
@@ -58,8 +58,8 @@ describe("options of ui", () => {
   });
 });
 
-describe("options of commands that change something", () => {
-  it("--leave goes on where an inverse fails, which else keeps the rollback open", async () => {
+describe("options of commands with changes", () => {
+  it("--leave continues after a failed inverse, which otherwise keeps the rollback open", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     vi.stubEnv("DESK_BROKEN", "1");
@@ -71,7 +71,7 @@ describe("options of commands that change something", () => {
     expect((await desk.command(["show", "order-1"])).out).not.toContain("is not over");
   });
 
-  it("rollback goes to a checkpoint that a rollback left, and says which calls stay taken back", async () => {
+  it("rollback can target a checkpoint that a rollback left, and reports calls that stay reverted", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
@@ -83,7 +83,7 @@ describe("options of commands that change something", () => {
     expect((await desk.command(["show", "order-1", "--json"])).out).not.toContain("openRollback");
   });
 
-  it("--take-over runs a copy, which else does not run", async () => {
+  it("--take-over runs a copy, which is otherwise refused", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.command(["export", "order-1", "--out", "copy"]);
@@ -111,7 +111,7 @@ describe("options of commands that change something", () => {
 });
 
 describe("help", () => {
-  it("names every command, its options, and the version", async () => {
+  it("lists every command, its options, and the version", async () => {
     await using desk = await Desk.open();
     expect(await desk.command(["--version"])).toMatchObject({ code: 0, out: "0.0.0\n", err: "" });
     const help = await desk.command(["--help"]);

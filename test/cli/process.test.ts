@@ -34,7 +34,7 @@ describe("the command line as a process", () => {
     rmSync(built.app, { recursive: true, force: true });
   });
 
-  it("writes data and nothing else on standard output, whatever the agent's code prints", async () => {
+  it("writes only data to standard output, whatever the agent's code prints", async () => {
     const [asked] = JSON.parse((await command("answer", "--json")).out) as { requestId: string }[];
     const answered = await command("answer", asked?.requestId ?? "", "--approve", "--yes", "--json");
     expect(answered).toMatchObject({ code: 0, err: "" });
@@ -46,7 +46,7 @@ describe("the command line as a process", () => {
     expect(resumed).toMatchObject({ code: 0, err: "refunded 700\n" });
   });
 
-  it("takes agents of another copy of the library", async () => {
+  it("accepts agents of another copy of the library", async () => {
     const other = join(built.app, "other");
     mkdirSync(join(other, "node_modules/agent-persistence"), { recursive: true });
     for (const name of ["dist", "package.json"])
@@ -60,7 +60,7 @@ describe("the command line as a process", () => {
     expect(JSON.parse(asked.out)).toMatchObject([{ agentId: "order-2" }]);
   });
 
-  it("follows a log while an agent writes, and ends when it is stopped", async () => {
+  it("follows a log while an agent writes and ends when stopped", async () => {
     const following = start(["log", "order-2", "--follow", "--json", "--kind", "reply", "checkpoint"]);
     await following.shows('"checkpoint"');
     const durable = persistence(deskOn(storage)).agent("order-2");
@@ -74,7 +74,7 @@ describe("the command line as a process", () => {
     for (const line of out.trimEnd().split("\n")) expect(JSON.parse(line)).toMatchObject({ records: [{}] });
   });
 
-  it("loads an agent in TypeScript where Node or a loader does, and else says what to do", async () => {
+  it("loads a TypeScript agent if Node or a loader can, and otherwise suggests a fix", async () => {
     writeFileSync(
       join(built.app, "agent.ts"),
       'export { desk } from "./desk.mjs";\nexport const given: unknown = 1;\n',
@@ -93,7 +93,7 @@ describe("the command line as a process", () => {
     expect(loaded).toMatchObject({ code: 0, out: "[]\n", err: "" });
   });
 
-  it("does what it is told when nobody reads what it says beside its answer", async () => {
+  it("completes although its standard error is closed", async () => {
     const forking = start(["fork", "order-2", "order-3", "--yes", "--json"]);
     forking.child.stderr?.destroy();
     expect(await forking.ended()).toMatchObject({ code: 0 });
@@ -115,7 +115,7 @@ describe("the command line as a process", () => {
     const isThere = (agentId: string) =>
       readdirSync(join(built.app, ".agent-persistence/tasks")).some((name) => name.startsWith(`${agentId}-`));
 
-    it("colors its tables, and cuts them to the width", async () => {
+    it("colors its tables and truncates them to the width", async () => {
       const { code, screen } = await onTerminal("ap list").ended();
       expect(code).toBe(0);
       expect(screen).toContain("\x1b[1morder-1\x1b[22m  \x1b[32mcompleted\x1b[39m");
@@ -126,7 +126,7 @@ describe("the command line as a process", () => {
       expect((await onTerminal("ap list", { NO_COLOR: "1" }).ended()).screen).not.toContain("\x1b");
     });
 
-    it("draws a bar for what takes long, and gives the cursor back", async () => {
+    it("draws a progress bar for long work and restores the cursor", async () => {
       const { code, screen } = await onTerminal("ap verify").ended();
       expect(code).toBe(0);
       const [, drawn = ""] = screen.split("\x1b[?25l");
@@ -138,7 +138,7 @@ describe("the command line as a process", () => {
       ["y", 0, true],
       ["\r", 4, false],
       ["\x03", 4, false],
-    ])("asks before it changes something, and takes %j for an answer", async (keys, code, isDone) => {
+    ])("asks before a change and accepts %j as an answer", async (keys, code, isDone) => {
       const newId = `${kind.slice(0, 3)}${keys.charCodeAt(0)}`;
       const asking = onTerminal(`ap fork order-1 ${newId}`);
       await asking.types(keys, "Go ahead?");
@@ -146,14 +146,14 @@ describe("the command line as a process", () => {
       expect(isThere(newId)).toBe(isDone);
     });
 
-    it("colors nothing that goes into a pipe", async () => {
+    it("prints no colors into a pipe", async () => {
       const { screen } = await onTerminal("ap list | cat", { PIPED: "1" }).ended();
       expect(screen).toContain("order-1");
       expect(screen).not.toContain("\x1b");
     });
   });
 
-  it("ends quietly when its reader has enough, and colors nothing without a terminal", async () => {
+  it("ends quietly when its reader closes the pipe, and prints no colors without a terminal", async () => {
     const cut = start(["log", "order-2"], { FORCE_COLOR: "1" });
     await cut.shows("run");
     cut.child.stdout?.destroy();

@@ -21,8 +21,8 @@ async function deskOfThree(): Promise<Desk> {
   return desk;
 }
 
-describe("a storage with a thread and a session beside its agents", () => {
-  it("is listed as a whole: what is no agent comes last, with its shape", async () => {
+describe("a storage with agents, a thread and a session", () => {
+  it("is listed as a whole: other logs follow the agents, with their shape", async () => {
     await using desk = await deskOfThree();
     const { out } = await desk.command(["list"]);
     expect(out).toMatch(/^AGENT.*\norder-1 .*\nsession:talk +session .*\nthread:order-7 +thread [^]*$/m);
@@ -33,20 +33,20 @@ describe("a storage with a thread and a session beside its agents", () => {
     ]);
   });
 
-  it("is known by the id that its program gave it", async () => {
+  it("resolves a thread or session by the id that its program uses", async () => {
     await using desk = await deskOfThree();
     expect((await desk.command(["show", "order-7"])).out).toMatch(/^id +thread:order-7\n/);
     expect((await desk.command(["show", "talk"])).out).toMatch(/^id +session:talk\n/);
   });
 
-  it("is salvaged with its large values", async () => {
+  it("salvages a thread with its large values", async () => {
     await using desk = await deskOfThree();
     expect(await desk.command(["salvage", "order-7", "--to", "saved", "--yes"])).toMatchObject({ code: 0 });
     const there = ["--storage", "file:saved"];
     expect(itemsOf(await desk.command(["verify", "--json", ...there]))).toMatchObject([{ blobs: 1, damage: [] }]);
   });
 
-  it("shows of what is no agent that it is there, what it is, and its records", async () => {
+  it("shows the shape and records of logs without an agent", async () => {
     await using desk = await deskOfThree();
     expect(await desk.command(["show", "thread:"])).toMatchObject({
       code: 0,
@@ -67,7 +67,7 @@ describe("a storage with a thread and a session beside its agents", () => {
     ["export", "thread:order-7", "--out", "archive"],
     ["tasks", "cancel", "session:talk", "--yes"],
     ["resume", "session:talk", "--yes", "--agent", `${deskModule}#desk`],
-  ])("%s says of a log that is no agent's what it is", async (...args) => {
+  ])("%s states the shape of a log without an agent", async (...args) => {
     await using desk = await deskOfThree();
     const found = await desk.command([...args, "--json"]);
     expect(found).toMatchObject({ code: 2, out: "" });
@@ -75,7 +75,7 @@ describe("a storage with a thread and a session beside its agents", () => {
     expect(await readdir(desk.folder)).not.toContain("page.html");
   });
 
-  it("is verified as a whole: a large value that is missing is found in every shape", async () => {
+  it("is verified as a whole: a missing large value is found in every shape", async () => {
     await using desk = await deskOfThree();
     expect(await desk.command(["verify"])).toMatchObject({ code: 0, out: "3 logs are intact.\n" });
     for (const name of await readdir(join(desk.agents, "tasks")))

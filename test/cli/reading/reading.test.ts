@@ -21,8 +21,8 @@ async function agentsIn(desk: Desk): Promise<readonly object[]> {
   return agents;
 }
 
-describe("commands that read", () => {
-  it("make and change no file, in the storage's folder too", async () => {
+describe("reading commands", () => {
+  it("create and change no file, even in the storage directory", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await desk.waits("order-2");
@@ -39,7 +39,7 @@ describe("commands that read", () => {
     expect(await files()).toEqual(before);
   });
 
-  it("list says why an agent in progress makes no progress", async () => {
+  it("list explains why an agent in progress is stuck", async () => {
     await using desk = await Desk.open();
     await desk.crashes("order-1");
     expect((await desk.command(["list"])).out).toMatch(/\norder-1 {2}in_progress .* no owner, 2 calls in doubt\n$/);
@@ -50,7 +50,7 @@ describe("commands that read", () => {
     expect(agents[0]).not.toHaveProperty("stuck");
   });
 
-  it("show the model after a rollback too", async () => {
+  it("show the model after a rollback", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     const modelIn = async () => /^model .*$/m.exec((await desk.command(["show", "order-1"])).out)?.[0];
@@ -59,7 +59,7 @@ describe("commands that read", () => {
     expect(await modelIn()).toMatch(/^model +scripted/);
   });
 
-  it("shorten long ids in tables, take what a table shows, and give programs whole ids", async () => {
+  it("shorten long ids in tables, accept shortened ids, and print whole ids for programs", async () => {
     await using desk = await Desk.open();
     const id = `order-${"7".repeat(80)}`;
     await desk.waits(id);
@@ -69,7 +69,7 @@ describe("commands that read", () => {
     expect(itemsOf(await desk.command(["list", "--json"]))).toMatchObject([{ agentId: id }]);
   });
 
-  it("list agents with status and reason, as a table and as documents", async () => {
+  it("list agents with status and reason, as a table and as JSON", async () => {
     await using desk = await Desk.open();
     expect(await desk.command(["list"])).toMatchObject({ code: 2 });
     await desk.completes("order-1");
@@ -94,7 +94,7 @@ describe("commands that read", () => {
     });
   });
 
-  it("show an agent: what it waits for, and calls in doubt", async () => {
+  it("show an agent with its requests and calls in doubt", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.crashes("crashed");
@@ -108,7 +108,7 @@ describe("commands that read", () => {
     expect(await desk.command(["show", "nobody"])).toMatchObject({ code: 3, out: "" });
   });
 
-  it("show a checkpoint with its messages, by the beginning of its id or by its name", async () => {
+  it("show a checkpoint with its messages, by the prefix of its id or by its name", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await persistence(deskOn(desk.storage)).agent("order-1").nameCheckpoint("1-3", "booked");
@@ -127,7 +127,7 @@ describe("commands that read", () => {
     expect(await desk.command(["show", "order-1", "9"])).toMatchObject({ code: 3 });
   });
 
-  it("draw the tree with the line that a rollback left, and the head", async () => {
+  it("draw the tree with the head and the branch that a rollback left", async () => {
     await using desk = await Desk.open();
     await rolledBack(desk);
     const { out } = await desk.command(["tree", "order-1"]);
@@ -140,7 +140,7 @@ describe("commands that read", () => {
     expect(documentOf(await desk.command(["tree", "order-1", "--last", "0", "--json"]))).toMatchObject({ total: 7 });
   });
 
-  it("show records, all or some of them", async () => {
+  it("show all or selected records", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const entries = itemsOf<{ position: number }>(await desk.command(["log", "order-1", "--json"]));
@@ -158,7 +158,7 @@ describe("commands that read", () => {
     expect(itemsOf(followed)).toEqual(entries);
   });
 
-  it("show what differs between checkpoints, and what a rollback would take back", async () => {
+  it("show the differences between checkpoints and the effects of a rollback", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     const differs = await desk.command(["diff", "order-1", "1-2"]);
@@ -185,7 +185,7 @@ describe("commands that read", () => {
     expect((await desk.done()).at(-1)).toBe("freed blue");
   });
 
-  it("write a timeline to a page, and serve those of all agents until they are stopped", async () => {
+  it("write a timeline to a page and serve those of all agents until stopped", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     expect(await desk.command(["ui", "--out", "page.html"])).toMatchObject({ code: 2 });
@@ -210,7 +210,7 @@ describe("commands that read", () => {
     expect(await pages[0]).toMatch(/^<!doctype html>/i);
   });
 
-  it("color only on a terminal, and not where NO_COLOR or --no-color says so", async () => {
+  it("color only on a terminal, and not with NO_COLOR or --no-color", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const colored = async (args: readonly string[], env = {}, columns?: number) =>

@@ -38,7 +38,7 @@ async function restore(desk: Desk): Promise<void> {
   await cp(`${desk.agents}.copy`, desk.agents, { recursive: true });
 }
 
-it("verify --since finds agents that a restored storage has forgotten turns of", async () => {
+it("verify --since finds agents with missing turns in a restored storage", async () => {
   await using desk = await Desk.open();
   const before = await runs(desk, { a: "one", b: "one" });
   await cp(desk.agents, `${desk.agents}.copy`, { recursive: true });
@@ -68,7 +68,7 @@ it("verify --since finds agents that a restored storage has forgotten turns of",
   });
 });
 
-it("verify --since refuses text that names no checkpoint", async () => {
+it("verify --since refuses text without a checkpoint", async () => {
   await using desk = await Desk.open();
   await runs(desk, { a: "one", b: "one" });
   expect(await desk.command(["verify", "--since", "1-2"])).toMatchObject({ code: 2 });

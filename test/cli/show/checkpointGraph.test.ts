@@ -13,7 +13,7 @@ const graphOf = (checkpoints: readonly Drawn[]) =>
   checkpointGraph(checkpoints).map(({ graph, checkpoint }) => `${graph} ${checkpoint?.checkpointId ?? ""}`.trimEnd());
 
 describe("the drawn tree of checkpoints", () => {
-  it("is one line for a run without branches", () => {
+  it("is a single line for a run without branches", () => {
     expect(
       graphOf([
         { checkpointId: "a", lane: 1 },
@@ -22,7 +22,7 @@ describe("the drawn tree of checkpoints", () => {
     ).toEqual(["● a", "● b"]);
   });
 
-  it("parts where a rollback went back, and the line that was left ends", () => {
+  it("splits at the target of a rollback and ends the line that was left", () => {
     expect(
       graphOf([
         { checkpointId: "a", lane: 1 },
@@ -34,7 +34,7 @@ describe("the drawn tree of checkpoints", () => {
     ).toEqual(["● a", "├─╮", "● │ b", "● │ c", "  ● d", "  ● e"]);
   });
 
-  it("parts into branches, and joins them", () => {
+  it("splits into branches and joins them", () => {
     expect(
       graphOf([
         { checkpointId: "a", lane: 1 },
@@ -45,7 +45,7 @@ describe("the drawn tree of checkpoints", () => {
     ).toEqual(["● a", "├─┬─╮", "│ ● │ x", "│ │ ● y", "├─┴─╯", "● b"]);
   });
 
-  it("begins anew where pruning has removed what was between", () => {
+  it("starts a new line after checkpoints that pruning removed", () => {
     expect(
       graphOf([
         { checkpointId: "a", lane: 1 },
@@ -54,7 +54,7 @@ describe("the drawn tree of checkpoints", () => {
     ).toEqual(["● a", "● z"]);
   });
 
-  it("shows each checkpoint once, in its order, with one dot a row", () => {
+  it("shows each checkpoint once, in order, with one dot per row", () => {
     const tree = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 3 }), fc.nat()), { maxLength: 30 }).map((steps) =>
       steps.map(([parent, lane, other], at): Drawn => ({
         checkpointId: `c${at}`,

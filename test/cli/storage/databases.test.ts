@@ -68,7 +68,7 @@ const databases: readonly Database[] = [
 ];
 
 describe("commands on other storages", () => {
-  it.each(databases)("$name: list, verify, fork and export work there", async (database) => {
+  it.each(databases)("$name: list, verify, fork and export work", async (database) => {
     await using desk = await Desk.open();
     const { address, storage } = await database.open(desk.folder);
     await deskOn(storage).run("an order", { agentId: "order-1" });
@@ -84,23 +84,29 @@ describe("commands on other storages", () => {
     expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"], there)).toMatchObject({ code: 2 });
   });
 
-  it.each(["better-sqlite3", "libsql"])("SQLite is opened with the project's %s where Node has none", async (name) => {
-    vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
-    await using desk = await Desk.open();
-    await deskOn(new SqlitePersistenceStorageProvider({ database: libsql(join(desk.folder, "agents.db")) })).run("x", {
-      agentId: "order-1",
-    });
-    const folder = join(desk.folder, "node_modules", name);
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, "index.cjs"), driverOf("readonly"));
-    await writeFile(join(folder, "package.json"), JSON.stringify({ name, main: "index.cjs" }));
-    const there = ["--storage", "sqlite:agents.db"];
-    expect(itemsOf(await desk.command(["list", "--json", ...there]))).toMatchObject([{ agentId: "order-1" }]);
-    expect(await desk.command(["fork", "order-1", "order-2", "--yes", ...there])).toMatchObject({ code: 0 });
-    expect(await readFile(join(desk.folder, "opened.txt"), "utf8")).toBe("true\nfalse\n");
-  });
+  it.each(["better-sqlite3", "libsql"])(
+    "SQLite is opened with the project's %s if Node has no SQLite",
+    async (name) => {
+      vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+      await using desk = await Desk.open();
+      await deskOn(new SqlitePersistenceStorageProvider({ database: libsql(join(desk.folder, "agents.db")) })).run(
+        "x",
+        {
+          agentId: "order-1",
+        },
+      );
+      const folder = join(desk.folder, "node_modules", name);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, "index.cjs"), driverOf("readonly"));
+      await writeFile(join(folder, "package.json"), JSON.stringify({ name, main: "index.cjs" }));
+      const there = ["--storage", "sqlite:agents.db"];
+      expect(itemsOf(await desk.command(["list", "--json", ...there]))).toMatchObject([{ agentId: "order-1" }]);
+      expect(await desk.command(["fork", "order-1", "order-2", "--yes", ...there])).toMatchObject({ code: 0 });
+      expect(await readFile(join(desk.folder, "opened.txt"), "utf8")).toBe("true\nfalse\n");
+    },
+  );
 
-  it("SQLite is opened with Node's own where it has it, and read only where it is read", async () => {
+  it("SQLite is opened with node:sqlite if available, and read-only for reads", async () => {
     await using desk = await Desk.open();
     await deskOn(new SqlitePersistenceStorageProvider({ database: libsql(join(desk.folder, "agents.db")) })).run("x", {
       agentId: "order-1",
@@ -115,7 +121,7 @@ describe("commands on other storages", () => {
     expect(await readFile(join(desk.folder, "opened.txt"), "utf8")).toBe("true\nfalse\n");
   });
 
-  it("a database of something else stays as it is, and import makes a new one", async () => {
+  it("an unrelated database stays unchanged, and import creates a new one", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.command(["export", "order-1", "-o", "copy"]);

@@ -20,7 +20,7 @@ describe("the address of a storage", () => {
       "postgresql://me@host/db?schema=mine&sslmode=require",
       { kind: "postgres", connection: "postgresql://me@host/db?sslmode=require", schema: "mine" },
     ],
-  ])("is read: %s", (text, address) => {
+  ])("is parsed: %s", (text, address) => {
     expect(storageAddress(text, "/home/me")).toEqual(address);
   });
 
@@ -32,13 +32,13 @@ describe("the address of a storage", () => {
     "dynamodb:agents?colour=red",
     "postgres://[",
     "dynamodb:?region=x",
-  ])("is refused with what would be right: %j", (text) => {
+  ])("is refused with a suggestion: %j", (text) => {
     expect(() => storageAddress(text, "/home/me")).toThrow(/is not the address of a storage: expected /);
   });
 });
 
-describe("where a command looks", () => {
-  it("asks the option, then the environment, then the folders above; and says what is missing", async () => {
+describe("the search for a storage", () => {
+  it("checks the option, the environment and the parent directories, and reports a missing storage", async () => {
     const folder = await mkdtemp(join(tmpdir(), "agent-persistence-cli-"));
     try {
       const inner = join(folder, "a", "b");

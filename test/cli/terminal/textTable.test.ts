@@ -7,29 +7,29 @@ import { textTable } from "../../../src/cli/terminal/textTable.ts";
 const cells = (...texts: string[]) => texts.map((text) => [{ text, write: String }]);
 
 describe("a table", () => {
-  it("is aligned, also with characters that take two columns", () => {
+  it("is aligned, including wide characters", () => {
     expect(textTable(cells("ID", "NAME"), [cells("1", "世界"), cells("22", "b")])).toBe("ID  NAME\n1   世界\n22  b");
   });
 
-  it("is as narrow as the terminal, and cuts the widest column", () => {
+  it("fits the terminal by truncating the widest column", () => {
     const rows = [cells("agent-with-a-long-name", "waiting", "a very long reason ".repeat(20))];
     const lines = textTable(cells("AGENT", "STATUS", "WHY"), rows, 60).split("\n");
     expect(lines.map((line) => textWidth(line).width).filter((width) => width > 60)).toEqual([]);
     expect(lines[1]).toMatch(/^agent-with-a-long-name {2}waiting {2}a very.*…$/);
   });
 
-  it("cuts a long id without a terminal too, and leaves the last column whole", () => {
+  it("truncates a long id without a terminal and keeps the last column whole", () => {
     const [why, rows] = ["reason ".repeat(20).trim(), [cells("a".repeat(200), "waiting"), cells("b", "")]];
     const lines = textTable(cells("AGENT", "WHY"), [cells("a".repeat(200), why), ...rows]).split("\n");
     expect(lines[1]).toBe(`${"a".repeat(59)}…  ${why}`);
   });
 
-  it("cuts titles before what is below them", () => {
+  it("truncates headings before the cells below them", () => {
     const table = textTable(cells("AGENT", "CHECKPOINTS", "WHY"), [cells("order-17", "4", "waits for a person")], 33);
     expect(table).toBe("AGENT     CH…  WHY\norder-17  4    waits for a person");
   });
 
-  it("cuts what is painted in its paint, wherever in the cell the end is", () => {
+  it("truncates styled text within its style, at any position in the cell", () => {
     const cell = [
       { text: "abc", write: (text: string) => `<${text}>` },
       { text: "d".repeat(40), write: (text: string) => `(${text})` },
@@ -38,7 +38,7 @@ describe("a table", () => {
     expect(textTable(cells("A"), [[cell]], 4)).toBe(`A\n<abc>(${"d".repeat(4)})(…)`);
   });
 
-  it("takes megabytes with characters that take two columns, in a pipe and on a terminal", () => {
+  it("handles megabytes of wide characters, in a pipe and on a terminal", () => {
     const rows = Array.from({ length: 20 }, () => cells("a", `✅ ${"<p>世".repeat(1_000_000)}`));
     for (const columns of [undefined, 80]) {
       const lines = textTable(cells("ID", "WHY"), rows, columns).split("\n");
@@ -47,12 +47,12 @@ describe("a table", () => {
     }
   });
 
-  it("has as many rows as it is given", () => {
+  it("has one line per row", () => {
     const rows = Array.from({ length: 200_000 }, (_row, at) => cells(String(at), "x"));
     expect(textTable(cells("ID", "WHY"), rows, 80).split("\n")).toHaveLength(200_001);
   });
 
-  it("has the width that is asked for, whatever is in it", () => {
+  it("fits the requested width for any content", () => {
     const row = fc.array(fc.string({ maxLength: 40, unit: "grapheme" }), { minLength: 3, maxLength: 3 });
     fc.assert(
       fc.property(fc.array(row, { maxLength: 5 }), fc.integer({ min: 40, max: 120 }), (rows, columns) => {
@@ -64,7 +64,7 @@ describe("a table", () => {
   });
 });
 
-describe("what people read", () => {
+describe("readable values", () => {
   it.each([
     ["2026-01-01T00:00:00.000Z", "now"],
     ["2025-12-31T23:59:15.000Z", "45 sec. ago"],
@@ -76,15 +76,15 @@ describe("what people read", () => {
     ["2026-01-04T00:00:00.000Z", "in 3 days"],
     ["2025-03-01T00:00:00.000Z", "2025-03-01"],
     ["no time", "no time"],
-  ])("says of %s: %s", (time, said) => {
+  ])("show %s: %s", (time, said) => {
     expect(relativeTime(time, Date.parse("2026-01-01T00:00:00.000Z"))).toBe(said);
   });
 
-  it("says sizes in the unit that fits", () => {
+  it("show sizes in a suitable unit", () => {
     expect([0, 999, 1_200, 5_000_000].map(bytesText)).toEqual(["0 bytes", "999 bytes", "1.2 KB", "5.0 MB"]);
   });
 
-  it("cuts a long value, and shows one that no JSON can hold", () => {
+  it("truncate a long value and show values that JSON lacks", () => {
     expect(shortValue("x".repeat(5_000_000), 10)).toBe("xxxxxxxxxx… (5,000,000 characters)");
     const deep: unknown[] = [];
     let inner = deep;

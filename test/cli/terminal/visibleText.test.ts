@@ -6,19 +6,19 @@ const text = fc.string({ unit: "binary" });
 const obeyed = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\u{e0001}-\u{e007f}]/u;
 
 describe("text of a log on a terminal", () => {
-  it("shows what a terminal would obey, and leaves all else as it is", () => {
+  it("escapes control characters and leaves other text unchanged", () => {
     expect(visibleText("a\x1b[31mred\x07\u202eevil\n\t\x9b0m")).toBe("a\\x1b[31mred\\x07\\u{202e}evil\\n\\t\\x9b0m");
     expect(visibleText("Grüße, 世界, 👩‍👩‍👧, \ud83d")).toBe("Grüße, 世界, 👩‍👩‍👧, \\u{d83d}");
     expect(visibleText("7\u3164 a\u034fb ✅\ufe0f \ufe00")).toBe("7\\u{3164} a\\u{34f}b ✅\ufe0f \\u{fe00}");
     expect(visibleLines("one\r\n\ttwo\rthree")).toBe("one\n    two\\rthree");
   });
 
-  it("never has a character left that a terminal obeys", () => {
+  it("never contains a control character afterwards", () => {
     fc.assert(fc.property(text, (given) => !obeyed.test(visibleText(given))));
     fc.assert(fc.property(text, (given) => !obeyed.test(visibleLines(given).replaceAll("\n", ""))));
   });
 
-  it("is the same value after its JSON was made visible", () => {
+  it("parses to the same value after its JSON is escaped", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), text, (value, key) => {
         const json = JSON.stringify({ value, [`k${key}`]: key }, undefined, 2);

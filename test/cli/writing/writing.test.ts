@@ -16,8 +16,8 @@ interface Asked {
   readonly agentId: string;
 }
 
-describe("commands that change something", () => {
-  it("say what they will do, ask, and do nothing without a yes", async () => {
+describe("writing commands", () => {
+  it("print their plan, ask, and change no data without a yes", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const refused = await desk.command(["fork", "order-1", "order-2"]);
@@ -36,7 +36,7 @@ describe("commands that change something", () => {
     expect(JSON.parse(taken.err)).toMatchObject({ error: { code: "agent_exists" } });
   });
 
-  it("answer and reject what agents ask, by a shortened id; a resume runs the agent to its end", async () => {
+  it("answer and reject requests by a shortened id, and a resume runs the agent to its end", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.waits("order-2");
@@ -60,7 +60,7 @@ describe("commands that change something", () => {
     expect((await desk.done()).filter((what) => what.startsWith("refunded"))).toEqual(["refunded 700"]);
   });
 
-  it("list calls in doubt, and settle one", async () => {
+  it("list calls in doubt and settle one", async () => {
     await using desk = await Desk.open();
     const crashed = "order-1";
     await desk.crashes(crashed);
@@ -114,7 +114,7 @@ describe("commands that change something", () => {
     expect(itemsOf(await desk.command(["list", "--json", ...there]))).toHaveLength(2);
   });
 
-  it("salvage what is intact of a damaged agent, and verify names the damage", async () => {
+  it("salvage the intact part of a damaged agent, and verify names the damage", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     await desk.waits("order-2");
@@ -135,7 +135,7 @@ describe("commands that change something", () => {
     expect(await desk.command(["salvage", "order-1", "--to", "saved", "--yes"])).toMatchObject({ code: 2 });
   });
 
-  it("prune what the agent's retention does not keep, and show it before", async () => {
+  it("prune data outside the agent's retention, after a preview", async () => {
     await using desk = await Desk.open();
     await desk.completes("order-1");
     await desk.waits("order-2");
@@ -175,7 +175,7 @@ describe("commands that change something", () => {
     expect(await statuses()).toEqual(["a cancelled", "b queued"]);
   });
 
-  it("leave an agent alone that another process runs", async () => {
+  it("refuse an agent that another process runs", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const owned = await desk.storage.log.open("order-1", { host: "here", processId: 1, nonce: "other" });
@@ -195,14 +195,14 @@ describe("--agent", () => {
     [`${deskModule}#nobody`, 2, 'has no export "nobody"'],
     [`${deskModule}#notAnAgent`, 2, "is not an agent with Persistence installed"],
     [`${deskModule}#bare`, 2, "is not an agent with Persistence installed"],
-  ])("says what is wrong with %s", async (agent, code, message) => {
+  ])("reports the mistake in %s", async (agent, code, message) => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     const found = await desk.command(["resume", "order-1", "--agent", agent, "--yes"]);
     expect(found).toMatchObject({ code, err: expect.stringContaining(message) });
   });
 
-  it("takes the default export, and no storage beside it", async () => {
+  it("loads the default export and refuses --storage with it", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     expect(await desk.command(["answer", "--agent", deskModule, "--json"])).toMatchObject({ code: 0 });
