@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { inertJson } from "../../src/timeline/pageHtml.ts";
 
 describe("the data of a page", () => {
-  it("has no character that changes the order of others or that nobody sees, in values and in keys", () => {
+  it("has no invisible or reordering characters in values and keys", () => {
     const shown = JSON.parse(inertJson({ "a\u202e": "\x1b[31m \u2066b\u{e0041} \n \\u001b \x9b" })) as object;
     expect(shown).toEqual({ "a\\u{202e}": "\\x1b[31m \\u{2066}b\\u{e0041} \n \\u001b \\u{9b}" });
   });
 
-  it("is the same data for all text without them, and never ends its script", () => {
+  it("parses to the same data for other text and never ends its script", () => {
     const text = fc.string({ unit: "grapheme" });
     fc.assert(
       fc.property(text, text, (key, value) => {

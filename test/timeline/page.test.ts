@@ -112,8 +112,8 @@ async function defectsOf({ page }: OpenedPage): Promise<readonly string[]> {
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
-describe("pictures of what happened", () => {
-  it("calls side by side are in one group, each with its state", async () => {
+describe("pictures of a run", () => {
+  it("parallel calls form one group, each with its state", async () => {
     const opened = await open(pictured.parallelCalls);
     await expect
       .poll(() => opened.rows())
@@ -129,7 +129,7 @@ describe("pictures of what happened", () => {
     expect(new Set(boxes).size).toBe(1);
   });
 
-  it("calls side by side take more lines where they have no room, and their names stay whole", async () => {
+  it("parallel calls wrap if space is short, and their names stay whole", async () => {
     const { page } = await open(pictured.parallelCalls, { width: 400 });
     const names = page.locator(".call .tool");
     await expect
@@ -141,7 +141,7 @@ describe("pictures of what happened", () => {
     expect(await bottomOf(last)).toBeLessThanOrEqual(await bottomOf(row));
   });
 
-  it("tokens, costs and durations stand in the rows and at the top", async () => {
+  it("tokens, costs and durations appear in the rows and at the top", async () => {
     const prices = { models: { scripted: { input: 3, output: 15 } } };
     const { page, rows } = await open(pictured.spent, { prices });
     await expect
@@ -154,14 +154,14 @@ describe("pictures of what happened", () => {
     await expect.poll(() => without.rows()).not.toContainEqual(expect.stringContaining("€"));
   });
 
-  it("a crash is a row, and the hour until another process took over is one", async () => {
+  it("a crash is a row, and so is the hour until another process took over", async () => {
     const rows = await (await open(pictured.crash)).rows();
     const taken = rows.findIndex((row) => row.startsWith("Taken over after a crash"));
     expect(taken).toBeGreaterThan(0);
     expect(rows.some((row) => row.includes("1 h later"))).toBe(true);
   });
 
-  it("a call in doubt has a shape of its own and the run's failure below", async () => {
+  it("a call in doubt has a distinct shape, with the run's failure below", async () => {
     const opened = await open(pictured.doubt);
     const rows = await opened.rows();
     expect(rows.some((row) => row.includes("In doubt: tell"))).toBe(true);
@@ -169,7 +169,7 @@ describe("pictures of what happened", () => {
     await expect.poll(() => opened.page.locator(".row .glyph.in_doubt").count()).toBe(1);
   });
 
-  it("a rollback is a way back, and the calls that it reverted are struck through", async () => {
+  it("a rollback is an edge back, and its reverted calls are struck through", async () => {
     const opened = await open(pictured.rollback);
     const { page } = opened;
     await expect.poll(() => page.locator(".edge.back").count()).toBe(1);
@@ -179,7 +179,7 @@ describe("pictures of what happened", () => {
     await expect.poll(() => opened.details()).toMatch(/signUp\s+Reverted[\s\S]*tell\s+Irreversible/);
   });
 
-  it("a rollback says how many effects stay, and the steps that they are of do not look reverted", async () => {
+  it("a rollback states the number of remaining effects, whose steps do not look reverted", async () => {
     const { page, rows } = await open(pictured.rollback);
     await expect.poll(() => rows()).toContainEqual(expect.stringMatching(/^Rollback 1 reverted, 1 effect stays/));
     await expect.poll(() => page.locator(".step.left.kept .tool").allInnerTexts()).toEqual(["tell"]);
@@ -188,14 +188,14 @@ describe("pictures of what happened", () => {
     await expect.poll(() => rows()).toEqual([expect.stringMatching(/^callTools effects stay .*Irreversible: tell/)]);
   });
 
-  it("a rollback that is not over says how many calls remain", async () => {
+  it("an unfinished rollback states the number of remaining calls", async () => {
     const { rows } = await open(pictured.openRollback);
     await expect
       .poll(() => rows())
       .toContainEqual(expect.stringMatching(/^Rollback, not finished 0 reverted, 2 to go/));
   });
 
-  it("branches have lines of their own, and are joined again", async () => {
+  it("branches have separate lines and are joined again", async () => {
     const opened = await open(pictured.branches);
     const marks = await opened.page
       .locator(".graph .glyph")
@@ -204,13 +204,13 @@ describe("pictures of what happened", () => {
     await expect.poll(() => opened.page.locator(".edge").count()).toBe(8);
   });
 
-  it("a wait shows what was asked, what was answered, by whom and after how long", async () => {
+  it("a wait shows the question, the answer, its author and the delay", async () => {
     const rows = await (await open(pictured.wait)).rows();
     expect(rows.some((row) => /Which size of shirt\? answered by kim after 2 h .*XL/.test(row))).toBe(true);
     expect(rows.some((row) => row.includes("Which color? waits for an answer"))).toBe(true);
   });
 
-  it("what runs now is running, and what a crash cut off is cut off", async () => {
+  it("running steps are marked as running and interrupted ones as interrupted", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const letGo = await pictured.running(storage, "slow");
     const live = await openStored(storage, "slow");
@@ -221,7 +221,7 @@ describe("pictures of what happened", () => {
     await expect.poll(() => dead.page.locator(".row .tag.cut").count()).toBe(1);
   });
 
-  it("a fork, and a new owner that came after an end, are rows", async () => {
+  it("a fork and a new owner after an end are rows", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await pictured.wait(storage, "one");
     await persistence(pictured.agentOn(storage, {})).agent("one").fork("other");
@@ -251,8 +251,8 @@ function damage(folder: string): void {
   writeFileSync(file, readFileSync(file, "utf8").replace(whole, changed));
 }
 
-describe("what a chosen step shows", () => {
-  it("one step shows its messages, input, storage and records; two show what differs", async () => {
+describe("the details of a step", () => {
+  it("one step shows its messages, input, storage and records, and two steps their differences", async () => {
     const opened = await open(pictured.branches);
     await opened.choose("facts");
     await opened.page.keyboard.press("End");
@@ -266,7 +266,7 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => opened.details()).toMatch(/What differs[\s\S]*Storage: notes/);
   });
 
-  it("files are shown with what a step changed of them, and with what differs between two steps", async () => {
+  it("files are shown with the changes of a step and the differences between two steps", async () => {
     const coder = new Coder([
       ["write_file", { path: "notes.md", content: "one\ntwo\nthree\n" }],
       ["write_file", { path: "notes.md", content: "one\n2\nthree\n</pre><b>four\n" }],
@@ -292,7 +292,7 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => words()).toContain("notes.md modified one − 2 + two three − </pre><b>four");
   });
 
-  it("everything is reached with the keyboard", async () => {
+  it("every part is reachable with the keyboard", async () => {
     const { page, details } = await open(pictured.parallelCalls);
     await page.keyboard.press("/");
     await page.keyboard.type("Two are in");
@@ -311,7 +311,7 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => details()).toContain("3 tool calls side by side");
   });
 
-  it("the arrow keys go through the steps without a tab before them, and Escape keeps the step", async () => {
+  it("the arrow keys select steps without a previous tab, and Escape keeps the step", async () => {
     const { page, details } = await open(pictured.parallelCalls, { width: 1280 });
     for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
     await page.keyboard.press("Escape");
@@ -320,7 +320,7 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => details()).toContain("3 tool calls side by side");
   });
 
-  it("at 400 pixels the arrow keys stay in the list, Enter opens the details, and Escape goes back", async () => {
+  it("at 400 pixels the arrow keys stay in the list, Enter opens the details, and Escape closes them", async () => {
     const { page, details } = await open(pictured.parallelCalls, { width: 400 });
     const chosen = () => page.locator(".row[aria-selected=true]").innerText();
     const focused = () => page.evaluate(() => document.activeElement?.className || document.activeElement?.tagName);
@@ -340,7 +340,7 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => chosen()).toMatch(/^callTools/);
   });
 
-  it("the address names the chosen steps, and leads to them again", async () => {
+  it("the address names the chosen steps and restores them", async () => {
     const { page, choose, details } = await open(pictured.parallelCalls);
     await choose("callTools");
     await expect.poll(() => new URL(page.url()).hash).toBe("#checkpoint+1-3");
@@ -356,7 +356,7 @@ describe("what a chosen step shows", () => {
     }
   });
 
-  it("keys work from the first moment on", async () => {
+  it("keys work immediately after loading", async () => {
     const press = (): void => {
       document.addEventListener("DOMContentLoaded", () =>
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true })),
@@ -366,7 +366,7 @@ describe("what a chosen step shows", () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("search");
   });
 
-  it("a search, a tool and a state leave the rows that have them", async () => {
+  it("a search, a tool and a state filter the rows", async () => {
     const { page, rows } = await open(pictured.rollback);
     await page.getByLabel("Tool").selectOption("tell");
     await expect
@@ -379,8 +379,8 @@ describe("what a chosen step shows", () => {
   });
 });
 
-describe("every reader", () => {
-  it("the page has no defects of accessibility, light and dark, wide and narrow", async () => {
+describe("accessibility", () => {
+  it("the page has no accessibility defects, light and dark, wide and narrow", async () => {
     for (const [width, dark] of [
       [1200, false],
       [1200, true],
@@ -393,7 +393,7 @@ describe("every reader", () => {
     }
   });
 
-  it("a page of 400 pixels shows list and details one after the other, and nothing is wider", async () => {
+  it("a page of 400 pixels shows list and details one after the other without overflow", async () => {
     const opened = await open(pictured.parallelCalls, { width: 400 });
     const { page } = opened;
     const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
@@ -406,8 +406,8 @@ describe("every reader", () => {
   });
 });
 
-describe("paper", () => {
-  it("is white, and has every row", async () => {
+describe("the printed page", () => {
+  it("is white and has every row", async () => {
     const { page, rows } = await openHtml(await manySteps(200), { dark: true });
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     await expect.poll(async () => (await rows()).length).toBeLessThan(60);
@@ -422,7 +422,7 @@ describe("paper", () => {
 });
 
 describe("hostile payloads", () => {
-  it("markup and five megabytes are shown as text, and run nothing", async () => {
+  it("markup and five megabytes are shown as text and run no script", async () => {
     const opened = await open(pictured.hostile);
     const { page } = opened;
     await opened.choose("Run");
@@ -440,21 +440,21 @@ describe("hostile payloads", () => {
   it.each([
     ["as many levels as a run can store", stored((storage) => pictured.hostile(storage, "a"))],
     ["10,000 levels", () => pictured.forged("a")],
-  ])("a value of %s breaks nothing", async (_name, storageOf) => {
+  ])("a value of %s does not break the page", async (_name, storageOf) => {
     const opened = await openStored(await storageOf(), "a deep");
     await opened.choose("keep");
     await opened.tab("Storage");
     await expect.poll(() => opened.details()).toMatch(/deep changed here\s+\[\s+\[\s+\[/);
   });
 
-  it("text that would change the order of other text is shown as what it is", async () => {
+  it("text with reordering characters is shown with escapes", async () => {
     const opened = await open((storage, agentId) => pictured.said(storage, agentId, "file\u202egnp.exe \x1b[31m שלום"));
     await expect
       .poll(() => opened.rows())
       .toContainEqual(expect.stringContaining("file\\u{202e}gnp.exe \\x1b[31m שלום"));
   });
 
-  it("the policy refuses a script that got into the page, and every request", async () => {
+  it("the policy blocks an injected script and every request", async () => {
     const { page } = await open(pictured.parallelCalls);
     page.removeAllListeners("console");
     const ran = await page.evaluate(async () => {
@@ -478,14 +478,14 @@ describe("hostile payloads", () => {
   });
 });
 
-describe("what is hidden", () => {
-  it("what looks like a secret is hidden everywhere, and the page says how much", async () => {
+describe("hidden values", () => {
+  it("likely secrets are hidden everywhere, and the page shows their number", async () => {
     const { page } = await open(pictured.parallelCalls);
     await expect.poll(() => page.content()).not.toContain("k-1234567890");
     await expect.poll(() => page.locator(".notes").innerText()).toMatch(/[1-9]\d* values hidden as likely secrets/);
   });
 
-  it("values at a path to redact are nowhere on the page", async () => {
+  it("values at a path to redact are nowhere in the page", async () => {
     const { page } = await open(pictured.parallelCalls, { redact: ["signUp.input.email"], secrets: "show" });
     await expect.poll(() => page.content()).not.toContain("@example.com");
     await expect.poll(() => page.content()).toContain("k-1234567890");
@@ -495,8 +495,8 @@ describe("what is hidden", () => {
   });
 });
 
-describe("size", () => {
-  it("ten thousand checkpoints are in the page, and only those in sight are in the document", async () => {
+describe("page size", () => {
+  it("ten thousand checkpoints are in the page, but only the visible ones are in the document", async () => {
     const { page, rows } = await openHtml(await manySteps(10_000));
     await expect.poll(async () => (await rows()).length).toBeLessThan(60);
     await page.locator(".list").focus();
@@ -507,7 +507,7 @@ describe("size", () => {
     await expect.poll(() => rows()).toEqual([expect.stringContaining("step 5000")]);
   });
 
-  it("script and style take at most 120 KB, with the license of what they contain", async () => {
+  it("script and style take at most 120 KB, with the licenses of their contents", async () => {
     const { page } = await open(pictured.parallelCalls);
     const [bytes, script] = await page.evaluate(() => {
       const elements = Array.from(document.querySelectorAll("style, script:not([type])"));

@@ -73,7 +73,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 describe("a served timeline", () => {
-  it("lists agents and serves the page of each, behind its token", async () => {
+  it("lists agents and serves the page of each, with its token", async () => {
     await pictured.parallelCalls(storage, "team/7");
     const list = await get(server.url);
     expect(list.status).toBe(200);
@@ -87,7 +87,7 @@ describe("a served timeline", () => {
     expect(headers["cache-control"]).toBe("no-store");
   });
 
-  it("answers nobody without the token, under another name, or with another method", async () => {
+  it("refuses requests without the token, under another host name or with another method", async () => {
     const { origin, host, port } = new URL(server.url);
     expect(new URL(server.url).hostname).toBe("127.0.0.1");
     expect((await get(`${origin}/`)).status).toBe(404);
@@ -103,7 +103,7 @@ describe("a served timeline", () => {
     expect((await get(server.url)).headers).not.toHaveProperty("access-control-allow-origin");
   });
 
-  it("takes what is asked for as it is: no other form leads around the token", async () => {
+  it("accepts only exact paths, so that no other form bypasses the token", async () => {
     const { port, pathname } = new URL(server.url);
     const agent = new URL(server.urlOf("team/7")).pathname;
     const names = ["*/..", "*", "*/../agents/names", "//[", "http://[", "http://", `http://evil.example${pathname}`];
@@ -112,7 +112,7 @@ describe("a served timeline", () => {
     expect(await rawStatus(Number(port), agent)).toBe("HTTP/1.1 200 OK");
   });
 
-  it("leaves no listeners behind while a browser reads more slowly than it writes", async () => {
+  it("leaves no listeners while a browser reads slowly", async () => {
     const turns = Array.from({ length: 20 }, (_, index) => ({
       text: "x".repeat(80_000),
       toolCalls: pictured.calls(`${index}`),
@@ -124,7 +124,7 @@ describe("a served timeline", () => {
     warn.mockRestore();
   });
 
-  it("says of threads and sessions what they are, and shows their appends", async () => {
+  it("describes threads and sessions and shows their appends", async () => {
     await using session = new PersistenceSession({ storage, sessionId: "talk" });
     await session.addItems([{ role: "user", content: "Hello" }]);
     const { agents } = dataOf<{ agents: readonly { id: string; status: string }[] }>((await get(server.url)).body);
@@ -144,7 +144,7 @@ describe("a served timeline", () => {
     stop.abort();
   });
 
-  it("serves agents with names that are ways in addresses", async () => {
+  it("serves agents whose names are special in URLs", async () => {
     for (const agentId of [".", "..", "a/../b", "?", "#", "%2e"]) {
       await pictured.parallelCalls(storage, agentId);
       const url = server.urlOf(agentId);
@@ -153,7 +153,7 @@ describe("a served timeline", () => {
     }
   });
 
-  it("hides in the list what looks like a secret in the reason of a failure", async () => {
+  it("hides likely secrets in the failure reasons of the list", async () => {
     const promptExecutor = { execute: async () => Promise.reject(new Error("no https://bob:hunter2@host")) };
     const agent = new AIAgent({ promptExecutor, llmModel: "none" }).install(Persistence, { storage });
     await expect(agent.run("x", { agentId: "failing" })).rejects.toThrow("hunter2");
@@ -162,7 +162,7 @@ describe("a served timeline", () => {
     expect(list).not.toContain("hunter2");
   });
 
-  it("tells an open page what is new, and nothing twice", async () => {
+  it("pushes each new event to an open page exactly once", async () => {
     await pictured.wait(storage, "live");
     const stop = new AbortController();
     const news = newsFrom(server.urlOf("live"), stop.signal);
@@ -177,7 +177,7 @@ describe("a served timeline", () => {
     stop.abort();
   });
 
-  it("keeps up with an agent that is rolled back, goes on, is forked, pruned and deleted meanwhile", async () => {
+  it("follows an agent that is rolled back, continued, forked, pruned and deleted", async () => {
     const first = { toolCalls: pictured.calls("Alex") };
     const turns = [first, { toolCalls: pictured.calls("Maria") }, "Both are in."];
     const agentOf = (script: readonly ScriptedTurn[]) => pictured.agentOn(storage, { turns: script });
@@ -211,7 +211,7 @@ describe("a served timeline", () => {
     expect((await get(server.urlOf("changing"))).status).toBe(404);
   });
 
-  it("options that it does not know, and paths that are none, are refused before it listens", async () => {
+  it("unknown options and invalid paths are refused before it listens", async () => {
     await expect(serveTimeline(inspect(storage), { redact: ["a..b"] })).rejects.toThrow(/keys with dots between them/);
     await expect(serveTimeline(inspect(storage), { port: -1 })).rejects.toMatchObject({ code: "invalid_input" });
     await expect(serveTimeline(inspect(storage), { prot: 1 } as object)).rejects.toThrow(/did you mean "port"/);

@@ -14,18 +14,18 @@ async function triedOn(runs: (options: LaunchOptions) => boolean): Promise<reado
 }
 
 describe("the browser of the tests", () => {
-  it("is the one of the npm package, with its own libraries where the machine has none", async () => {
+  it("is the one of the npm package, with bundled libraries if the machine lacks them", async () => {
     expect(await triedOn(() => true)).toMatchObject([{ executablePath: expect.stringContaining("chromium") }]);
     const second = (await triedOn(({ env }) => env?.["LD_LIBRARY_PATH"]?.includes("chromium") === true)).at(-1);
     expect(second).toMatchObject({ executablePath: expect.stringContaining("chromium") });
   });
 
-  it("is the one of the machine where that one does not run", async () => {
+  it("is the machine's browser if the package's one does not run", async () => {
     expect((await triedOn(({ channel }) => channel === "chrome")).at(-1)).toMatchObject({ channel: "chrome" });
     expect((await triedOn(({ channel }) => channel === "msedge")).at(-1)).toMatchObject({ channel: "msedge" });
   });
 
-  it("is asked for where none runs, so that the tests fail and are not passed over", async () => {
+  it("is required, so that the tests fail without one instead of being skipped", async () => {
     await expect(triedOn(() => false)).rejects.toThrow(/need a browser, and none runs here.*Install Chrome/);
   });
 });

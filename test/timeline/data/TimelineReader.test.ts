@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { TimelineReader } from "../../../src/timeline/data/TimelineReader.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 
-it("what is told with the next step is not told twice where a read ends between them", async () => {
+it("an event reported with the next step is not repeated if a read ends between them", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const echo = strategy<string, string>("echo", (graph) => {
     const node = graph.node("echo", (text: string) => text);

@@ -15,7 +15,7 @@ function drawn(items: readonly TimelineItem[], head?: string) {
 }
 
 describe("the graph of a timeline", () => {
-  it("the way to the head runs straight down, and what was left stands beside it", () => {
+  it("the path to the head is a straight line, with abandoned steps at its side", () => {
     const items = itemsOf("a", "b<a", "c<b!", "d<c!", "e<b");
     expect(drawn(items, "e")).toEqual({
       columns: [0, 0, 1, 1, 0],
@@ -24,12 +24,12 @@ describe("the graph of a timeline", () => {
     });
   });
 
-  it("branches that overlap have columns of their own, and a column is used again once it is free", () => {
+  it("overlapping branches have separate columns, which are reused when free", () => {
     const items = itemsOf("a", "x<a", "y<a", "b<a", "z<b", "c<b");
     expect(drawn(items, "c").columns).toEqual([0, 1, 2, 0, 1, 0]);
   });
 
-  it("a rollback leads back from the step that it began at to its target, in a column of its own", () => {
+  it("a rollback is an edge from its step to its target in a separate column", () => {
     const [a, b, c, e] = itemsOf("a", "b<a!", "c<b!", "e<a");
     const rollback = {
       kind: "rollback",
@@ -45,23 +45,23 @@ describe("the graph of a timeline", () => {
     expect(edges).toContain("back 0>3:2");
   });
 
-  it("joined branches lead into the step that joins them", () => {
+  it("joined branches connect to the step that joins them", () => {
     const [a, x, b] = itemsOf("a", "x<a", "b<a");
     const joining = { ...(b as TimelineStep), joins: ["x"] };
     expect(drawn([a, x, joining] as TimelineItem[], "b").edges).toContain("line 1>2:1");
   });
 
-  it("what is done since the head goes on straight", () => {
+  it("steps after the head continue straight", () => {
     const items = [...itemsOf("a", "b<a"), stepOf("c<b", { open: "running" })];
     expect(drawn(items, "b").columns).toEqual([0, 0, 0]);
   });
 
-  it("parents that are missing, later or in a circle end no drawing", () => {
+  it("missing, later or circular parents do not stop the drawing", () => {
     const items = [stepOf("a<z"), stepOf("b<c"), stepOf("c<b"), stepOf("d<d")];
     expect(drawn(items, "d").columns).toHaveLength(4);
   });
 
-  it("ten thousand branches are placed in time that follows their number", () => {
+  it("ten thousand branches are placed in linear time", () => {
     const items = itemsOf("a", ...Array.from({ length: 10_000 }, (_, index) => `b${index}<a`));
     expect(drawn(items, "a").columns).toHaveLength(10_001);
   });

@@ -27,20 +27,20 @@ const steps = stepsByKey(items);
 const at = (key: string) => stateAt(steps.get(key) ?? stepOf("none"), steps);
 
 describe("the state at a step", () => {
-  it("is what the steps on the way changed, and nothing of other ways", () => {
+  it("contains the changes of its ancestors and of no other steps", () => {
     expect(at("b").messages.map(({ number }) => number)).toEqual([1, 2, 3]);
     expect(Object.fromEntries(at("b").storage)).toEqual({ size: "XL" });
     expect(at("b")).toMatchObject({ input: "in a", settings: "model b", added: new Set([3]) });
     expect(at("d").messages).toHaveLength(2);
   });
 
-  it("has no messages that were removed, and those put between others at their place", () => {
+  it("omits removed messages and has inserted ones in their position", () => {
     expect(at("c").messages.map(({ number }) => number)).toEqual([4, 3]);
   });
 });
 
-describe("what differs between two steps", () => {
-  it("are messages, values and files of either side", () => {
+describe("the difference between two steps", () => {
+  it("lists messages, values and files of both sides", () => {
     const { same, removed, added, values, files } = stateDifference(at("d"), at("c"));
     expect([same, removed.length, added.length]).toEqual([0, 2, 2]);
     expect(Object.fromEntries(values)).toEqual({
@@ -57,11 +57,11 @@ describe("what differs between two steps", () => {
 describe("a filter", () => {
   const everything = { text: "", states: new Set<never>(), tool: "" };
 
-  it("that asks for nothing leaves all", () => {
+  it("without criteria keeps all steps", () => {
     expect(shownItems(items, everything)).toBe(items);
   });
 
-  it("finds text in any part, and what is shown follows the nearest step that is", () => {
+  it("finds text in any part and connects matches to their nearest matching ancestor", () => {
     expect(shownItems(items, { ...everything, text: "MESSAGE 4" }).map(({ key }) => key)).toEqual(["c"]);
     const chain = itemsOf("a", "hidden<a", "ab<hidden");
     expect(shownItems(chain, { ...everything, text: "node a" })).toMatchObject([

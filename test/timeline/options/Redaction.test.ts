@@ -38,7 +38,7 @@ describe("likely secrets", () => {
     expect(redaction.hidden.secrets).toBe(1);
   });
 
-  it("values are hidden by their names, however these are written, with all that is in them", () => {
+  it("values are hidden by name in any spelling, with all nested values", () => {
     const value = { apiKey: "abc", "X-API-KEY": "abc", db_password: "abc", credentials: { of: ["abc"] }, token: "abc" };
     const more = {
       GITHUB_TOKEN: "abc",
@@ -68,7 +68,7 @@ describe("likely secrets", () => {
     expect(hiding().value({ kind: "storage", key: "apiKey", value: "abc" }, [])).toMatchObject({ value: "[hidden]" });
   });
 
-  it("what is no secret stays", () => {
+  it("ordinary text stays", () => {
     const value = {
       inputTokens: 12,
       maxTokens: 100,
@@ -88,7 +88,7 @@ describe("likely secrets", () => {
     expect(new Redaction([], false).value({ password: "abc" }, [])).toEqual({ password: "abc" });
   });
 
-  it("megabytes that look like the beginning of a secret are searched in time", () => {
+  it("megabytes that resemble the start of a secret are searched in linear time", () => {
     const starts = [
       "-----BEGIN PRIVATE KEY-----",
       "eyJ",
@@ -112,7 +112,7 @@ describe("paths to redact", () => {
       true,
     );
 
-  it("match at any depth, and a star is any one key", () => {
+  it("match at any depth, with a star for any key", () => {
     const value = { a: { user: { email: "x", name: "y" } }, list: [{ email: "z" }] };
     expect(redaction("user.email", "list.*.email").value(value, [])).toEqual({
       a: { user: { email: "[hidden]", name: "y" } },
@@ -120,7 +120,7 @@ describe("paths to redact", () => {
     });
   });
 
-  it("of a tool's input hide it in calls and in messages alike", () => {
+  it("of a tool's input hide it in calls and messages", () => {
     const hiding = redaction("signUp.input.email");
     const part = { type: "tool-call", toolName: "signUp", input: { email: "x" } };
     expect(hiding.value({ email: "x" }, ["signUp", "input"])).toEqual({ email: "[hidden]" });
@@ -130,7 +130,7 @@ describe("paths to redact", () => {
     expect(hiding.hidden).toMatchObject({ redacted: 2, paths: ["signUp.input.email"] });
   });
 
-  it("lead through lists and maps by their keys, and hide all that is below them", () => {
+  it("follow keys through lists and maps and hide all nested values", () => {
     const value = { list: [{ email: "x" }], map: [["user", { email: "y" }]], "user.email": "z" };
     expect(redaction("list.email", "map.user.email", "user\\.email").value(value, [])).toEqual({
       list: [{ email: "[hidden]" }],
@@ -141,13 +141,13 @@ describe("paths to redact", () => {
     expect(redaction("signUp").value({ name: "x" }, ["signUp", "output"])).toBe("[hidden]");
   });
 
-  it("that led to nothing are named", () => {
+  it("without a match are reported", () => {
     const hiding = redaction("a.b", "a.c", "d\\.e");
     hiding.value({ a: { b: 1 } }, []);
     expect(hiding.hidden).toMatchObject({ redacted: 1, paths: ["a.b", "a.c", "d\\.e"], idle: ["a.c", "d\\.e"] });
   });
 
-  it("that lead nowhere are none", () => {
+  it("without a key are invalid", () => {
     expect(["", ".", "a..b", "*", "*.*"].map(redactedPath)).toEqual(Array.from({ length: 5 }, () => undefined));
   });
 });
