@@ -45,8 +45,8 @@ function withDeepValues(storage: InMemoryPersistenceStorageProvider): InMemoryPe
   return Object.create(storage, { log: { value: log } }) as InMemoryPersistenceStorageProvider;
 }
 
-describe("what is damaged or hostile in a log", () => {
-  it("is named, and hides nothing that comes before it", async () => {
+describe("damaged or hostile data in a log", () => {
+  it("is named and hides no earlier step", async () => {
     const directory = temporaryFolder();
     await loopAgent(new FilePersistenceStorageProvider({ directory })).run("hello");
     await alter(directory, '"node":"callModel","input":{"$outcomes"', '"node":"callModle","input":{"$outcomes"');
@@ -67,7 +67,7 @@ describe("what is damaged or hostile in a log", () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  it("is named where the end of a log is gone, and what is left is shown", async () => {
+  it("is named at a cut end, and the remaining steps are shown", async () => {
     const directory = temporaryFolder();
     await loopAgent(new FilePersistenceStorageProvider({ directory })).run("hello");
     await alter(directory, '"node":"finish"', '"node":"finnish"');
@@ -78,7 +78,7 @@ describe("what is damaged or hostile in a log", () => {
     expect(await view.checkpoint("a", "1-3")).toMatchObject({ checkpoint: { node: "callModel" } });
   });
 
-  it("is a value that cannot be read, and no more, where a blob is missing", async () => {
+  it("is a single unreadable value if a blob is missing", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await loopAgent(storage).run("x".repeat(20_000));
     const view = inspect(storage);
@@ -100,7 +100,7 @@ describe("what is damaged or hostile in a log", () => {
     expect((await inspect(without).checkpoint("a", "1-4")).input).toEqual({ value: "done" });
   });
 
-  it("is a record that nobody wrote: the rest before it is shown, and all records as they are", async () => {
+  it("is named if a record was never written by the library, with all other records shown", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await loopAgent(storage).run("hello");
     await append(storage, { kind: "checkpoint", lane: 1, version: 2, at: 0, node: "n", input: 0, iteration: 0 });
@@ -112,7 +112,7 @@ describe("what is damaged or hostile in a log", () => {
     expect((await view.agent("a"))?.damage).toHaveLength(1);
   });
 
-  it("stays what it is: markup, control characters, 10,000 levels and 5 MB are values, cut where they are too large", async () => {
+  it("is shown as plain values, truncated if too large: markup, control characters, 10,000 levels and 5 MB", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await loopAgent(storage).run("<script>alert(1)</script>\u001b[31m");
     await append(

@@ -31,7 +31,7 @@ function readOnly(storage: LogPersistenceStorageProvider): LogPersistenceStorage
 }
 
 describe("an inspector", () => {
-  it("writes nothing and owns nothing, and gives JSON alone", async () => {
+  it("writes no data, owns no agent and returns only JSON", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await loopAgent(storage).run("hello");
     const view = inspect(readOnly(storage));
@@ -64,7 +64,7 @@ describe("an inspector", () => {
     expect(ofKind(await stepsOf(storage, "t3"), "status")).toMatchObject([{ status: "queued" }]);
   });
 
-  it("pages through checkpoints both ways, and names what was left by a rollback", async () => {
+  it("pages through checkpoints in both directions and marks those that a rollback left", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const agent = loopAgent(storage);
     await agent.run("hello");
@@ -89,7 +89,7 @@ describe("an inspector", () => {
     expect(await view.checkpoint("a", "before")).toMatchObject({ checkpoint: { version: 3 }, messageCount: 3 });
   });
 
-  it("shows a page of a history, and what differs between two checkpoints", async () => {
+  it("shows a page of a history and the difference between two checkpoints", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     await loopAgent(storage).run("hello");
     const view = inspect(storage);
@@ -107,7 +107,7 @@ describe("an inspector", () => {
     expect([settings, stored]).toEqual([{}, {}]);
   });
 
-  it("shows files that an agent changed, what they were, and what a rollback would make of them", async () => {
+  it("shows changed files, their earlier contents, and the effect of a rollback on them", async () => {
     const coder = new Coder([
       ["write_file", { path: "a", content: "one" }],
       ["write_file", { path: "b", content: "two" }],
@@ -143,7 +143,7 @@ describe("an inspector", () => {
     expect(calls.map(({ undo }) => undo)).toEqual(["with_files", "with_files", "with_files"]);
   });
 
-  it("shows a fork with the agent that it came of, whose calls are not its own", async () => {
+  it("shows a fork with its source agent, whose calls belong to the source", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const agent = loopAgent(storage);
     await agent.run("hello");
@@ -157,7 +157,7 @@ describe("an inspector", () => {
     expect(ofKind(await stepsOf(storage, "b"), "log")).toMatchObject([{ what: "forked", agentId: "a" }]);
   });
 
-  it("still shows what a pruning has left", async () => {
+  it("shows the data that a pruning left", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const agent = loopAgent(storage);
     for (const text of ["one", "two", "three"]) await agent.run(text);
@@ -175,7 +175,7 @@ describe("an inspector", () => {
     expect(ofKind(await stepsOf(storage), "log")).toMatchObject([{ what: "pruned" }]);
   });
 
-  it("shows the checkpoints of a storage of three methods, and says that it cannot list", async () => {
+  it("shows the checkpoints of a three-method storage and reports that it cannot list", async () => {
     const storage = new RowsProvider();
     await loopAgent(storage).run("hello");
     const view = inspect(storage);
@@ -183,7 +183,7 @@ describe("an inspector", () => {
     await expect(view.agents().next()).rejects.toMatchObject({ code: "storage_not_listable" });
   });
 
-  it("lists a log that is no agent's with its shape, and shows its records and nothing else", async () => {
+  it("lists a log without an agent by its shape and shows only its records", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const owned = await storage.log.open("thread:t", { host: "h", processId: 1, nonce: "n" });
     const [agentId, at] = ["thread:t", new Date(0).toISOString()];
@@ -207,7 +207,7 @@ describe("an inspector", () => {
     expect(await collect(view.records(agentId))).toMatchObject([{ position: 1, records }]);
   });
 
-  it("follows a log: what is there, and what comes, until it is aborted", async () => {
+  it("follows a log with its existing and new records until it is aborted", async () => {
     const clock = new SimulatedClock();
     const storage = new InMemoryPersistenceStorageProvider();
     const agent = loopAgent(storage);
@@ -228,7 +228,7 @@ describe("an inspector", () => {
     expect(seen).toEqual([position, position + 1]);
   });
 
-  it("knows nothing of an agent that is not there, and refuses wrong options and checkpoints by name", async () => {
+  it("returns empty results for an unknown agent and refuses invalid options and checkpoints by name", async () => {
     const view = inspect(new InMemoryPersistenceStorageProvider());
     expect(await view.agent("nobody")).toBeUndefined();
     expect(await view.steps("nobody")).toMatchObject({ steps: [], position: 0 });

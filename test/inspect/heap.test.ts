@@ -17,12 +17,12 @@ async function indexBytes(characters: number): Promise<number> {
   return estimateBytes([[...log.laneRecords.values()], events, [...calls.values()], [...log.runRecords.values()]]);
 }
 
-it("an index of a log holds no values, however large they are", async () => {
+it("an index of a log holds no values of any size", async () => {
   expect(await indexBytes(10_000)).toBe(await indexBytes(10));
 });
 
 it.each(soak ? [5_000] : [])(
-  "a look at %d steps needs as much heap for messages of 5,000 bytes as for 100",
+  "a look at %d steps needs the same heap for messages of 5,000 bytes and of 100",
   async (steps) => {
     const program = fileURLToPath(new URL("./support/inspectHeap.ts", import.meta.url));
     const child = fork(program, [String(steps)], { execArgv: ["--expose-gc", "--import", "tsx"] });

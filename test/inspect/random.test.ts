@@ -56,8 +56,8 @@ async function expectChanges(view: AgentInspector, steps: readonly StepView[]): 
   }
 }
 
-describe("any run, crashed and rolled back anywhere", () => {
-  it("is shown as the library sees it: contents, changes, calls, and what a rollback then does", async () => {
+describe("any run with crashes and rollbacks", () => {
+  it("is shown as the library sees it: contents, changes, calls and the effects of a rollback", async () => {
     await fc.assert(
       fc.asyncProperty(randomRun, async (run) => {
         const storage = new InMemoryPersistenceStorageProvider();

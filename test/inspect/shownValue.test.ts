@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { shownValue } from "../../src/inspect/log/shownValue.ts";
 
 describe("a shown value", () => {
-  it("is JSON, whatever the value is", () => {
+  it("is JSON for any value", () => {
     const cyclic: unknown[] = [];
     cyclic.push(cyclic);
     const values = [
@@ -22,7 +22,7 @@ describe("a shown value", () => {
     expect(JSON.stringify(shownValue(cyclic, Infinity))).toContain("deeper levels");
   });
 
-  it("is cut where it has more characters and items than allowed, and says so", () => {
+  it("is truncated and marked if it exceeds the allowed characters or items", () => {
     expect(shownValue("abcdef", 4)).toEqual({ value: "abc… (3 more characters)", cut: true });
     expect(shownValue([1, 2, 3, 4], 3)).toEqual({ value: [1, 2, "… (2 more items)"], cut: true });
     expect(shownValue({ a: 1, b: 2 }, 3)).toEqual({ value: { a: 1, "…": "… (1 more fields)" }, cut: true });

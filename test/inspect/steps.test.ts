@@ -12,7 +12,7 @@ import { loopAgent } from "./support/loopAgent.ts";
 import { ofKind, stepsOf } from "./support/stepsOf.ts";
 
 describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
-  it("show calls of one answer side by side, what became of each, and what a rollback took back", async () => {
+  it("show parallel calls of one response, their outcomes, and the calls that a rollback reverted", async () => {
     const storage = (await open())();
     const agent = loopAgent(storage);
     await agent.run("hello");
@@ -47,7 +47,7 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     expect(ofKind(steps, "visit").map(({ changes }) => changes.messages.added.length)).toEqual([2, 0, 2]);
   });
 
-  it("show a call that a crash left in doubt in a visit that was cut off, and the owner that took over", async () => {
+  it("show a call in doubt after a crash, and the owner that took over", async () => {
     const opened = await open();
     const world = new World();
     await loopAgent(crashAfter(opened(), 3), world)
@@ -74,7 +74,7 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     expect((await view.agent("a"))?.inDoubt).toEqual([]);
   });
 
-  it("show what runs now, while it runs, and who runs it", async () => {
+  it("show the running step and its owner", async () => {
     const opened = await open();
     const seen: unknown[] = [];
     const look = tool({
@@ -99,7 +99,7 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     expect(after?.owner).toBeUndefined();
   });
 
-  it("show what was asked, and who answered what; an answer takes over nothing", async () => {
+  it("show each request with its answer and author, without a takeover by the answer", async () => {
     const opened = await open();
     const ask = asking(async (_input, context) =>
       String(await context.requestInput({ prompt: "how many?", schema: z.number() })),
@@ -121,7 +121,7 @@ describe.each(logStorages)("$name: the steps of an agent", ({ open }) => {
     expect((await inspect(opened()).agent("a"))?.requests).toEqual([]);
   });
 
-  it("show branches and sub-agents on lanes of their own, and the join", async () => {
+  it("show branches and sub-agents in separate lanes, and the join", async () => {
     const storage = (await open())();
     const ask = called("research", chain("research", { look: async (topic) => `found ${topic}` }));
     const built = strategy<string, string>("beside", (graph) => {
