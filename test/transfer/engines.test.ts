@@ -16,7 +16,7 @@ async function storageOf({ place }: Engine): Promise<LogPersistenceStorageProvid
 }
 
 describe.each(engines)("an agent $name", (engine) => {
-  it("arrives as it is, goes on, and moves on, unless its move is called off", async () => {
+  it("arrives unchanged, continues, and can be moved on or have its move cancelled", async () => {
     const [source, place, target] = [await storages["memory"]!(), await storageOf(engine), await storages["memory"]!()];
     const first = await waitingPayer(source);
     const arrived = await importAgent(place, exportAgent(source, "order-7", { move: true }));
@@ -39,7 +39,7 @@ describe.each(engines)("an agent $name", (engine) => {
     expect(await collect(place.log.list())).toEqual([]);
   });
 
-  it("that is not there cannot be taken over, and there is none then", async () => {
+  it("that does not exist cannot be taken over and is not created", async () => {
     const place = await storageOf(engine);
     const { feature } = payer(place);
     const refusal = { code: "checkpoint_not_found", message: expect.stringContaining('Agent "none"') as string };
@@ -53,7 +53,7 @@ describe.each(engines)("an agent $name", (engine) => {
 const tried = engines.filter(({ isSlow }) => soak || !isSlow);
 
 describe.each(tried)("an agent $name", (engine) => {
-  it("is a copy until it is taken over, or a fork, and is exported to the bytes that it came as", async () => {
+  it("is a copy until a takeover or a fork, and is exported with the same bytes", async () => {
     const [source, place] = [await storages["memory"]!(), await storageOf(engine)];
     await waitingPayer(source);
     const bytes = await bytesOf(exportAgent(source, "order-7"));

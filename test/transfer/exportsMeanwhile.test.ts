@@ -45,7 +45,7 @@ async function expectPrefixes(source: LogPersistenceStorageProvider, agentId: st
 }
 
 describe.each(Object.keys(storages))("an export from %s", (name) => {
-  it("while the agent runs has a durable prefix, which goes on by itself", async () => {
+  it("while the agent runs contains a durable prefix that can continue", async () => {
     const source = await storages[name]!();
     const archives: Buffer[] = [];
     const take = async () => void archives.push(await bytesOf(exportAgent(source, "a")));
@@ -53,7 +53,7 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     await expectPrefixes(source, "a", archives);
   });
 
-  it("while a worker runs the agent has a durable prefix, which goes on by itself", async () => {
+  it("while a worker runs the agent contains a durable prefix that can continue", async () => {
     const source = await storages[name]!();
     const archives: Buffer[] = [];
     const agentId = "task";
@@ -64,7 +64,7 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     await expectPrefixes(source, agentId, archives);
   });
 
-  it.each([false, true])("is read as it is asked for, and no further (gzip: %s)", async (gzip) => {
+  it.each([false, true])("is read on demand and no further (gzip: %s)", async (gzip) => {
     const source = await storages[name]!();
     const agent = counter(source);
     await agent.run("9", { agentId: "a" });
@@ -81,7 +81,7 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     expect(gets.mock.calls.length).toBeGreaterThanOrEqual(soFar + 8);
   });
 
-  it("while the agent is deleted ends with an error, also where all of it was read before", async () => {
+  it("while the agent is deleted ends with an error, even after its last read", async () => {
     const source = await storages[name]!();
     const { feature } = await waitingPayer(source);
     const { log } = source;
@@ -111,7 +111,7 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     expect(gets).toBeGreaterThan(after);
   });
 
-  it("while the agent is pruned is the agent as it was or is, or says that it was pruned, and is never anything else", async () => {
+  it("while the agent is pruned contains the agent before or after it, or reports the pruning", async () => {
     for (const after of [0, 1, 2]) {
       const source = await storages[name]!();
       const made = payer(source);

@@ -48,7 +48,7 @@ const deeds: readonly (readonly [string, (storage: Storage, archive: Uint8Array)
 ];
 
 it.each(deeds)(
-  "an agent that is %s onto a device that gets full anywhere is not there, and can be made again",
+  "an agent that is %s onto a device that becomes full is not stored, and can be made again",
   async (_what, make) => {
     const source = await storages["memory"]!();
     await waitingPayer(source);

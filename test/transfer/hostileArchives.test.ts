@@ -14,7 +14,7 @@ async function archive(): Promise<Buffer> {
 }
 
 describe.each(["memory", "files"])("an archive that is imported into %s", (name) => {
-  it("counts only as a whole: cut anywhere, changed anywhere or continued, nothing of it is there", async () => {
+  it("is stored only as a whole: if it is cut, changed or extended anywhere, no part is stored", async () => {
     const bytes = await archive();
     const target = await storages[name]!();
     const refused = async (given: Uint8Array, what: string) => {
@@ -59,7 +59,7 @@ describe("an archive", () => {
     ["has a blob that is another", `${header({})}blob 3 blob://${"0".repeat(64)}-1\nabc\n\n`],
     ["is a bomb", gzipSync(Buffer.alloc(50_000_000))],
   ];
-  it("that has a large line is refused before the line is read, unless its caller takes it", async () => {
+  it("with a large line is refused before the line is read, unless its caller permits it", async () => {
     const target = await storages["memory"]!();
     let read = 0;
     async function* huge() {
@@ -77,7 +77,7 @@ describe("an archive", () => {
     expect(read).toBe(64);
   });
 
-  it("that has a part as large as is allowed is imported", async () => {
+  it("with a part of the maximum size is imported", async () => {
     const bytes = await archive();
     const sizes = [...bytes.toString("latin1").matchAll(/^(?:line|blob) (\d+)/gm)].map(([, size]) => Number(size));
     const largest = Math.max(...sizes);
@@ -96,7 +96,7 @@ describe("an archive", () => {
   });
 
   it.each(["", "x", "hello", '{"archive"', "hello\n", "PK\u0003\u0004 and more", '{"some":"json"}\n'])(
-    "that is the short file %j is told apart from an archive that was cut",
+    "that is the short file %j is distinguished from a truncated archive",
     async (content) => {
       const refusal = importAgent(await storages["memory"]!(), inPieces(Buffer.from(content), 3));
       const message = expect.stringContaining("it does not begin as an archive of an agent") as string;
@@ -104,7 +104,7 @@ describe("an archive", () => {
     },
   );
 
-  it("with more blobs before a line than a line may name is refused once they are too many", async () => {
+  it("with too many blobs before a line is refused at the limit", async () => {
     const target = await storages["memory"]!();
     const puts = vi.spyOn(target.log.blobs, "put");
     let given = 0;
@@ -124,7 +124,7 @@ describe("an archive", () => {
     expect(await collect(target.log.list())).toEqual([]);
   });
 
-  it("is read as it is asked for, and no further than it is needed", async () => {
+  it("is read on demand and only as far as needed", async () => {
     const bytes = await archive();
     const target = await storages["memory"]!();
     let given = 0;

@@ -57,8 +57,8 @@ const forged: readonly (readonly [string, (given: ArchiveParts) => Uint8Array])[
   ["is two", (given) => Buffer.concat([archiveWith(given), archiveWith(given)])],
 ];
 
-describe.each(["memory", "files"])("a forged archive whose checksums are right, imported into %s", (name) => {
-  it.each(forged)("is refused as it is and as a fork when it %s, and nothing is there", async (_what, forge) => {
+describe.each(["memory", "files"])("a forged archive with valid checksums, imported into %s", (name) => {
+  it.each(forged)("is refused unchanged and as a fork when it %s, without storing data", async (_what, forge) => {
     const source = await storages["memory"]!();
     await waitingPayer(source);
     const archive = forge(await partsOf(await bytesOf(exportAgent(source, "order-7"))));
@@ -70,7 +70,7 @@ describe.each(["memory", "files"])("a forged archive whose checksums are right, 
     expect(await collect(target.log.list())).toEqual([]);
   });
 
-  it("is listed as its records say, whatever its summaries say, and whatever they say of where it may run", async () => {
+  it("is listed by its records, whatever its summaries state about status and place", async () => {
     const source = await storages["memory"]!();
     await waitingPayer(source);
     const parts = await partsOf(await bytesOf(exportAgent(source, "order-7")));
@@ -92,7 +92,7 @@ describe.each(["memory", "files"])("a forged archive whose checksums are right, 
     expect(await finish(payer(target), "order-8")).toMatchObject({ output: "ann, 800" });
   });
 
-  it("was cut at any byte", async () => {
+  it("is refused when cut at any byte", async () => {
     const source = await storages["memory"]!();
     await waitingPayer(source);
     const archive = await bytesOf(exportAgent(source, "order-7"));
@@ -107,7 +107,7 @@ describe.each(["memory", "files"])("a forged archive whose checksums are right, 
   });
 });
 
-it("a move that is finished takes no receipt of an import to another place", async () => {
+it("a finished move accepts no receipt of an import to another place", async () => {
   const source = await storages["memory"]!();
   await waitingPayer(source);
   const archive = await bytesOf(exportAgent(source, "order-7", { move: true }));

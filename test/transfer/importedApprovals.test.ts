@@ -147,7 +147,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     },
   );
 
-  it("asks for its open approvals again, and an answer to the question of before is refused", async () => {
+  it("requests its open approvals again and refuses answers to the earlier requests", async () => {
     const shop = new Shop();
     await shop.waits(source());
     const [asked] = await shop.at(source()).getRequests();
@@ -159,7 +159,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     await asksThenPays(shop, target());
   });
 
-  it("that was moved asks again by default, and keeps its approvals where they are trusted", async () => {
+  it("that was moved requests approvals again unless they are trusted", async () => {
     const [shop, third] = [new Shop(), await open()];
     await shop.waits(source());
     await shop.approve(source());
@@ -176,7 +176,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     expect(shop.paid).toHaveLength(2);
   });
 
-  it("keeps an open approval where it is trusted: it can be answered at once", async () => {
+  it("keeps a trusted open approval, which can be answered immediately", async () => {
     const shop = new Shop();
     await shop.waits(source());
     const archive = await bytesOf(exportAgent(source(), "a"));
@@ -190,7 +190,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     expect(shop.paid).toHaveLength(2);
   });
 
-  it("that begins at a checkpoint asks again, also where it is trusted", async () => {
+  it("that starts at a checkpoint requests approvals again, even trusted ones", async () => {
     const shop = new Shop();
     await shop.waits(source());
     await shop.approve(source());
@@ -204,7 +204,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     await asksThenPays(shop, target(), { takeOver: true });
   });
 
-  it("keeps its answers to requests for input, and those that still wait", async () => {
+  it("keeps its answers to input requests, and the open ones", async () => {
     const shop = new Shop();
     await shop.agent(source()).run("go");
     await imported(await bytesOf(exportAgent(source(), "a")));
@@ -214,7 +214,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     expect(requestsOf(await shop.agent(target()).resume({ answers })).map(({ kind }) => kind)).toEqual(["approval"]);
   });
 
-  it("asks after a second record of where it runs, a pruning, and in another process", async () => {
+  it("requests approvals after a second takeover, a pruning, and in another process", async () => {
     const shop = new Shop();
     await shop.waits(source());
     await imported(await forged(source(), forgeries["an approval"]));
@@ -225,7 +225,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     await asksThenPays(shop, target());
   });
 
-  it("asks after it was exported and imported again with trust, and in its forks", async () => {
+  it("requests approvals after an export and a trusted import, and in its forks", async () => {
     const [shop, third, fourth] = [new Shop(), await open(), await open()];
     await shop.waits(source());
     await imported(await forged(source(), forgeries["an approval"]));
@@ -243,7 +243,7 @@ describe.each(logStorages)("$name: an imported agent", ({ open }) => {
     await asksThenPays(shop, target());
   });
 
-  it("asks at a checkpoint from before its import that was saved with an approval", async () => {
+  it("requests approvals at a checkpoint with an approval from before its import", async () => {
     const shop = new Shop();
     await shop.waits(source());
     await shop.approve(source());

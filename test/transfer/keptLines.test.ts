@@ -19,7 +19,7 @@ async function logOf(texts: readonly string[], snapshotAt = 0): Promise<CopiedLo
   return log;
 }
 
-it("lines that are kept have the entries and lines of their log, whatever part of it is asked for", async () => {
+it("cached lines contain the entries and lines of their log for any range", async () => {
   const log = await logOf(["one", "two é😀", "three", "four", "five"], 3);
   const kept = await keptLines(log, "a", await platformSha256());
   expect(kept).not.toBe(log);
@@ -37,7 +37,7 @@ it("lines that are kept have the entries and lines of their log, whatever part o
     expect(await collect(kept.lines("a", options))).toEqual(await collect(log.lines("a", options)));
 });
 
-it("a log is asked for its lines once when they are kept", async () => {
+it("caching lines reads them from the log once", async () => {
   const log = await logOf(["one", "two"]);
   let asked = 0;
   const counting: CopiedLog = {
@@ -52,7 +52,7 @@ it("a log is asked for its lines once when they are kept", async () => {
   expect(asked).toBe(1);
 });
 
-it("a log of more than 16 MiB is not kept, but read again", async () => {
+it("a log of more than 16 MiB is read again instead of cached", async () => {
   const log = await logOf(Array.from({ length: 17 }, () => "x".repeat(megabyte)));
   expect(await keptLines(log, "a", await platformSha256())).toBe(log);
 });

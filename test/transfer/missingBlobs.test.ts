@@ -12,7 +12,7 @@ async function blobsOf(storage: LogPersistenceStorageProvider): Promise<readonly
 }
 
 it.each(Object.keys(storages))(
-  "an export from %s names a blob that the agent needs and that is missing, as a copy and as a move",
+  "an export from %s names a missing blob of the agent, as a copy and as a move",
   async (name) => {
     const source = await storages[name]!();
     await waitingPayer(source);
@@ -31,7 +31,7 @@ it.each(Object.keys(storages))(
 );
 
 it.each(Object.keys(storages))(
-  "an agent of %s whose text looks like a blob, and that was pruned of blobs, is exported without them",
+  "an agent of %s with text like a blob reference is exported without pruned blobs",
   async (name) => {
     const source = await storages[name]!();
     const made = payer(source);

@@ -47,7 +47,7 @@ async function checkArchives(lines: RandomLines, [from, to]: (typeof pairs)[numb
 
 describe("random logs", () => {
   it.each([1, 2])(
-    "with branches and called agents %i deep, anywhere, pruned or not, are exported, imported and exported to the same bytes, and go on",
+    "with branches and called agents %i deep, pruned or not, are exported and imported unchanged and continue",
     async (depth) => {
       const property = fc.asyncProperty(linesOf(depth), fc.constantFrom(...pairs), fc.nat(3), checkArchives);
       await fc.assert(property, { numRuns: soak ? 20 : 3 - depth, timeout: 600_000 });

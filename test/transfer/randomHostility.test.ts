@@ -48,7 +48,7 @@ function reordered({ header, parts }: ArchiveParts, order: readonly number[]): B
 }
 
 it.each(["memory", "files"])(
-  "an archive that is damaged or put together at random is refused by %s with a typed error, or it is the archive, and nothing is left",
+  "a randomly damaged or composed archive is refused by %s with a typed error, or is unchanged",
   async (name) => {
     const source = await storages["memory"]!();
     await waitingPayer(source);
@@ -69,7 +69,7 @@ it.each(["memory", "files"])(
 );
 
 it.each(["../escape", "..", "/etc/passwd", "a/../../b", "con", "a\u0000b", "__proto__", "constructor"])(
-  "the agent id %j in an archive is refused, or is only an id: nothing is written outside the storage",
+  "the agent id %j in an archive is refused or stored only inside the storage",
   async (agentId) => {
     const source = await storages["memory"]!();
     await waitingPayer(source);
@@ -84,7 +84,7 @@ it.each(["../escape", "..", "/etc/passwd", "a/../../b", "con", "a\u0000b", "__pr
   },
 );
 
-it("keys like __proto__ in the header or the end of an archive are refused, and change no prototype", async () => {
+it("keys like __proto__ in the header or the end of an archive are refused without changing a prototype", async () => {
   const source = await storages["memory"]!();
   await waitingPayer(source);
   const text = (await bytesOf(exportAgent(source, "order-7"))).toString("latin1");

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { testDirectory, TestMachine } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, inPieces, payer, storages, timesImported, waitingPayer } from "./movedAgents.ts";
 
-it("of ten processes that import one agent at once, one does, and the agent is whole", async () => {
+it("one of ten concurrent imports of an agent succeeds, and the agent is complete", async () => {
   const source = await storages["memory"]!();
   await waitingPayer(source);
   const archive = await bytesOf(exportAgent(source, "order-7", { move: true }));

@@ -13,7 +13,7 @@ const pairs = [
 describe.each(pairs)("an agent from %s in %s", (from, to) => {
   const make = async () => [await storages[from]!(), await storages[to]!()] as const;
 
-  it("is there as it was, with its checkpoints, messages and requests", async () => {
+  it("arrives with its checkpoints, messages and requests", async () => {
     const [source, target] = await make();
     const { durable } = await waitingPayer(source);
     const report = await importAgent(target, exportAgent(source, "order-7", { move: true }));
@@ -24,7 +24,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     expect(report).toMatchObject({ agentId: "order-7", checkpoints: (await there.getCheckpoints()).length });
   });
 
-  it("that is moved goes on there and repeats no call, and says here where it is", async () => {
+  it("that is moved continues at the target without repeating a call, and the source names the target", async () => {
     const [source, target] = await make();
     const here = await waitingPayer(source);
     const archive = exportAgent(source, "order-7", { move: true });
@@ -60,7 +60,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     expect(await collect(source.log.list())).toEqual([]);
   });
 
-  it("that is copied runs only once it is taken over, and is left out of lists until then", async () => {
+  it("that is copied runs only after a takeover, and is not listed before it", async () => {
     const [source, target] = await make();
     const here = await waitingPayer(source);
     await importAgent(target, exportAgent(source, "order-7"));
@@ -91,7 +91,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     await expect(importAgent(source, inPieces(bytes, 100))).rejects.toMatchObject({ code: "agent_exists" });
   });
 
-  it("is a fork under another id, from the head or from a checkpoint, and its effects stay with the original", async () => {
+  it("is a fork under another id, from the head or a checkpoint, without the effects of the original", async () => {
     const [source, target] = await make();
     const here = await waitingPayer(source);
     const there = payer(target);
@@ -122,7 +122,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     await expect(importAgent(target, moving, { agentId: "order-8" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  it("goes on there also where a pruning left lines that begin at what it restates", async () => {
+  it("continues at the target after a pruning that rewrote the start of branches", async () => {
     const [source, target] = await make();
     const { durable, feature } = await waitingPayer(source);
     const [, asks] = await durable.getCheckpoints();
@@ -138,7 +138,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
     expect(await finish(there)).toMatchObject({ output: "dan, 800" });
   });
 
-  it("whose move is called off runs here again", async () => {
+  it("whose move is cancelled runs at the source again", async () => {
     const [source] = await make();
     const here = await waitingPayer(source);
     const first = await bytesOf(exportAgent(source, "order-7", { move: true }));
@@ -151,7 +151,7 @@ describe.each(pairs)("an agent from %s in %s", (from, to) => {
 });
 
 describe("a move", () => {
-  it("begins before the first byte", async () => {
+  it("takes effect before the first byte", async () => {
     const source = await storages["memory"]!();
     const { agent } = await waitingPayer(source);
     const archive = exportAgent(source, "order-7", { move: true });
@@ -168,7 +168,7 @@ describe("a move", () => {
     await owned.release();
   });
 
-  it("takes no receipt but its own", async () => {
+  it("accepts only its receipt", async () => {
     const source = await storages["memory"]!();
     await waitingPayer(source);
     const copy = await importAgent(await storages["memory"]!(), exportAgent(source, "order-7"));
@@ -190,7 +190,7 @@ describe("a move", () => {
     await finishMove(source, "order-7", again.receipt);
   });
 
-  it("is refused for an agent that is not there, that is not moving, or that is a copy", async () => {
+  it("is refused for an agent that is unknown, not moving or a copy", async () => {
     const [source, target] = [await storages["memory"]!(), await storages["memory"]!()];
     await expect(bytesOf(exportAgent(source, "none"))).rejects.toMatchObject({ code: "invalid_input" });
     await expect(bytesOf(exportAgent(source, "none", { move: true }))).rejects.toMatchObject({ code: "invalid_input" });
@@ -203,7 +203,7 @@ describe("a move", () => {
   });
 
   it.each([Buffer.from("{}"), "archive.gz", undefined])(
-    "takes a stream, and says so of anything else",
+    "accepts only a stream and explains the refusal of other values",
     async (given) => {
       const target = await storages["memory"]!();
       await expect(importAgent(target, given as never)).rejects.toMatchObject({
@@ -213,7 +213,7 @@ describe("a move", () => {
     },
   );
 
-  it("needs a storage with a log", async () => {
+  it("requires a storage with a log", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     const three = {
       getCheckpoints: storage.getCheckpoints.bind(storage),
