@@ -70,7 +70,7 @@ describe("the built package", () => {
   });
   afterAll(() => rmSync(built.app, { recursive: true, force: true }));
 
-  it("the built package has a file for each entry of its exports, and no entry without", () => {
+  it("the built package has exactly one file for each entry of its exports", () => {
     const files = readdirSync(`${built.root}dist`).filter((file) => file.endsWith(".js") && !file.startsWith("chunk-"));
     const entries = [...built.entries.values()];
     const loadedWhenCalled = /-[A-Z0-9]{8}\.js$/;
@@ -84,16 +84,16 @@ describe("the built package", () => {
   });
 
   // An intended change: npm run build && PACKAGE=1 npx vitest run --config test/vitest.config.ts --update
-  it("the built package exports the names on the list, no more and no less", async () => {
+  it("the built package exports exactly the listed names", async () => {
     await expect(await publicNames(built, program)).toMatchFileSnapshot("./publicNames.txt");
   });
 
-  it("the built package runs its root without Node's own modules", () => {
+  it("the built package runs its root without Node built-ins", () => {
     const imported = importsOf(`${built.root}dist/index.js`);
     expect([...imported].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
   });
 
-  it.each([...usages.keys()])("the built package can be used as its contract says, and not otherwise: %s", (name) => {
+  it.each([...usages.keys()])("the built package can only be used according to its contract: %s", (name) => {
     expect(complaintsOf(program, [usageOf(built, name)[0]])).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe("the built package", () => {
     expect(user.getInstantiationCount()).toBeLessThan(most);
   });
 
-  it("the built package has declarations that a user with an older lib can check", () => {
+  it("the built package has declarations that compile with an older lib", () => {
     const all = [...built.entries.keys()].map((entry) => `import "agent-persistence${entry}";`);
     const older: ts.CompilerOptions = { lib: ["lib.es2020.d.ts"], skipLibCheck: false };
     const user = programOf(new Map([[`${built.app}older.mts`, all.join("\n")]]), older);

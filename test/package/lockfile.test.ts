@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
 it.each(["package-lock.json", "test/bench/package-lock.json"])(
-  "%s names no registry, so that any mirror serves",
+  "%s names no registry, so that any mirror works",
   (path) => {
     expect(readFileSync(repository + path, "utf8")).not.toMatch(/"resolved": "http/);
   },

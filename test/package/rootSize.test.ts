@@ -17,11 +17,11 @@ describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-  it("the size of an agent in a browser stays under its ceiling", async () => {
+  it("the size of an agent in a browser stays below its limit", async () => {
     expect(await bundledSize("test/package/browser/browser.ts", scratch)).toBeLessThanOrEqual(ceiling);
   });
 
-  it("the size of an agent in a browser would exceed its ceiling if the root entry held another entry too", async () => {
+  it("the size of an agent in a browser would exceed its limit if the root entry contained another entry", async () => {
     expect(await bundledSize("src/task.ts", scratch, "node")).toBeGreaterThan(ceiling);
   });
 });

@@ -17,7 +17,7 @@ describe("code in the documentation", () => {
     expect(complaintsOf(programOf(modules, againstSource))).toEqual([]);
   });
 
-  it("code in the documentation is compiled at its own line numbers, joined where it says so, and never left out", () => {
+  it("code in the documentation is compiled at its line numbers, joined if marked, and never omitted", () => {
     const page = [
       "<!-- ts",
       "declare const given: string;",

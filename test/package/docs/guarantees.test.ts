@@ -12,7 +12,7 @@ const promises = page
   .flatMap((table) => table.trimEnd().split("\n").slice(2));
 
 describe("guarantees", () => {
-  it("docs/guarantees.md makes promises, and names at least one test for each", () => {
+  it("docs/guarantees.md makes promises and names at least one test for each", () => {
     expect(promises.length).toBeGreaterThan(12);
     expect(promises.filter((promise) => testsIn(promise).length === 0)).toEqual([]);
   });

@@ -26,7 +26,7 @@ function linksOf(page: string): readonly string[] {
 
 const isPacked = (path: string) => always.includes(path) || files.some((folder) => path.startsWith(folder));
 
-it.each(pages)("%s links to files that exist, and that the package contains", (page) => {
+it.each(pages)("%s links only to existing files of the package", (page) => {
   expect(linksOf(page).filter((path) => !existsSync(`${repository}${path}`) || !isPacked(path))).toEqual([]);
 });
 

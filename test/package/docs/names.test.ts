@@ -20,7 +20,7 @@ describe("names", () => {
     expect(rows.length).toBeGreaterThan(20);
   });
 
-  it("docs/names.md names only what exists", () => {
+  it("docs/names.md names only existing files and symbols", () => {
     expect(rows.flatMap(problemsOf)).toEqual([]);
   });
 });
