@@ -29,7 +29,7 @@ function copyOfLogs(): string {
   return directory;
 }
 
-it("stored forks, names, edits and migrations are read as the version read them that wrote them", async () => {
+it("stored forks, names, edits and migrations are read like by the version that wrote them", async () => {
   const directory = copyOfLogs();
   const moves = new Set<unknown>();
   const kinds = new Set<string>();

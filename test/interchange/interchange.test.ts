@@ -40,22 +40,16 @@ function contentOfLogs(): string {
 }
 const before = contentOfLogs();
 
-it.each(names)(
-  "%s: logs of 0.1.0 are read as 0.1.0 read them, with every checkpoint, message, request, summary and task",
-  async (name) => {
-    expect(asBefore(await readBack(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).read));
-  },
-);
+it.each(names)("%s: logs of 0.1.0 have the same checkpoints, messages, requests, summaries and tasks", async (name) => {
+  expect(asBefore(await readBack(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).read));
+});
+
+it.each(names)("%s: logs of 0.1.0 are resumed to the same end without repeating recorded calls", async (name) => {
+  expect(asBefore(await goOn(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).wentOn));
+});
 
 it.each(names)(
-  "%s: logs of 0.1.0 are resumed to the end that 0.1.0 came to, and no recorded call is made twice",
-  async (name) => {
-    expect(asBefore(await goOn(name, copyOf(name)))).toEqual(asBefore(expectedOf(name).wentOn));
-  },
-);
-
-it.each(names)(
-  "%s: agents in logs of 0.1.0 are forked, from the head and from every checkpoint, and keep what they had",
+  "%s: agents in logs of 0.1.0 are forked from the head and every checkpoint and keep their data",
   async (name) => {
     const directory = copyOf(name);
     for (const agentId of await agentIds(name, directory)) {
@@ -142,13 +136,13 @@ function contentsOf(line: string): readonly string[] {
   }
 }
 
-it("the logs of 0.1.0 hold every kind of record and of control line, and a line that a crash has torn", () => {
+it("the logs of 0.1.0 contain every kind of record and control line, and a torn line", () => {
   const found = contentsOfSegments();
   const control = ["claim", "open", "closed", "dropped"];
   for (const each of [...Object.keys(kinds), ...control, "a torn line"]) expect(found).toContain(each);
 });
 
-it("a run that 0.1.0 left unfinished is resumed with the recorded answers and outcomes; the rest is asked and done", async () => {
+it("an unfinished run of 0.1.0 is resumed with its records and makes only the missing requests and calls", async () => {
   const { agent, world, durable } = next("loop", "cut");
   expect(await agent.resume({ agentId: "cut" })).toEqual({ status: "completed", runId: "r1", output: "done" });
   expect(world.done.slice(0, 4)).toEqual(["mail Maria", "mail Olga", "mail Peter", "pay Alex"]);
@@ -159,14 +153,14 @@ it("a run that 0.1.0 left unfinished is resumed with the recorded answers and ou
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it("a log of 0.1.0 whose last line a crash has torn goes on after the line before", async () => {
+it("a log of 0.1.0 with a torn last line continues after the previous line", async () => {
   const { agent, world } = next("loop", "torn");
   expect(await agent.resume({ agentId: "torn" })).toMatchObject({ status: "completed", output: "done" });
   expect(world.done).not.toContain("book Alex");
   expect(world.asked).toBe(2);
 });
 
-it("a call that 0.1.0 stored as settled is not made again, unless it was settled with retry", async () => {
+it("a call that 0.1.0 stored as settled is not made again unless it was settled with retry", async () => {
   const { agent, world } = next("loop", "settled");
   expect(await agent.resume({ agentId: "settled" })).toMatchObject({ status: "completed" });
   expect(world.done.filter((what) => /^(mail|pay|book Alex)/.test(what))).toEqual(["pay Alex"]);
@@ -179,7 +173,7 @@ it("a run of 0.1.0 that failed at an edge evaluates only that edge again", async
   expect(world.asked).toBe(0);
 });
 
-it("a log of 0.1.0 whose segments list those of an owner before goes on from where the last owner left it", async () => {
+it("a log of 0.1.0 whose segments list those of an earlier owner continues from the last owner", async () => {
   const { agent, world, durable } = next("owners", "listed");
   const [call] = await durable.getToolCallsInDoubt();
   expect(call).toMatchObject({ toolName: "book", input: { item: "n 5" } });
@@ -188,7 +182,7 @@ it("a log of 0.1.0 whose segments list those of an owner before goes on from whe
   expect(world.done).toEqual(["book n 6"]);
 });
 
-it("a log of 0.1.0 takes a branch from an older checkpoint", async () => {
+it("a log of 0.1.0 accepts a branch from an older checkpoint", async () => {
   const { agent, world } = next("moves", "rolled-back");
   const result = await agent.resume({ agentId: "rolled-back", checkpointId: "1-3" });
   expect(result).toMatchObject({ status: "completed", output: "end of x" });
@@ -210,7 +204,7 @@ it("a call that 0.1.0 left in doubt is listed, settled from outside, and not mad
   expect(await durable.getToolCallsInDoubt()).toEqual([]);
 });
 
-it("a tool of 0.1.0 that was cut short is made again with the calls and answers recorded within it", async () => {
+it("an interrupted tool of 0.1.0 is repeated with its recorded calls and responses", async () => {
   const { agent, durable, world } = next("code", "in-plan");
   for (const { toolCallId, toolName } of await durable.getToolCallsInDoubt())
     if (toolName === "book") await durable.settleToolCall(toolCallId, { output: { made: "extra p" } });
@@ -218,7 +212,7 @@ it("a tool of 0.1.0 that was cut short is made again with the calls and answers 
   expect(world.done).toEqual(["plan p", "wipe disk", "mail no address", "mail an address", "book last"]);
 });
 
-it("a run that waits since 0.1.0 is answered, waits again, and ends with the answers", async () => {
+it("a waiting run of 0.1.0 is answered, waits again, and ends with the answers", async () => {
   const directory = copyOf("asking");
   const asked = next("asking", "waiting", directory);
   const [size] = await inputsOf(asked.durable);
@@ -239,13 +233,13 @@ it("a run that waits since 0.1.0 is answered, waits again, and ends with the ans
   expect(world.done).toEqual(["confirm S"]);
 });
 
-it("a run of 0.1.0 that was answered and not resumed goes on with the stored answers", async () => {
+it("an answered run of 0.1.0 resumes with the stored answers", async () => {
   const { agent, world } = next("asking", "confirmed");
   expect(await agent.resume({ agentId: "confirmed" })).toMatchObject({ output: "L true 1970-01-01T00:00:00.000Z 7" });
   expect(world.done).toEqual(["confirm L"]);
 });
 
-it("a request of 0.1.0 still says why its last answer was refused, and takes another", async () => {
+it("a request of 0.1.0 shows why its last answer was refused and accepts another", async () => {
   const { agent, durable } = next("asking", "refused");
   const [request] = await inputsOf(durable);
   expect(request?.problems).toEqual([{ path: "", expected: "a size that there is" }]);
@@ -253,7 +247,7 @@ it("a request of 0.1.0 still says why its last answer was refused, and takes ano
   expect(await agent.resume({ agentId: "refused", answers })).toMatchObject({ status: "waiting" });
 });
 
-it("a rollback to the first checkpoint of a log of 0.1.0 runs the inverses in reverse order, with what was recorded", async () => {
+it("a rollback to the first checkpoint of a log of 0.1.0 runs the inverses in reverse order with the recorded values", async () => {
   const { agent, durable, world } = next("loop", "finished");
   const report = await durable.rollbackToCheckpoint("1-1");
   expect(world.done).toEqual(["undo Daniel made Daniel", "undo Alex made Alex"]);
@@ -273,7 +267,7 @@ it("a rollback to the first checkpoint of a log of 0.1.0 runs the inverses in re
   expect(await agent.resume({ agentId: "finished" })).toMatchObject({ runId: "r1", output: "done" });
 });
 
-it("a rollback that was cut short in 0.1.0 is finished, and no inverse that has ended runs again", async () => {
+it("an interrupted rollback of 0.1.0 is finished without repeating finished inverses", async () => {
   const { agent, durable, world } = next("moves", "half-back");
   const [inverse] = await durable.getToolCallsInDoubt();
   expect(inverse).toMatchObject({ input: { item: "b" }, reverts: expect.any(String) as string });
@@ -282,14 +276,14 @@ it("a rollback that was cut short in 0.1.0 is finished, and no inverse that has 
   expect(world.done).toEqual(["undo b made b", "undo a made a", "book a", "book b", "book c", "mail x"]);
 });
 
-it("a rollback that stopped in 0.1.0 at inverses that failed goes on with what was said of them", async () => {
+it("a rollback that stopped in 0.1.0 at failed inverses continues with their settlements", async () => {
   const { durable, world } = next("moves", "inverse-settled");
   const report = await durable.rollbackToCheckpoint("1-1");
   expect(world.done).toEqual(["undo a made a"]);
   expect(report.failed.map(({ input }) => input)).toEqual([{ item: "c" }]);
 });
 
-it("a rollback of files that was cut short in 0.1.0 goes on and brings back their contents", async () => {
+it("an interrupted rollback of files of 0.1.0 continues and restores their contents", async () => {
   const { durable, place, storage } = next("files", "half-back");
   const report = await durable.rollbackToCheckpoint("1-2");
   expect(report.participants).toHaveLength(1);
@@ -303,7 +297,7 @@ it("a rollback of files that was cut short in 0.1.0 goes on and brings back thei
   expect(steps.length).toBeGreaterThan(2);
 });
 
-it("the files of a run that 0.1.0 left unfinished are taken back after it has ended", async () => {
+it("the files of an unfinished run of 0.1.0 can be rolled back after it has finished", async () => {
   const { agent, durable, place } = next("files", "cut");
   const root = join(place.directory, "workspaces", "cut");
   expect(await agent.resume({ agentId: "cut" })).toMatchObject({ output: "edited" });
@@ -334,7 +328,7 @@ it.each([
   ["code", "stuck-at-edge", undefined],
   ["moves", "imported", undefined],
 ] as const)(
-  "pruning the log of 0.1.0 in %s leaves of %s what was to stay, and that reads as before",
+  "pruning the log of 0.1.0 in %s keeps of %s the required checkpoints unchanged",
   async (name, agentId, stays) => {
     const { agent, durable, storage } = next(name, agentId);
     const all = await durable.getCheckpoints();
@@ -354,7 +348,7 @@ it.each([
   },
 );
 
-it("a pruning that was cut short in 0.1.0 after it was recorded is finished", async () => {
+it("an interrupted pruning of 0.1.0 that was recorded is finished", async () => {
   const { agent, durable, storage } = next("pruned", "prune-cut");
   const kept = await durable.getCheckpoints();
   expect(await storage.log.unremovedBytes?.("prune-cut")).toBeGreaterThan(0);
@@ -364,7 +358,7 @@ it("a pruning that was cut short in 0.1.0 after it was recorded is finished", as
   expect(await durable.getCheckpoints()).toEqual(kept);
 });
 
-it("pruning logs of 0.1.0 drops agents whose time is over, and no others", async () => {
+it("pruning logs of 0.1.0 drops only expired agents", async () => {
   const { agent, storage } = next("loop", "finished");
   const { pruned } = await persistence(agent).prune({ now: later });
   expect(pruned).toMatchObject([{ agentId: "finished", dropped: true }]);
@@ -373,7 +367,7 @@ it("pruning logs of 0.1.0 drops agents whose time is over, and no others", async
   expect(left.toSorted()).toEqual(["aborted", "cut", "handled", "in-doubt", "settled", "torn"]);
 });
 
-it("a run that 0.1.0 has pruned goes on and is rolled back to its start", async () => {
+it("a run that 0.1.0 pruned continues and is rolled back to its start", async () => {
   const { agent, durable, world } = next("pruned", "pruned-in-run");
   const [call] = await durable.getToolCallsInDoubt();
   await durable.settleToolCall(call?.toolCallId ?? "", "retry");
@@ -384,7 +378,7 @@ it("a run that 0.1.0 has pruned goes on and is rolled back to its start", async 
   expect(world.done).toEqual([6, 5, 4, 3, 2, 1, 0].map((at) => `undo n ${at} made n ${at}`));
 });
 
-it("an agent that was deleted in 0.1.0 is not there, and its id can be used again", async () => {
+it("an agent that was deleted in 0.1.0 does not exist, and its id can be used again", async () => {
   const { agent, durable } = next("pruned", "deleted");
   expect(await durable.getCheckpoints()).toEqual([]);
   expect(await agent.run("n 6" as never, { agentId: "deleted" })).toMatchObject({ status: "completed", output: "n 7" });
@@ -401,7 +395,7 @@ function startOf(data: AgentCheckpointData | undefined) {
   return { messageHistory, storage, lastInput, nodeId, version };
 }
 
-it("tasks of 0.1.0 are taken on by a worker: by priority, and what was cut short before the queue", async () => {
+it("a worker runs tasks of 0.1.0 by priority, and interrupted ones before the queue", async () => {
   const directory = copyOf("tasks");
   const world = new World();
   const clock = new SimulatedClock(later);
@@ -437,7 +431,7 @@ it("tasks of 0.1.0 are taken on by a worker: by priority, and what was cut short
   });
 });
 
-it("tasks of 0.1.0 are moved on by a task manager as their status allows", async () => {
+it("a task manager changes tasks of 0.1.0 as their status permits", async () => {
   const tasks = new TaskManager({ storage: openStorage(copyOf("tasks")), clock: new SimulatedClock(later) });
   expect(await tasks.resume("paused")).toMatchObject({ status: "in_progress" });
   expect(await tasks.retry("run-failed")).toMatchObject({ status: "queued" });
@@ -445,7 +439,7 @@ it("tasks of 0.1.0 are moved on by a task manager as their status allows", async
   await expect(tasks.retry("failed-for-good")).rejects.toMatchObject({ code: "transition_not_allowed" });
 });
 
-it("a run that 0.1.0 has finished gives its recorded output, and another run continues its history", async () => {
+it("a finished run of 0.1.0 returns its recorded output, and another run continues its history", async () => {
   const { agent, durable, world } = next("loop", "finished");
   const agentId = "finished";
   expect(await agent.run("sign them up" as never, { agentId, runId: "r1" })).toMatchObject({ output: "done" });
@@ -457,6 +451,6 @@ it("a run that 0.1.0 has finished gives its recorded output, and another run con
   expect((await durable.getMessages()).slice(0, messages.length)).toEqual(messages);
 });
 
-it("the stored logs are as they were before these tests", () => {
+it("the stored logs are unchanged after these tests", () => {
   expect(contentOfLogs()).toBe(before);
 });

@@ -40,7 +40,7 @@ function newErrand(directory: string, given: object = {}): AIAgent<Errand> {
   );
 }
 
-it("agents of 0.1.0, and forks of them, are refused by code with other names, and go on with a migration", async () => {
+it("agents of 0.1.0 and their forks are refused by code with other names and continue with a migration", async () => {
   const directory = mkdtempSync(join(tmpdir(), "agent-migrated-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   cpSync(fileURLToPath(new URL("logs/tasks/", import.meta.url)), directory, { recursive: true });

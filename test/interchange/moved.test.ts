@@ -15,7 +15,7 @@ const logs = fileURLToPath(new URL("logs/", import.meta.url));
 
 const names = Object.keys(fixtures) as Fixture[];
 
-it.each(names)("%s: agents of 0.1.0 are forked with all that they have, and stay as they were", async (name) => {
+it.each(names)("%s: agents of 0.1.0 are forked with all their data and stay unchanged", async (name) => {
   const directory = mkdtempSync(join(tmpdir(), "agent-forked-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   cpSync(join(logs, name), directory, { recursive: true });
