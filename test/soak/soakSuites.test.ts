@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { soakSuites } from "./soakSuites.ts";
 
-it("a soak runs the suites that ask for it, themselves or through what they import, and no others", () => {
+it("a soak runs only suites that request it, directly or through their imports", () => {
   const folder = mkdtempSync(join(tmpdir(), "agent-persistence-soak-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const asks = 'const soak = process.env["SOAK"] !== undefined;';
