@@ -46,10 +46,10 @@ describe("a compressed blob", () => {
   });
 
   it.each([
-    ["more than was stated", 1_000],
-    ["less than was stated", 40_000_000],
-    ["more than is ever compressed", maximumCompressedTextBytes + 1],
-    ["as much as there is memory", Number.MAX_SAFE_INTEGER],
+    ["more bytes than stated", 1_000],
+    ["fewer bytes than stated", 40_000_000],
+    ["more bytes than are ever compressed", maximumCompressedTextBytes + 1],
+    ["more bytes than fit into memory", Number.MAX_SAFE_INTEGER],
   ])("that contains %s is refused", async (_name, length) => {
     const blobs = store();
     const bomb = gzipSync(Buffer.alloc(32 * 1024 * 1024));

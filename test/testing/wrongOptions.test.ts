@@ -38,14 +38,14 @@ const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
   ["scriptedModel: a misspelled option", "", /did you mean "toolCallIds"/, model([], { toolCallIDs: "unique" })],
   ["scriptedModel: unknown ids", "toolCallIds", /./, model([], { toolCallIds: "random" })],
   ["crashAfter: no storage", "", /object with/, crash({}, 1)],
-  ["crashAfter: half a save", "", /whole number/, crash(storage, 0.5)],
+  ["crashAfter: a fractional number of saves", "", /whole number/, crash(storage, 0.5)],
   ["crashAfter: saves as text", "", /whole number/, crash(storage, "2")],
   ["SimulatedClock: a start that is a Date", "", /number/, () => new SimulatedClock(wrong(new Date()))],
   ["SimulatedClock: an advance back in time", "", /number/, () => clock().advance(-1)],
   ["SimulatedClock: an advance by text", "", /number/, () => clock().advance(wrong("5"))],
-  ["SimulatedClock: a jump to nowhere", "", /number/, () => clock().jump(Number.NaN)],
+  ["SimulatedClock: a jump to an invalid time", "", /number/, () => clock().jump(Number.NaN)],
   ["SimulatedFileSystem: an unknown fault", "kind", /./, inject({ kind: "EOOPS", call: 1 })],
-  ["SimulatedFileSystem: a fault at no call", "call", /whole number/, inject({ kind: "EIO", call: 0 })],
+  ["SimulatedFileSystem: a fault without a call", "call", /whole number/, inject({ kind: "EIO", call: 0 })],
   [
     "SimulatedFileSystem: a misspelled fault",
     "",
@@ -58,7 +58,7 @@ const refused: readonly (readonly [string, string, RegExp, () => unknown])[] = [
   ["aiSdkExecutor: no model", "", /model/, executor(undefined)],
   ["aiSdkExecutor: the name of a model", "", /model/, executor("gpt-5-mini")],
   ["aiSdkExecutor: a list of models", "", /model.*received array/, executor([])],
-  ["aiSdkExecutor: a provider that is no function", "", /model/, executor({ languageModel: () => undefined })],
+  ["aiSdkExecutor: a provider that is not a function", "", /model/, executor({ languageModel: () => undefined })],
   ["aiSdkExecutor: a model that is awaited too late", "", /received a Promise/, executor(Promise.resolve({}))],
   [
     "aiSdkExecutor: a misspelled option",
@@ -91,13 +91,13 @@ const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void>
   ["a misspelled member", "", /did you mean "alter"/, () => logTest?.run(() => wrong({ ...others, log, altre: none }))],
   ["a log alone", "", /plain object, received an instance of MemoryRecordLog/, () => logTest?.run(() => wrong(log))],
   [
-    "a log whose advance is not there",
+    "a log with a missing advance",
     "advance",
     /function, or \{ leftOut/,
     () => logTest?.run(() => wrong({ ...others, log, advance: undefined })),
   ],
   [
-    "a member that is left out without a reason",
+    "an omitted member without a reason",
     "alter",
     /function, or \{ leftOut/,
     () => logTest?.run(() => wrong({ ...others, log, alter: { leftOut: "" } })),
@@ -117,14 +117,14 @@ const harnesses: readonly (readonly [string, string, RegExp, () => Promise<void>
   ["no log", "", /./, () => logTest?.run(() => wrong(undefined))],
   ["a provider without methods", "provider", /object with/, () => providerTest?.run(() => wrong({ provider: {} }))],
   [
-    "a reopen that is no function",
+    "a reopen that is not a function",
     "reopen",
     /function/,
     () => providerTest?.run(() => wrong({ provider: storage, reopen: storage })),
   ],
-  ["text for a log", "", /plain object, received string/, () => logTest?.run(() => wrong("log"))],
-  ["text for a provider", "", /plain object, received string/, () => providerTest?.run(() => wrong("memory"))],
-  ["a make that is no function", "", /function/, () => providerTest?.run(wrong(storage))],
+  ["text instead of a log", "", /plain object, received string/, () => logTest?.run(() => wrong("log"))],
+  ["text instead of a provider", "", /plain object, received string/, () => providerTest?.run(() => wrong("memory"))],
+  ["a make that is not a function", "", /function/, () => providerTest?.run(wrong(storage))],
 ];
 
 it.each(harnesses)("the conformance suites refuse %s with invalid_input", async (_name, path, message, run) => {

@@ -438,7 +438,7 @@ describe("hostile payloads", () => {
   });
 
   it.each([
-    ["as many levels as a run can store", stored((storage) => pictured.hostile(storage, "a"))],
+    ["the most levels that a run can store", stored((storage) => pictured.hostile(storage, "a"))],
     ["10,000 levels", () => pictured.forged("a")],
   ])("a value of %s does not break the page", async (_name, storageOf) => {
     const opened = await openStored(await storageOf(), "a deep");

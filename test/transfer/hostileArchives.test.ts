@@ -49,15 +49,15 @@ describe("an archive", () => {
     ["has no line break", "x".repeat(100_000)],
     ["is of a later version", header({ archive: 2 })],
     ["has lines of a later version", header({ format: 99 })],
-    ["has an id that is none", header({ agentId: "" })],
-    ["has a generation that no log has", `${header({ generation: 2 ** 45 })}{"lines":0,"blobs":0,"sha256":""}\n`],
+    ["has an invalid id", header({ agentId: "" })],
+    ["has an impossible generation", `${header({ generation: 2 ** 45 })}{"lines":0,"blobs":0,"sha256":""}\n`],
     ["has no lines", `${header({})}{"lines":0,"blobs":0,"sha256":""}\n`],
-    ["says that a line has more bytes than it may", `${header({})}line 9999999999\n`],
-    ["says that a line has more bytes than are allowed", `${header({})}line ${16 * 1024 * 1024 + 1}\nx`],
-    ["says that a line has more bytes than it has", `${header({})}line 16000000\nx`],
-    ["has a part that is none", `${header({})}file 3 ../x\nabc\n`],
-    ["has a blob that is another", `${header({})}blob 3 blob://${"0".repeat(64)}-1\nabc\n\n`],
-    ["is a bomb", gzipSync(Buffer.alloc(50_000_000))],
+    ["states a line longer than the limit", `${header({})}line 9999999999\n`],
+    ["states a line longer than permitted", `${header({})}line ${16 * 1024 * 1024 + 1}\nx`],
+    ["states a line longer than its content", `${header({})}line 16000000\nx`],
+    ["has an unknown part", `${header({})}file 3 ../x\nabc\n`],
+    ["has a different blob", `${header({})}blob 3 blob://${"0".repeat(64)}-1\nabc\n\n`],
+    ["is a decompression bomb", gzipSync(Buffer.alloc(50_000_000))],
   ];
   it("with a large line is refused before the line is read, unless its caller permits it", async () => {
     const target = await storages["memory"]!();

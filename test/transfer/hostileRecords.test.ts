@@ -19,11 +19,11 @@ const status = (fields: object) =>
 const highest = Number.MAX_SAFE_INTEGER;
 
 const forged: readonly (readonly [string, (given: ArchiveParts) => Uint8Array])[] = [
-  ["has a status that is none", status({ status: "hacked" })],
-  ["has the status of an agent that was moved", status({ status: "moved" })],
+  ["has an unknown status", status({ status: "hacked" })],
+  ["has the status of a moved agent", status({ status: "moved" })],
   ["waits until no time", status({ until: 1e300 })],
   ["waits until a text", status({ until: "tomorrow" })],
-  ["has a priority that is none", last({ kind: "task", name: "t", priority: "high" })],
+  ["has an invalid priority", last({ kind: "task", name: "t", priority: "high" })],
   ["has an empty name", last({ kind: "name", name: "", version: 1 })],
   ["has a name like the id of another checkpoint", last({ kind: "name", name: "1-2", version: 1 })],
   ["has a long name", last({ kind: "name", name: "x".repeat(257), version: 1 })],
@@ -36,10 +36,10 @@ const forged: readonly (readonly [string, (given: ArchiveParts) => Uint8Array])[
     "has a checkpoint above all others",
     last({ kind: "checkpoint", lane: 1, version: highest, at: 1, node: "ask", iteration: 1 }),
   ],
-  ["says that it has another generation", header({ generation: 2 ** 40 })],
+  ["states another generation", header({ generation: 2 ** 40 })],
   ["lacks the blobs", (given) => archiveWith({ ...given, parts: given.parts.filter(({ kind }) => kind === "line") })],
   [
-    "names a blob that is nowhere",
+    "names a missing blob",
     last({ kind: "storage", lane: 1, key: "large", value: { $blob: [`blob://${"0".repeat(64)}-1`, 5] } }),
   ],
   [
@@ -54,7 +54,7 @@ const forged: readonly (readonly [string, (given: ArchiveParts) => Uint8Array])[
   ["lacks its first line", (given) => archiveWith({ ...given, parts: given.parts.slice(2) })],
   ["was pruned of everything", last({ kind: "pruned", upTo: highest, restated: [], nextNumber: 1, blobs: [] })],
   ["is in the middle of a rollback to no checkpoint", last({ kind: "rollback", target: 999, calls: [], closed: [] })],
-  ["is two", (given) => Buffer.concat([archiveWith(given), archiveWith(given)])],
+  ["contains two archives", (given) => Buffer.concat([archiveWith(given), archiveWith(given)])],
 ];
 
 describe.each(["memory", "files"])("a forged archive with valid checksums, imported into %s", (name) => {

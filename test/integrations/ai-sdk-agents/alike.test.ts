@@ -175,14 +175,14 @@ const asksAnAgent: Define = (sdk, { model, tools }) => {
 describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
   it.each<[what: string, define: Define]>([
     ["that repairs calls", repairsCalls],
-    ["whose tool fails, and which calls what is not there", callsInVain],
+    ["with a failing tool and a call to an unknown tool", callsInVain],
     ["whose provider runs tools and sends sources, reasoning and files", usesToolsOfItsProvider],
     ["that changes its model in prepareStep", changesItsModel],
     ["with structured output", answersInAForm],
     ["whose tools have preliminary results", showsResultsAsTheyCome],
     ["that leaves a call to the client", leavesCallsToTheClient],
-    ["that decides itself what is approved", decidesApprovals],
-    ["that asks another agent in a tool", asksAnAgent],
+    ["that decides approvals itself", decidesApprovals],
+    ["that calls another agent in a tool", asksAnAgent],
   ])("%s behaves as without the library, live and in a replay", async (_what, define) => {
     const prompt = "Find order 7.";
     const desk = durableAgent({ storage: new InMemoryPersistenceStorageProvider() }, (durable) => define(sdk, durable));

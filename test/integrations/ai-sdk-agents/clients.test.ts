@@ -9,7 +9,7 @@ import { calling, type ScriptedModel, scriptedModel, text } from "./support/scri
 import { type Sdk, sdks } from "./support/sdks.ts";
 import { messageOf } from "./support/uiStream.ts";
 
-type Phase = "before the first answer" | "in an answer" | "in a tool";
+type Phase = "before the first response" | "during a response" | "during a tool call";
 
 /** A chat server, of which each process has one on the same storage. It stops at a gate in one phase of a run. */
 function chatServer(sdk: Sdk, storage: InMemoryPersistenceStorageProvider, held?: { phase: Phase; gate: Gate }) {
@@ -18,7 +18,7 @@ function chatServer(sdk: Sdk, storage: InMemoryPersistenceStorageProvider, held?
   const find = tool({
     inputSchema: z.object({ id: z.string() }),
     execute: async ({ id }) => {
-      await at("in a tool");
+      await at("during a tool call");
       return { id, cents: 900 };
     },
   });
@@ -55,12 +55,12 @@ function heldModel(model: ScriptedModel, at: (phase: Phase) => Promise<void>): S
   return {
     ...model,
     doStream: async (options) => {
-      await at("before the first answer");
+      await at("before the first response");
       const { stream } = await model.doStream(options);
       let parts = 0;
       const held = new TransformStream({
         async transform(part, controller) {
-          if (++parts === 5) await at("in an answer");
+          if (++parts === 5) await at("during a response");
           controller.enqueue(part);
         },
       });
@@ -76,7 +76,7 @@ async function seen(response: Response | undefined): Promise<unknown> {
 }
 
 describe.each(sdks)("a client of a durable agent of the AI SDK $version", (sdk) => {
-  it.each<Phase>(["before the first answer", "in an answer", "in a tool"])(
+  it.each<Phase>(["before the first response", "during a response", "during a tool call"])(
     "that leaves %s gets the whole stream when it reconnects to any process",
     async (phase) => {
       const undisturbed = await seen(await chatServer(sdk, new InMemoryPersistenceStorageProvider()).post([user]));

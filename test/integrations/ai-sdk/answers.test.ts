@@ -10,7 +10,7 @@ describe("a malformed response", () => {
     ["no content", { finishReason: "stop" }],
     ["a part that is null", { content: [null], finishReason: "stop" }],
     ["a text without text", { content: [{ type: "text" }], finishReason: "stop" }],
-    ["a call whose input is no text", { content: [{ type: "tool-call", toolCallId: "1", toolName: "t", input: {} }] }],
+    ["a call whose input is not text", { content: [{ type: "tool-call", toolCallId: "1", toolName: "t", input: {} }] }],
     ["no finish reason", { content: [{ type: "text", text: "x" }] }],
   ])("is refused: %s", async (_, answer) => {
     const model = { ...fakeModel("v3", {}), doGenerate: async () => answer as never };

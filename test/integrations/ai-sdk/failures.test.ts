@@ -71,9 +71,9 @@ describe("a failed request", () => {
   });
 
   it.each([
-    ["no JSON", "<html>"],
-    ["no choices", { choices: [] }],
-    ["another shape", { answer: 42 }],
+    ["invalid JSON", "<html>"],
+    ["without choices", { choices: [] }],
+    ["in another shape", { answer: 42 }],
   ])("with the response %s throws a typed error", async (_, body) => {
     await using server = await ChatServer.start();
     server.next(json(200, body));

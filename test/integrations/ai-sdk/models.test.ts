@@ -67,7 +67,7 @@ describe("models", () => {
       () => ({ specificationVersion: "v1" }) as unknown as AiSdkLanguageModel,
       /"v1"/,
     ],
-    ["what is no model", () => ({ provider: "x" }) as unknown as AiSdkLanguageModel, /specification version is none/],
+    ["an invalid model", () => ({ provider: "x" }) as unknown as AiSdkLanguageModel, /specification version is none/],
   ])("%s is refused", async (_, models, reason) => {
     const failure = await ask(aiSdkExecutor(models), { model: "other" }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelNotAvailableError);

@@ -72,9 +72,9 @@ describe("tool calls over HTTP", () => {
 
   it.each([
     ["the same for every call", [["call", "call"], ["call"]]],
-    ["restarting at 0 in every answer", [["0", "1"], ["0"]]],
+    ["restarting at 0 in every response", [["0", "1"], ["0"]]],
     [
-      "twice the same in one answer",
+      "repeated in one response",
       [
         ["x", "x"],
         ["y", "y"],

@@ -312,7 +312,7 @@ test("telemetry shows saves and prunings with the errors of failed saves", async
 test.each([
   ["no options", undefined],
   [
-    "a storage of three methods",
+    "a three-method storage",
     {
       storage: {
         getCheckpoints: async () => [],

@@ -69,8 +69,8 @@ class CompactingSession extends MemorySession implements OpenAIResponsesCompacti
 
 describe("a session of another kind, in a repeated run", () => {
   it.each([
-    ["that knows transactions", async () => new MemorySession()],
-    ["that knows none", async () => new FileSession(`${await temporaryDirectory()}/talk`)],
+    ["with transactions", async () => new MemorySession()],
+    ["without transactions", async () => new FileSession(`${await temporaryDirectory()}/talk`)],
   ])("gets the items of the run once: one %s", async (_kind, open) => {
     const session = await open();
     await session.addItems([asked("Before.")]);

@@ -32,7 +32,7 @@ const logs: Readonly<Record<string, Crafted>> = {
     { kind: "lane", lane: 1, from: version - 1, keep: "all" },
     checkpoint(version),
   ],
-  "two lanes that begin at each other": (version) => [
+  "two lanes that start at each other": (version) => [
     { kind: "lane", lane: 2, from: version + 1, keep: "all" },
     checkpoint(version, { lane: 2 }),
     { kind: "lane", lane: 3, from: version, keep: "all" },
@@ -54,7 +54,7 @@ const logs: Readonly<Record<string, Crafted>> = {
     { kind: "lane", lane: 3, from: version - 1, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
     checkpoint(version + 1, { lane: 3 }),
   ],
-  "lines nested in lanes that are not there": (version) => [
+  "lines nested in missing lanes": (version) => [
     { kind: "lane", lane: 20, keep: "state", place: { parent: 19, fork: 1, branch: "a" } },
     checkpoint(version, { lane: 20 }),
     { kind: "lane", lane: 21, keep: "all", place: { parent: 20, fork: 0, branch: "a" } },
@@ -102,7 +102,7 @@ const logs: Readonly<Record<string, Crafted>> = {
     { kind: "message", lane: 1, number: 9, message: { $message: [8, 2] } },
     checkpoint(version + 1, { input: { $answer: [version, 0, 0, null, 2] } }),
   ],
-  "messages of two lines that are each other": (version) => [
+  "messages of two lines that refer to each other": (version) => [
     { kind: "lane", lane: 2, keep: "all", place: { parent: 1, fork: version - 1, branch: "a" } },
     { kind: "message", lane: 2, number: 8, message: { $message: [9, 1] } },
     checkpoint(version, { lane: 2 }),
@@ -114,18 +114,18 @@ const logs: Readonly<Record<string, Crafted>> = {
     checkpoint(version, { lane: 2, ended: true }),
     checkpoint(version + 1),
   ],
-  "references to lanes that are not there": (version) => [
+  "references to missing lanes": (version) => [
     { kind: "message", lane: 1, number: 3, message: { $message: [1, 77] } },
     { kind: "message", lane: 1, number: 4, message: { $answer: [1, 0, 0, null, 77] } },
     checkpoint(version, { input: { $answer: [1, 0, 0, null, -4] }, joined: 1 }),
   ],
   "a message that is itself": (version) => [circle(1), circle(2), checkpoint(version, { input: { $message: 1 } })],
-  "messages that are each other": (version) => [
+  "messages that refer to each other": (version) => [
     { ...circle(8), message: { $message: 9 } },
     { ...circle(9), message: { $message: 8 } },
     checkpoint(version, { input: { $message: 9 } }),
   ],
-  "a value in a blob that is not there": (version) => [checkpoint(version, { input: { $blob: blob } })],
+  "a value in a missing blob": (version) => [checkpoint(version, { input: { $blob: blob } })],
   "records that are nested deeply": (version) => [checkpoint(version, { input: deepValue })],
   "a field that is nested deeply": (version) => [checkpoint(version, { node: deepValue })],
   "a record of a newer version that is nested deeply": () => [{ kind: "from the future", value: deepValue }],
@@ -231,9 +231,9 @@ it.each([
   "a line that is nested in a later one",
   "lines that are nested in each other",
   "an end that is also the end of the run",
-  "references to lanes that are not there",
+  "references to missing lanes",
   "references to a branch that is not joined",
-  "messages of two lines that are each other",
+  "messages of two lines that refer to each other",
 ])("a log with valid checksums and %s is refused without changes", async (name) => {
   const { agent, durable, log, began } = await craftLog(logs[name] ?? (() => []));
   const stored = () => collect(log().read("a"));

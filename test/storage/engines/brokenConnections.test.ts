@@ -27,9 +27,9 @@ type Chance = () => number;
 type Open = (chance: Chance, isArmed: () => boolean) => Promise<PersistenceStorageProvider>;
 
 const storages: readonly (readonly [name: string, open: Open])[] = [
-  ["Postgres, through one connection that a proxy drops, cuts, closes by half, silences and delays", behindProxy],
-  ["SQLite, of which another process has the lock", lockedSqlite],
-  ["DynamoDB, which throttles, fails and loses answers", throttlingDynamoDB],
+  ["Postgres, behind a proxy that drops, cuts, half-closes, silences and delays its connection", behindProxy],
+  ["SQLite, locked by another process", lockedSqlite],
+  ["DynamoDB, which throttles, fails and loses responses", throttlingDynamoDB],
 ];
 
 const answerFaults: readonly ProxyFault[] = ["drop", "half_close", "delay", "drop", "half_close", "delay", "silence"];

@@ -468,7 +468,7 @@ describe("a storage of files", () => {
     ["empty", ""],
     ["too long", "é".repeat(513)],
     ["half a character", "a\ud800"],
-    ["no text", 7 as unknown as string],
+    ["not text", 7 as unknown as string],
   ])("touches no file for an id that is %s", async (_name, id) => {
     const directory = await testDirectory();
     const log = testLog(directory);

@@ -10,15 +10,15 @@ const carried = (sizes: readonly number[], carry = 1) =>
   }).map(([generation]) => generation);
 
 it.each([
-  ["nothing of nothing", [], []],
+  ["no segments if none exist", [], []],
   ["a small segment", [64], [1]],
-  ["no larger one", [65], []],
-  ["small ones, not the large one before", [500, 20, 30], [2, 3]],
-  ["two of a size together, since the older is no larger than what is newer", [100, 100], [1, 2]],
-  ["not sizes that halve", [400, 200, 100], []],
-  ["all when the oldest is small in comparison", [300, 200, 100], [1, 2, 3]],
-  ["no more than a megabyte of a short log", [600, 300, 300], [2, 3]],
-  ["more of a long one", [80_000, 600, 300, 300], [2, 3, 4]],
+  ["no larger segment", [65], []],
+  ["small segments without the large one before", [500, 20, 30], [2, 3]],
+  ["two segments of equal size", [100, 100], [1, 2]],
+  ["no segments of halving sizes", [400, 200, 100], []],
+  ["all segments if the oldest is relatively small", [300, 200, 100], [1, 2, 3]],
+  ["at most a megabyte of a short log", [600, 300, 300], [2, 3]],
+  ["more of a long log", [80_000, 600, 300, 300], [2, 3, 4]],
 ])("copies %s", (_name, sizes, expected) => {
   expect(carried(sizes)).toEqual(expected);
 });

@@ -72,7 +72,7 @@ describe("the list of agents in files", () => {
     ["damaged", (path: string) => writeFile(path, "{}")],
     ["empty", (path: string) => writeFile(path, "")],
     ["edited by hand", (path: string) => edit(path, (text) => text.replace("in_progress", "completed"))],
-    ["edited so that it has the checksum and not the shape", (path: string) => edit(path, withoutOrder)],
+    ["edited with a valid checksum but an invalid shape", (path: string) => edit(path, withoutOrder)],
   ])("reads the log when state.json is %s, and the next owner repairs the file", async (_name, harm) => {
     const directory = await testDirectory();
     const log = testLog(directory);

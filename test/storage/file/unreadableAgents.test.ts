@@ -37,9 +37,9 @@ const corrupt = { code: "corrupt_log", agentId: "a" };
 
 describe("removed segments", () => {
   it.each([
-    ["all, with state.json left", ["owners", "blobs"], "every"],
-    ["all, with blobs left", ["owners", "state.json"], "every"],
-    ["the newest, with state.json left", ["owners", "blobs"], "newest"],
+    ["all, and state.json remains", ["owners", "blobs"], "every"],
+    ["all, and blobs remain", ["owners", "state.json"], "every"],
+    ["the newest, and state.json remains", ["owners", "blobs"], "newest"],
   ] as const)("are detected: %s", async (_name, others, which) => {
     const { directory, log } = await twoAgents();
     for (const name of others) await rm(join(agentPath(directory, "a"), name), { recursive: true });
@@ -99,8 +99,8 @@ describe("a list with a damaged agent", () => {
   };
 
   it.each([
-    ["its claims, so that its id is not known", () => 20, false],
-    ["the line that has its status", (bytes: Buffer) => bytes.lastIndexOf("in_progress"), true],
+    ["in its claims, so that its id is unknown", () => 20, false],
+    ["in the line with its status", (bytes: Buffer) => bytes.lastIndexOf("in_progress"), true],
   ] as const)("contains the other agents and reports the damaged one as unreadable: %s", async (_name, at, known) => {
     const { directory, log } = await twoAgents();
     const agentId = known ? "a" : basename(agentPath(directory, "a"));

@@ -76,9 +76,9 @@ describe("the Postgres storage", () => {
   });
 
   it.each([
-    ["its last append is gone", "DELETE FROM S.agent_persistence_appends WHERE position = 3"],
-    ["it should be shorter", "UPDATE S.agent_persistence_agents SET position = 1"],
-    ["it should be longer", "UPDATE S.agent_persistence_agents SET position = 77"],
+    ["its last append is missing", "DELETE FROM S.agent_persistence_appends WHERE position = 3"],
+    ["its stated end is too low", "UPDATE S.agent_persistence_agents SET position = 1"],
+    ["its stated end is too high", "UPDATE S.agent_persistence_agents SET position = 77"],
   ])("reports a damaged log when %s, and drops it", async (_how, sql) => {
     const schema = newSchema();
     const log = await logIn({ schema });

@@ -211,8 +211,8 @@ describe("an owner whose process has ended", () => {
 
   it.each([
     ["still runs", identity(true), owner()],
-    ["is of another boot", identity(false), owner("another")],
-    ["is one whose start nobody knows, where there are many machines", identity(false, ""), owner("b", "")],
+    ["belongs to another boot", identity(false), owner("another")],
+    ["has an unknown start, with many machines", identity(false, ""), owner("b", "")],
   ])("keeps the agent while it %s", async (_, processIdentity, first) => {
     const { clock, log } = made({ processIdentity });
     await log.open("a", first);

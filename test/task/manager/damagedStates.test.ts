@@ -60,7 +60,7 @@ it.each([
   ["data of another status", (state: object) => ({ ...state, data: { paused_at: "now" } })],
   ["no data", (state: object) => ({ ...state, data: null })],
   ["data of a wrong type", (state: object) => ({ ...state, data: "done" })],
-  ["a list that is none", (state: object) => ({ ...state, data: { verification_results: 5 } })],
+  ["an invalid list", (state: object) => ({ ...state, data: { verification_results: 5 } })],
 ])("a state.json with %s and a valid checksum fails no list, because the log has the task", async (_name, change) => {
   const { directory, open, tasks } = await threeTasks();
   for (const taskId of ["a", "b", "c"]) await forge(statePath(directory, taskId), change);

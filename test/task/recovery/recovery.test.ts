@@ -197,8 +197,8 @@ describe.each(logStorages)("$name: recover in a changed environment", (storage) 
 
   it.each([
     ["abort", "abort", /"abort" was chosen/],
-    ["what nobody can do", "merge", /which is not an option here: .*; the options are use_current, abort/],
-    ["what is no option", "anything", /"anything" was chosen/],
+    ["an unavailable option", "merge", /which is not an option here: .*; the options are use_current, abort/],
+    ["an unknown option", "anything", /"anything" was chosen/],
   ])("is refused by a choice without changes: %s", async (_name, choice, message) => {
     const opened = await storage.open();
     const agent = await changed(opened);

@@ -132,7 +132,7 @@ const damages: readonly (readonly [string, string, (segment: string) => Promise<
     },
   ],
   [
-    "a folder for a segment",
+    "a directory instead of a segment",
     "storage_failed",
     async (segment) => {
       await rm(segment);

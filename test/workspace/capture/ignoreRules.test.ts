@@ -127,7 +127,7 @@ it("a tracked file that matches a rule is rolled back", async () => {
 });
 
 it.each([
-  ["in a folder of the workspace", "packages/app/.gitignore"],
+  ["in a directory of the workspace", "packages/app/.gitignore"],
   ["above the workspace", ".gitignore"],
   ["in the settings of the repository", ".git/info/exclude"],
 ])("an ignore pattern that is too long hides no file, %s", async (_name, path) => {

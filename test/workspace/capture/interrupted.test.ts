@@ -254,7 +254,7 @@ function byPath<Value>(map: ReadonlyMap<string, Value> | undefined, view: (value
 }
 
 it.each([
-  ["a path that leaves the root", `["file","../x",null]`],
+  ["a path outside the root", `["file","../x",null]`],
   ["another form", `["file",7]`],
   ["an unknown kind", `["device","x"]`],
 ])("a stored scan with %s is not read", async (_name, line) => {

@@ -30,7 +30,7 @@ describe("uncaptured files that a command moves", () => {
       "env.txt",
     ],
     [
-      "an ignored folder",
+      "an ignored directory",
       (root) => put(root, { ".gitignore": "dist\n", "dist/deep/app": "key" }),
       (root) => {
         renameSync(join(root, "dist"), join(root, "release"));
@@ -64,7 +64,7 @@ describe("uncaptured files that a command moves", () => {
       "small",
     ],
     [
-      "an ignored file, over one that is kept",
+      "an ignored file that replaces a captured one",
       (root) => put(root, { ".gitignore": ".env\n", ".env": "key", config: "old" }),
       (root) => renameSync(join(root, ".env"), join(root, "config")),
       "config",
@@ -79,9 +79,9 @@ describe("uncaptured files that a command moves", () => {
   });
 
   it.each<[string, string, (root: string, outside: string) => void]>([
-    ["a file out of an ignored folder", "app", (root) => renameSync(join(root, "dist/v1/app"), join(root, "app"))],
-    ["a folder out of an ignored one", "new/app", (root) => renameSync(join(root, "dist/v1"), join(root, "new"))],
-    ["over a file that is kept", "kept", (root) => renameSync(join(root, "dist/v1/app"), join(root, "kept"))],
+    ["a file from an ignored directory", "app", (root) => renameSync(join(root, "dist/v1/app"), join(root, "app"))],
+    ["a directory from an ignored one", "new/app", (root) => renameSync(join(root, "dist/v1"), join(root, "new"))],
+    ["over a captured file", "kept", (root) => renameSync(join(root, "dist/v1/app"), join(root, "kept"))],
     ["out of the repository", "note", (root) => renameSync(join(root, ".git/note"), join(root, "note"))],
     ["from outside", "file", (root, outside) => renameSync(join(outside, "file"), join(root, "file"))],
   ])("an older uncaptured path stays where the command moved it: %s", async (_name, path, command) => {
@@ -158,14 +158,14 @@ it("the time of a file system is read from a temporary file and matches its file
 describe("an ignore rule that a command adds", () => {
   it.each<[string, (root: string) => readonly (() => void)[]]>([
     [
-      "in a command of its own",
+      "in a separate command",
       (root) => [
         () => put(root, { ".gitignore": "*.log\nbuild\n" }),
         () => put(root, { "a.log": "2", "build/x": "2" }),
       ],
     ],
     [
-      "and goes again",
+      "and is removed again",
       (root) => [
         () => put(root, { ".gitignore": "*.log\nbuild\n" }),
         () => {

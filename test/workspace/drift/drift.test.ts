@@ -53,7 +53,7 @@ describe("checkDrift, on repositories with a remote", () => {
       ["a.txt"],
     ],
     ["the same line", { "a.txt": lines({ 3: "ours" }) }, { "a.txt": lines({ 3: "theirs" }) }, "high", ["a.txt"]],
-    ["the line beside", { "a.txt": lines({ 3: "ours" }) }, { "a.txt": lines({ 4: "theirs" }) }, "high", ["a.txt"]],
+    ["the next line", { "a.txt": lines({ 3: "ours" }) }, { "a.txt": lines({ 4: "theirs" }) }, "high", ["a.txt"]],
     ["the same new file", { "c.txt": "ours" }, { "c.txt": "theirs" }, "high", ["c.txt"]],
     ["a name with a line break", { "a\nb": "ours" }, { "a\nb": "theirs" }, "high", ["a\nb"]],
   ])("checkDrift rates the commits of others: %s", async (_name, own, other, severity, conflictingFiles) => {
@@ -186,7 +186,7 @@ describe("checkDrift, on repositories with a remote", () => {
 describe("decisions about drift", () => {
   const hunk = (start: number, count = 1) => ({ start, count });
   it.each([
-    ["nothing new", 0, [[hunk(3)], [hunk(3)]], "none"],
+    ["no new commits", 0, [[hunk(3)], [hunk(3)]], "none"],
     ["no file in common", 1, undefined, "low"],
     ["apart", 1, [[hunk(3)], [hunk(5)]], "medium"],
     ["side by side", 1, [[hunk(3)], [hunk(4)]], "high"],

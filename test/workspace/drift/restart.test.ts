@@ -136,14 +136,10 @@ describe.each(logStorages)("a task that is restarted, $name", (kind) => {
   });
 
   it.each<[string, string, (tasks: TaskManager) => Promise<unknown>]>([
-    ["another task", "task_not_found", async () => {}],
+    ["unknown", "task_not_found", async () => {}],
+    ["queued", "transition_not_allowed", (tasks) => tasks.create({ taskId: "t", taskName: "n", inputRequest: 1 })],
     [
-      "one that is queued",
-      "transition_not_allowed",
-      (tasks) => tasks.create({ taskId: "t", taskName: "n", inputRequest: 1 }),
-    ],
-    [
-      "one that cannot be recovered",
+      "not recoverable",
       "transition_not_allowed",
       async (tasks) => {
         await tasks.create({ taskId: "t", taskName: "n", inputRequest: 1 });

@@ -21,9 +21,9 @@ function project(): TestRepository {
 
 /** Repositories that would make git write elsewhere. Each returns the folder that must stay as it is. */
 const hostile: readonly (readonly [string, (own: TestRepository, other: TestRepository) => string])[] = [
-  ["an object folder that is a link", (own) => moved(own, ".git/objects")],
+  ["an object directory that is a link", (own) => moved(own, ".git/objects")],
   [
-    "a folder of objects that is a link",
+    "a directory of objects that is a link",
     (own) => {
       const outside = temporaryFolder();
       for (let at = 0; at < 256; at++) {
@@ -36,7 +36,7 @@ const hostile: readonly (readonly [string, (own: TestRepository, other: TestRepo
       return outside;
     },
   ],
-  ["a folder of refs that is a link", (own) => moved(own, ".git/refs/heads")],
+  ["a directory of refs that is a link", (own) => moved(own, ".git/refs/heads")],
   ["a log of refs that is a link", (own) => moved(own, ".git/logs")],
   ["a `.git` that is a link", (own) => moved(own, ".git")],
   [
@@ -48,14 +48,14 @@ const hostile: readonly (readonly [string, (own: TestRepository, other: TestRepo
     },
   ],
   [
-    "a `.git` folder that shares the folder of another repository",
+    "a `.git` directory that shares the directory of another repository",
     (own, other) => {
       own.write(".git/commondir", join(other.root, ".git"));
       return join(other.root, ".git");
     },
   ],
   [
-    "a `.git` file that names a folder that pretends to be of another repository",
+    "a `.git` file that names a directory with a false owner",
     (own, other) => {
       renameSync(join(own.root, ".git"), join(own.root, "own"));
       own.write(".git", "gitdir: own\n");

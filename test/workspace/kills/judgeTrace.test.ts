@@ -49,12 +49,12 @@ const merged = withLine(start, 9, "person-2");
 describe("the file trace check rejects", () => {
   const violations: readonly (readonly [name: string, lines: Lines, problem: RegExp])[] = [
     ["a person's file that changed", found({ ...as, "own/1": mine }), /own\/1 is .* a person left/],
-    ["a person's file that is gone", found({ a: start }), /own\/1 is missing/],
-    ["a deleted file that is there again", [...saved("own/1", null), ...found(as)], /a person left missing/],
+    ["a missing file of a person", found({ a: start }), /own\/1 is missing/],
+    ["a deleted file that exists again", [...saved("own/1", null), ...found(as)], /a person left missing/],
     ["a torn file", found({ ...as, a: start.slice(0, 40) }), /a is torn/],
     ["a mix of two texts", found({ ...as, a: start.slice(0, 40) + agents.slice(40) }), /a is/],
     [
-      "a file that is not as at the checkpoint",
+      "a file that differs from the checkpoint",
       [...tool, ...rollsBack, ...rolledBack(), ...found({ ...as, a: agents })],
       /a is/,
     ],
@@ -69,7 +69,7 @@ describe("the file trace check rejects", () => {
       /a is .* a person left/,
     ],
     [
-      "a save after the answer that replaced what was there",
+      "a save after the answer that replaced the content",
       [...tool, ...rollsBack, ...asked("use_checkpoint"), ...saved("a", mine), ...rolledBack(), ...found(as)],
       /a is .* a person left/,
     ],
@@ -79,7 +79,7 @@ describe("the file trace check rejects", () => {
       /a was merged without "9 person-2"/,
     ],
     [
-      "changes of an interrupted command that nobody was asked about",
+      "changes of an interrupted command without a choice",
       [...command, ...killed, ...rollsBack, ...rolledBack("."), ...found({ ...as, a: agents })],
       /a is/,
     ],
@@ -88,9 +88,9 @@ describe("the file trace check rejects", () => {
       [...command, ...captured, ...rollsBack, ...rolledBack("."), ...found({ ...as, a: agents })],
       /a is/,
     ],
-    ["a file that is written without a look", [looked, staged, ...replaced, ...found(as)], /without a look/],
+    ["a file that is written without a check", [looked, staged, ...replaced, ...found(as)], /without a look/],
     ["a file that is written in place", [...replaced, ...found(as)], /without a look/],
-    ["a content that nothing shows being written", [...tool, looked, ...replaced, ...found(as)], /nothing shows/],
+    ["a content without a recorded write", [...tool, looked, ...replaced, ...found(as)], /nothing shows/],
     [
       "a temporary file that the next write left",
       [
@@ -106,7 +106,7 @@ describe("the file trace check rejects", () => {
     ],
     ["a commit that is lost", [...saved("versions/v1", ""), ...committed("x"), ...found(as)], /v1 lacks x/],
     [
-      "a commit that is there twice",
+      "a commit that exists twice",
       [...saved("versions/v1", ""), ...committed("x"), ...found({ ...as, "versions/v1": "x\nx\n" })],
       /v1 has x/,
     ],
@@ -116,7 +116,7 @@ describe("the file trace check rejects", () => {
       /v1 is .* a person left/,
     ],
     [
-      "a folder that is left without a person",
+      "a directory that remains without a person",
       [...rollsBack, ...rolledBack(), ...found({ ...as, "made/": "" })],
       /the tree/,
     ],
@@ -130,15 +130,15 @@ describe("the file trace check rejects", () => {
 
 describe("the file trace check accepts", () => {
   const fine: readonly (readonly [name: string, lines: Lines])[] = [
-    ["what nobody changed", found(as)],
-    ["what the agent changed", [...tool, ...found({ ...as, a: agents })]],
-    ["what was rolled back", [...tool, ...rollsBack, ...rolledBack(), ...found(as)]],
+    ["an unchanged file", found(as)],
+    ["a file that the agent changed", [...tool, ...found({ ...as, a: agents })]],
+    ["a file that was rolled back", [...tool, ...rollsBack, ...rolledBack(), ...found(as)]],
     [
-      "what a person saved after the agent",
+      "a file that a person saved after the agent",
       [...tool, ...saved("a", mine), ...rollsBack, ...rolledBack(), ...found(withMine)],
     ],
     [
-      "what a person gave up",
+      "a file that a person gave up",
       [...tool, ...saved("a", mine), ...rollsBack, ...asked("use_checkpoint"), ...rolledBack(), ...found(as)],
     ],
     [
@@ -157,7 +157,7 @@ describe("the file trace check accepts", () => {
       [...command, ...saved("a", mine), ...captured, ...rollsBack, ...rolledBack(), ...found(as)],
     ],
     [
-      "a merge that takes back what was saved while a command ran",
+      "a merge that reverts a save made while a command ran",
       [...command, ...saved("a", merged), ...captured, ...rollsBack, ...asked("merge"), ...rolledBack(), ...found(as)],
     ],
     [
@@ -165,7 +165,7 @@ describe("the file trace check accepts", () => {
       [...command, ...killed, ...rollsBack, ...asked("use_current"), ...rolledBack(), ...found({ ...as, a: agents })],
     ],
     [
-      "a file that a person left deleted, as the agent had",
+      "a file that the agent deleted and a person left deleted",
       [...tool, ...saved("a", mine), ...saved("a", null), ...rollsBack, ...rolledBack(), ...found(as)],
     ],
     [
@@ -187,7 +187,7 @@ describe("the file trace check accepts", () => {
       [...tool, ...killed, staged, looked, ...killed, ...found({ ...as, a: agents, [temporary]: agents })],
     ],
     [
-      "a commit behind what a person saved",
+      "a commit after a person's save",
       [...saved("versions/v1", mine), ...committed("x"), ...found({ ...as, "versions/v1": `${mine}x\n` })],
     ],
   ];

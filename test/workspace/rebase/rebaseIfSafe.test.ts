@@ -70,7 +70,7 @@ describe("rebaseIfSafe", () => {
       },
     ],
     [
-      "the branch has a merge of its own",
+      "the branch has a merge",
       "merge_commits",
       {},
       (ours) => {
@@ -264,7 +264,11 @@ describe("rebaseIfSafe", () => {
 
   it.each<[string, string, (ours: TestRepository) => unknown]>([
     ["made a file executable", '"b.txt"', ({ root }) => chmodSync(join(root, "b.txt"), 0o755)],
-    ["put a file in place of a new folder", '"deep/d.txt" cannot be replaced', (ours) => ours.write("deep", "by hand")],
+    [
+      "put a file in place of a new directory",
+      '"deep/d.txt" cannot be replaced',
+      (ours) => ours.write("deep", "by hand"),
+    ],
   ])("rebaseIfSafe moves no branch if somebody %s while the tests ran", async (_name, reason, change) => {
     const { ours } = pair({ "b.txt": "theirs", "deep/d.txt": "d" });
     const head = ours.git("rev-parse", "HEAD");

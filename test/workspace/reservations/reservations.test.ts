@@ -203,7 +203,7 @@ describe("reservations", () => {
   });
 
   it.each([
-    ["what is no lock file", "{ no json", 5 * minute],
+    ["other content", "{ no json", 5 * minute],
     [
       "the lock of another tool",
       JSON.stringify({

@@ -43,7 +43,7 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
     ["a rule that the command weakens", () => {}, (root: string) => put(root, { ".gitignore": "x" })],
     ["a rule that the command removes", () => {}, (root: string) => rmSync(join(root, ".gitignore"))],
     [
-      "a folder that was ignored",
+      "a directory that was ignored",
       (root: string) => put(root, { ".gitignore": ".env\nbuild\n", "build/out/app": "mine" }),
       (root: string) => put(root, { ".gitignore": "x" }),
     ],
@@ -77,8 +77,8 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
   });
 
   it.each([
-    ["deleted what it had made", undefined],
-    ["put back what was there", lines()],
+    ["deleted its file", undefined],
+    ["restored the earlier content", lines()],
   ])("an edit that the agent discarded is a conflict when the agent %s", async (_name, start) => {
     const root = temporaryFolder();
     if (start !== undefined) put(root, { doc: start });
@@ -136,8 +136,8 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
   });
 
   it.each<readonly [string, (root: string) => void, FileResolution, string | undefined]>([
-    ["deletes a file that the agent deleted and made again", (root) => rmSync(join(root, "f")), "skip", undefined],
-    ["puts an earlier state of the agent back", (root) => put(root, { f: "second" }), "use_current", "644 second"],
+    ["deletes a file that the agent deleted and recreated", (root) => rmSync(join(root, "f")), "skip", undefined],
+    ["restores an earlier state of the agent", (root) => put(root, { f: "second" }), "use_current", "644 second"],
     ["changes its permissions", (root) => chmodSync(join(root, "f"), 0o600), "use_current", "600 third"],
   ])("somebody who %s gets a conflict", async (_name, others, answer, left) => {
     const root = temporaryFolder();
@@ -267,22 +267,22 @@ describe.each(logStorages)("the work of others, $name", ({ open }) => {
 describe("a directory of the agent that others replaced", () => {
   it.each<[string, (root: string) => void, (root: string) => void]>([
     [
-      "removed, and is a file now",
+      "removed and replaced by a file",
       (root) => rmSync(join(root, "d"), { recursive: true }),
       (root) => put(root, { d: "mine" }),
     ],
     [
-      "removed, and is a link now",
+      "removed and replaced by a link",
       (root) => rmSync(join(root, "d"), { recursive: true }),
       (root) => symlinkSync("nowhere", join(root, "d")),
     ],
     [
-      "removed while it was empty, and is a file now",
+      "removed while empty and replaced by a file",
       (root) => rmSync(join(root, "empty"), { recursive: true }),
       (root) => put(root, { empty: "mine" }),
     ],
     [
-      "shut, and is behind a link now",
+      "made inaccessible and replaced by a link",
       (root) => chmodSync(join(root, "d/sub"), 0o700),
       (root) => {
         renameSync(join(root, "d"), join(root, "e"));
@@ -290,7 +290,7 @@ describe("a directory of the agent that others replaced", () => {
       },
     ],
     [
-      "made, and is behind a link now",
+      "created and replaced by a link",
       (root) => put(root, { "d/new/f": "made" }),
       (root) => {
         renameSync(join(root, "d"), join(root, "e"));

@@ -34,19 +34,19 @@ const modified = "file_modified_externally";
 
 describe("planRestore", () => {
   const table: readonly (readonly [name: string, notes: readonly Note[], found: FoundFile, plan: string])[] = [
-    ["as the agent left it", told(change(a, b)), file(b), "restore to a"],
-    ["as it was already", told(change(a, b)), file(a), "nothing"],
-    ["as it was already, by the agent over others", told(change(a, b), change(c, a)), file(a), modified],
-    ["as it was already, by others", told(change(a, b), change(c, b)), file(a), "nothing"],
+    ["unchanged since the agent", told(change(a, b)), file(b), "restore to a"],
+    ["already restored", told(change(a, b)), file(a), "nothing"],
+    ["already restored, by the agent over others", told(change(a, b), change(c, a)), file(a), modified],
+    ["already restored, by others", told(change(a, b), change(c, b)), file(a), "nothing"],
     ["somebody else's", told(change(a, b)), file(c), modified],
     ["with another mode", told(change(a, b)), file(state("b", 0o755)), modified],
     ["deleted by somebody", told(change(a, b)), missing, "file_deleted"],
-    ["put back to an earlier state of the agent", told(change(a, b), change(b, c)), file(b), modified],
-    ["before a change that a crash cut short", [...told(change(a, b)), tried(change(b, c))], file(b), "restore to a"],
-    ["after a change that a crash cut short", [...told(change(a, b)), tried(change(b, c))], file(c), "restore to a"],
+    ["returned to an earlier state of the agent", told(change(a, b), change(b, c)), file(b), modified],
+    ["before a change that a crash interrupted", [...told(change(a, b)), tried(change(b, c))], file(b), "restore to a"],
+    ["after a change that a crash interrupted", [...told(change(a, b)), tried(change(b, c))], file(c), "restore to a"],
     ["after a change that failed and another", [tried(change(a, b)), ...told(change(a, c))], file(c), "restore to a"],
     [
-      "after a call that was made again",
+      "after a call that was repeated",
       [tried(change(a, b), "call-0"), ...told(change(a, c))].map(({ value, toolCallId = "" }) => ({
         value,
         toolCallId,
@@ -60,7 +60,7 @@ describe("planRestore", () => {
     ["replaced by a link between two changes", told(change(a, b), change(link, c)), file(c), modified],
     ["changed by somebody, then deleted by the agent", told(change(a, b), change(c, undefined)), missing, modified],
     [
-      "deleted, made again, deleted by somebody",
+      "deleted, recreated, deleted by somebody",
       told(change(a, undefined), change(undefined, b)),
       missing,
       "file_deleted",
@@ -82,27 +82,22 @@ describe("planRestore", () => {
     ["created and deleted by somebody", told(change(undefined, b)), missing, "nothing"],
     ["created and changed by somebody", told(change(undefined, b)), file(c), modified],
     ["deleted", told(change(a, undefined)), missing, "restore to a"],
-    ["deleted and made again by somebody", told(change(a, undefined)), file(c), modified],
-    ["deleted and made again as it was", told(change(a, undefined)), file(a), "nothing"],
+    ["deleted and recreated by somebody", told(change(a, undefined)), file(c), modified],
+    ["deleted and recreated with the same content", told(change(a, undefined)), file(a), "nothing"],
     ["changed and changed back", told(change(a, b), change(b, a)), file(a), "nothing"],
     ["a link now", told(change(a, b)), file(link), modified],
     ["a link that became a file", told(change(link, a)), file(a), "restore to link"],
-    ["a folder now", told(change(a, b)), folder, "file_unreachable"],
-    ["a folder now, where nothing was", told(change(undefined, b)), folder, "nothing"],
+    ["a directory now", told(change(a, b)), folder, "file_unreachable"],
+    ["a directory at a previously empty path", told(change(undefined, b)), folder, "nothing"],
     [
-      "a pipe now, where nothing was",
+      "a pipe at a previously empty path",
       told(change(undefined, b)),
       { kind: "other", reason: "is a pipe" },
       "file_unreachable",
     ],
-    ["in a folder that is a link", told(change(a, b)), { ...missing, unreachable: "is far" }, "file_unreachable"],
-    ["created, in a folder that is gone", told(change(undefined, b)), { ...missing, unreachable: "is far" }, "nothing"],
-    [
-      "in a folder that may not be written",
-      told(change(a, b)),
-      { ...file(b), unreachable: "is closed" },
-      "file_unreachable",
-    ],
+    ["in a directory that is a link", told(change(a, b)), { ...missing, unreachable: "is far" }, "file_unreachable"],
+    ["created, in a missing directory", told(change(undefined, b)), { ...missing, unreachable: "is far" }, "nothing"],
+    ["in an unwritable directory", told(change(a, b)), { ...file(b), unreachable: "is closed" }, "file_unreachable"],
   ];
 
   it.each(table)("planRestore: %s", (_name, notes, there, plan) => {

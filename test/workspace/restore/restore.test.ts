@@ -242,14 +242,14 @@ describe("a restore that cannot continue", () => {
 describe("a file and a directory that exchanged places", () => {
   it.each([
     [
-      "a file that became a folder",
+      "a file that became a directory",
       [
         ["delete_file", { path: "old" }],
         ["write_file", { path: "old/new", content: "x" }],
       ],
     ],
     [
-      "a folder that became a file",
+      "a directory that became a file",
       [
         ["delete_file", { path: "dir/x" }],
         ["write_file", { path: "x", content: "" }],
@@ -371,7 +371,7 @@ describe("a modified stored note", () => {
     ["a hook of git", { changes: [{ path: ".git/hooks/pre-commit", before: content }] }, "path_not_allowed"],
     ["git in other letters", { changes: [{ path: "sub/.Git/config", before: content }] }, "path_not_allowed"],
     ["a path in another form", { changes: [{ path: "a//b", before: content }] }, "unreadable_value"],
-    ["a folder outside", { changes: [], folders: ["../.."] }, "path_not_allowed"],
+    ["a directory outside", { changes: [], folders: ["../.."] }, "path_not_allowed"],
     ["a mode with set-user-id", { changes: [{ path: "x", before: { ...content, mode: 0o4755 } }] }, "unreadable_value"],
     ["no hash", { changes: [{ path: "x", before: { ...content, hash: "../x" } }] }, "unreadable_value"],
     ["no changes", { changes: { length: 3 } }, "unreadable_value"],

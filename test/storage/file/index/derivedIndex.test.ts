@@ -40,17 +40,17 @@ async function marksIn(index: string): Promise<readonly string[]> {
 
 describe("the index of agents", () => {
   it.each([
-    ["the whole index is gone", ({ root }: { readonly root: string }) => rm(root, { recursive: true })],
-    ["its marks are gone", ({ index }: { readonly index: string }) => rm(index, { recursive: true })],
+    ["the whole index is removed", ({ root }: { readonly root: string }) => rm(root, { recursive: true })],
+    ["its marks are removed", ({ index }: { readonly index: string }) => rm(index, { recursive: true })],
     [
-      "a file is in its place",
+      "a file replaces it",
       async ({ root }: { readonly root: string }) => {
         await rm(root, { recursive: true });
         await writeFile(root, "no folder");
       },
     ],
     [
-      "a copy is in its place",
+      "a copy replaces it",
       async ({ index }: { readonly index: string }) => {
         await cp(index, `${index} copy`, { recursive: true });
         await rm(index, { recursive: true });
