@@ -6,8 +6,7 @@ import { expect, it } from "vitest";
 import { estimateBytes } from "../../src/checkpoint/values/estimateBytes.ts";
 import { readIndex } from "../../src/inspect/log/readIndex.ts";
 import { loopAgent } from "./support/loopAgent.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../soak/cases.ts";
 
 /** How large an index is of a log whose input has so many characters. */
 async function indexBytes(characters: number): Promise<number> {

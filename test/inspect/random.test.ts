@@ -5,8 +5,9 @@ import { describe, expect, it } from "vitest";
 import { live } from "../persistence/support/liveThrough.ts";
 import { randomRun } from "../persistence/support/randomRuns.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
+import { cases } from "../soak/cases.ts";
 
-const numRuns = process.env["SOAK"] === undefined ? 8 : 80;
+const numRuns = cases(8, 80);
 const all = { messagesLimit: Infinity };
 
 const isVisit = (step: StepView): step is VisitStep => step.kind === "visit";

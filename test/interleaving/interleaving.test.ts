@@ -3,8 +3,8 @@ import { blindToSuccessors } from "../powerloss/store/brokenFileSystems.ts";
 import { delegating } from "../powerloss/delegating.ts";
 import { Contention, type Belief, type Wrap } from "./Contention.ts";
 import { exploreOrders } from "./explore.ts";
+import { cases, soak } from "../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 const mostStates = soak ? Number.POSITIVE_INFINITY : 200;
 
 /** The first owner appended, and is believed dead. Two open the log at once. */
@@ -75,7 +75,7 @@ describe("the file storage, in every order of the calls of two processes", () =>
     {
       name: "two that believe everybody else to be dead",
       begin: twoContenders("everybody else"),
-      atMost: soak ? 15_000 : 200,
+      atMost: cases(200, 15_000),
     },
   ])("loses no acknowledged data, whenever they end or power is lost: $name", async ({ begin, atMost }) => {
     const { found, states } = await exploreOrders(begin, atMost);

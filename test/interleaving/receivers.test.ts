@@ -4,8 +4,9 @@ import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { blindToSuccessors } from "../powerloss/store/brokenFileSystems.ts";
 import { Contention, type Wrap } from "./Contention.ts";
 import { exploreOrders } from "./explore.ts";
+import { cases } from "../soak/cases.ts";
 
-const mostStates = process.env["SOAK"] ? 2_000 : 250;
+const mostStates = cases(250, 2_000);
 
 /** The lines of a log of two appends, the second one in this generation. */
 async function* linesOf(generation: number): AsyncGenerator<Uint8Array> {

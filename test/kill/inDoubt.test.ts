@@ -9,6 +9,7 @@ import { temporaryDirectory } from "./temporaryDirectory.ts";
 import { Trace } from "./judge/Trace.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 import type { WorkerStart } from "./worker/WorkerOptions.ts";
+import { soak } from "../soak/cases.ts";
 
 let directory: string;
 let program: string;
@@ -48,7 +49,7 @@ const otherInside = [
 ] as const;
 
 describe("a process killed inside a tool", () => {
-  it.each(process.env["SOAK"] === undefined ? inside : [...inside, ...otherInside])(
+  it.each(!soak ? inside : [...inside, ...otherInside])(
     "leaves an irreversible call in doubt, $place its effect in node $nodeId, that is not repeated unless resolved",
     async ({ place, number, nodeId, booked }) => {
       const own = await temporaryDirectory();

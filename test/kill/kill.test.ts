@@ -11,11 +11,11 @@ import { undisturbedRun } from "./undisturbedRun.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 import type { WorkerOptions } from "./worker/WorkerOptions.ts";
 import { testSeed as seed } from "../testSeed.ts";
+import { cases, soak } from "../soak/cases.ts";
 
 type Ids = WorkerOptions["toolCallIds"];
 
-const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 50 : 4;
+const killCount = cases(4, 50);
 const nodes = 30;
 /** At once: more only wait for each other. */
 const lanes = 2;

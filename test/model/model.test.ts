@@ -14,8 +14,7 @@ import { ModelledAgent, type NextRequest } from "./ModelledAgent.ts";
 import { SavesHarness } from "./SavesHarness.ts";
 import { Steps } from "./Steps.ts";
 import type { StorageHarness } from "./StorageHarness.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { cases, every } from "../soak/cases.ts";
 
 /** The engines that lose no power here: their processes end between two saves. */
 const databases = sharedEngines.filter(({ name }) => name !== "in files");
@@ -37,7 +36,7 @@ const storages: Readonly<Record<string, { readonly runs: number; readonly make: 
   ...Object.fromEntries(
     databases.map(({ name, place, isSlow }) => [
       name,
-      { runs: isSlow && !soak ? 60 : 200, make: async () => new SavesHarness(await storageAt(await place())) },
+      { runs: isSlow && !every(200, 60), make: async () => new SavesHarness(await storageAt(await place())) },
     ]),
   ),
 };
@@ -55,7 +54,7 @@ describe("random sequences of commands", () => {
   it.each(Object.entries(storages))(
     "keep acknowledged data through runs, rollbacks, crashes, failures, power losses, clock jumps and damage, on a storage %s",
     async (_name, { runs, make }) => {
-      await fc.assert(sequences(make), { numRuns: Math.ceil(soak ? runs / 5 : runs / 60) });
+      await fc.assert(sequences(make), { numRuns: cases(Math.ceil(runs / 60), Math.ceil(runs / 5)) });
     },
   );
 });

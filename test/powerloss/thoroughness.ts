@@ -1,13 +1,12 @@
 import type { Thoroughness } from "./Crashes.ts";
+import { every, soak } from "../soak/cases.ts";
 
-/** `npm run soak` asks for more. */
-export const soak = process.env["SOAK"] !== undefined;
-
+/** How thoroughly power loss is tried. */
 export const thoroughness: Thoroughness = soak
-  ? { samples: 3, nestEvery: 1, nestedMoments: 2, seed: 1 }
+  ? { samples: 3, nestEvery: 1, nestedMoments: 2, stride: every(4, 1), seed: 1 }
   : { samples: 1, nestEvery: 6, nestedMoments: 1, stride: 4, seed: 1 };
 
 /** A whole agent takes longer to recover. */
 export const agentThoroughness: Thoroughness = soak
-  ? { samples: 1, nestEvery: 4, nestedMoments: 1, stride: 2, seed: 1 }
+  ? { samples: 1, nestEvery: 4, nestedMoments: 1, stride: every(11, 2), seed: 1 }
   : { samples: 1, nestEvery: 8, nestedMoments: 1, stride: 11, seed: 1 };

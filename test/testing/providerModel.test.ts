@@ -3,8 +3,9 @@ import { describe, it } from "vitest";
 import { ProviderUnderTest } from "../../src/testing/provider/providerTest.ts";
 import { expectAll, providerCommands, type ProviderModel } from "./ProviderModel.ts";
 import { providersUnderTest } from "./providersUnderTest.ts";
+import { cases } from "../soak/cases.ts";
 
-const numRuns = process.env["SOAK"] === undefined ? 20 : 500;
+const numRuns = cases(20, 500);
 
 describe("any sequence of saves, reads and reopenings matches a list in memory", () => {
   it.each(Object.entries(providersUnderTest))("on a provider %s", async (_name, make) => {

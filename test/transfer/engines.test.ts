@@ -6,8 +6,7 @@ import { type Engine, engines } from "../storage/engines/engines.ts";
 import { storageAt } from "../storage/engines/storageAt.ts";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../soak/cases.ts";
 
 /** With values small enough to be blobs. */
 async function storageOf({ place }: Engine): Promise<LogPersistenceStorageProvider> {

@@ -4,10 +4,10 @@ import { expect, it } from "vitest";
 import { delegating } from "../powerloss/delegating.ts";
 import { collect, testDirectory } from "../storage/file/support/fixture.ts";
 import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
+import { every } from "../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 /** Every how many of the calls that take room the device is tried full. */
-const stride = soak ? 1 : 4;
+const stride = every(4, 1);
 
 /** A device that is full from a call on that takes room, until there is room again. */
 class FullDevice {

@@ -4,8 +4,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { cases } from "../soak/cases.ts";
 
 async function archive(): Promise<Buffer> {
   const source = await storages["memory"]!();
@@ -22,10 +21,10 @@ describe.each(["memory", "files"])("an archive that is imported into %s", (name)
       expect({ what, error }).toMatchObject({ what, error: { code: "invalid_archive" } });
       expect([what, await collect(target.log.list())]).toEqual([what, []]);
     };
-    for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / (soak ? 200 : 12)))
+    for (let at = 0; at < bytes.length; at += Math.ceil(bytes.length / cases(12, 200)))
       await refused(bytes.subarray(0, at), `cut at ${at}`);
     await refused(bytes.subarray(0, -1), "cut at the end");
-    for (let at = 20; at < bytes.length; at += Math.ceil(bytes.length / (soak ? 300 : 20))) {
+    for (let at = 20; at < bytes.length; at += Math.ceil(bytes.length / cases(20, 300))) {
       const changed = Buffer.from(bytes);
       changed[at] = (changed[at] ?? 0) ^ 1;
       await refused(changed, `changed at ${at}`);

@@ -5,8 +5,7 @@ import { collect } from "../storage/file/support/fixture.ts";
 import { type ArchiveParts, archiveWith, partsOf, withLines } from "./forgedArchives.ts";
 import { testSeed } from "../testSeed.ts";
 import { bytesOf, finish, inPieces, payer, storages, waitingPayer } from "./movedAgents.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { every } from "../soak/cases.ts";
 
 const last = (record: object) => (given: ArchiveParts) =>
   withLines(given, (entry) =>
@@ -97,7 +96,7 @@ describe.each(["memory", "files"])("a forged archive with valid checksums, impor
     await waitingPayer(source);
     const archive = await bytesOf(exportAgent(source, "order-7"));
     const target = await storages[name]!();
-    const stride = name === "memory" ? 1 : soak ? 7 : 211;
+    const stride = name === "memory" ? 1 : every(211, 7);
     // Each seed cuts at other bytes.
     for (let at = testSeed % stride; at < archive.length; at += stride) {
       const refusal = importAgent(target, inPieces(archive.subarray(0, at), 5000));

@@ -8,8 +8,8 @@ import { crashing, goOn, livePartly } from "../persistence/lines/support/liveLin
 import { linesOf, type RandomLines } from "../persistence/lines/support/randomLines.ts";
 import { file, memory } from "../persistence/support/storages.ts";
 import { bytesOf, inPieces } from "./movedAgents.ts";
+import { cases } from "../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 const pairs = [
   [memory, file],
   [file, memory],
@@ -50,7 +50,7 @@ describe("random logs", () => {
     "with branches and called agents %i deep, pruned or not, are exported and imported unchanged and continue",
     async (depth) => {
       const property = fc.asyncProperty(linesOf(depth), fc.constantFrom(...pairs), fc.nat(3), checkArchives);
-      await fc.assert(property, { numRuns: soak ? 20 : 3 - depth, timeout: 600_000 });
+      await fc.assert(property, { numRuns: cases(3, 20) - depth, timeout: 600_000 });
     },
   );
 });

@@ -5,8 +5,7 @@ import { expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { type ArchiveParts, archiveWith, partsOf } from "./forgedArchives.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../soak/cases.ts";
 
 /** Changes bytes: some are flipped, a range is cut out, or comes twice, or elsewhere, or is written anew. */
 const damage = fc.oneof(

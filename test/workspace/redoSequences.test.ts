@@ -20,8 +20,7 @@ import { logStorages } from "../persistence/support/storages.ts";
 import { World } from "../persistence/support/World.ts";
 import { storageAt } from "../storage/engines/storageAt.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../soak/cases.ts";
 
 /** The work of a step: files that it writes, deletes or moves. */
 type Write = (write: (tool: string, input: object) => Promise<unknown>, uid: string) => Promise<unknown>;

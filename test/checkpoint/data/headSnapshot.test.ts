@@ -13,6 +13,7 @@ import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { byValue } from "../../../src/checkpoint/state/leanState.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { branch, checkpoint, extended, lane, projectionOf, run, subAgent } from "../support/projection.ts";
+import { cases } from "../../soak/cases.ts";
 
 type Step = readonly [act: number, which: number, other: number];
 
@@ -222,7 +223,7 @@ function begunAt(snapshot: AgentRecord, position: number): LogProjection {
 }
 
 const steps = fc.array(fc.tuple(fc.nat(18), fc.nat(50), fc.nat(50)), { minLength: 5, maxLength: 80, size: "max" });
-const numRuns = process.env["SOAK"] === undefined ? 150 : 4_000;
+const numRuns = cases(150, 4_000);
 
 /** As it comes back from JSON. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

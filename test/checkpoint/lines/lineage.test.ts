@@ -5,6 +5,7 @@ import { originOf } from "../../../src/checkpoint/records/lineRecords.ts";
 import type { CheckpointPoint } from "../../../src/checkpoint/state/CheckpointPoint.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { branch, checkpoint, extended, lane, projectionOf, run, subAgent } from "../support/projection.ts";
+import { cases } from "../../soak/cases.ts";
 
 interface Place {
   readonly lane: number;
@@ -156,7 +157,7 @@ function grown(steps: readonly Step[]): Log {
 }
 
 const steps = fc.array(fc.tuple(fc.nat(9), fc.nat(50), fc.nat(50)), { minLength: 5, maxLength: 60, size: "max" });
-const numRuns = process.env["SOAK"] === undefined ? 120 : 4_000;
+const numRuns = cases(120, 4_000);
 
 describe("a log of random lines", () => {
   const tests = {

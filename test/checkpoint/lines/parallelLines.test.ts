@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { mutants, Simulation, type Variant, variants } from "./model/Simulation.ts";
+import { cases } from "../../soak/cases.ts";
 
 /** Programs with crashes and rollbacks at random. @returns what happened in all of them, and the first that went wrong. */
 function simulated(variant: Variant, programs: number) {
@@ -16,7 +17,7 @@ function simulated(variant: Variant, programs: number) {
   return { sum, wrong: undefined };
 }
 
-const programs = process.env["SOAK"] === undefined ? 60 : 2_000;
+const programs = cases(60, 2_000);
 
 it.each(variants)(
   "random programs with nested lines keep output and effects through crashes and rollbacks: %s",

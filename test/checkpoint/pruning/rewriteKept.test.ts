@@ -13,9 +13,10 @@ import { planRollback } from "../../../src/journal/planRollback.ts";
 import { live } from "../../persistence/support/liveThrough.ts";
 import { randomRun } from "../../persistence/support/randomRuns.ts";
 import { logStorages } from "../../persistence/support/storages.ts";
+import { cases } from "../../soak/cases.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
-const runs = process.env["SOAK"] === undefined ? 50 : 2_000;
+const runs = cases(50, 2_000);
 
 function indexOf(entries: readonly Pick<Entry, "position" | "generation" | "checksum" | "records">[]): LogProjection {
   const index = new LogProjection();

@@ -20,8 +20,9 @@ import { fullRetention } from "../../../src/persistence/config/RetentionPolicy.t
 import { planRetention } from "../../../src/persistence/retention/planRetention.ts";
 import { retainableAgent } from "../../../src/persistence/retention/retainableAgent.ts";
 import { GrownLog, type Step } from "../support/GrownLog.ts";
+import { cases } from "../../soak/cases.ts";
 
-const numRuns = process.env["SOAK"] === undefined ? 50 : 1_500;
+const numRuns = cases(50, 1_500);
 const steps: fc.Arbitrary<Step[]> = fc.array(fc.tuple(fc.nat(GrownLog.acts - 1), fc.nat(50), fc.nat(50)), {
   minLength: 1,
   maxLength: 90,

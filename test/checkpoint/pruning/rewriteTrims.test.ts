@@ -6,6 +6,7 @@ import { foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
 import { Pace } from "../../../src/internal/nextTurn.ts";
+import { cases } from "../../soak/cases.ts";
 
 interface Step {
   readonly kind: "message" | "edit" | "trim" | "checkpoint" | "run" | "fresh" | "branch";
@@ -129,6 +130,6 @@ it("a log with edits and trims keeps history and originals at each kept checkpoi
       expect(historiesOf(after)).toEqual(historiesOf(index));
       expect(entriesOf(await rewritten(restated, after, kept))).toEqual(restated);
     }),
-    { numRuns: process.env["SOAK"] === undefined ? 200 : 20_000 },
+    { numRuns: cases(200, 20_000) },
   );
 });

@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { NotSerializableError, UnreadableValueError } from "../../../src/errors/storedDataErrors.ts";
 import { registerClass } from "../../../src/checkpoint/values/classRegistry.ts";
 import { decodeValue, encodeValue } from "../../../src/checkpoint/values/valueCodec.ts";
+import { cases } from "../../soak/cases.ts";
 
-const runs = process.env["SOAK"] ? 20_000 : 2_000;
+const runs = cases(2_000, 20_000);
 
 const throughStorage = (value: unknown) => decodeValue(JSON.parse(JSON.stringify(encodeValue(value, "value"))));
 

@@ -7,6 +7,7 @@ import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { providerCases } from "./providerCases.ts";
 import { ProviderServer } from "./ProviderServer.ts";
 import { turns } from "./refundDesk.ts";
+import { soak } from "../../soak/cases.ts";
 
 let home: string;
 let program: string;
@@ -28,7 +29,7 @@ const few = cases.filter(
 );
 
 describe("a run of the AI SDK whose process is killed", () => {
-  it.concurrent.each(process.env["SOAK"] === undefined ? few : cases)(
+  it.concurrent.each(!soak ? few : cases)(
     "in a response of $name and after a payment pays once (version $version, $how)",
     async ({ wire, number, how }) => {
       const directory = await temporaryDirectory();

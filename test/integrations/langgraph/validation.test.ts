@@ -14,6 +14,7 @@ import { PersistenceSaver, type PersistenceSaverOptions } from "agent-persistenc
 import { newTable, dynamoDBEndpoint } from "../../storage/dynamodb/localDynamoDB.ts";
 import { storageAt } from "../../storage/engines/storageAt.ts";
 import { databaseUrl, newSchema } from "../../storage/postgres/database.ts";
+import { soak } from "../../soak/cases.ts";
 
 // LangGraph's suite is written for test runners that have their functions in the global scope.
 Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });
@@ -40,8 +41,6 @@ const whole: Record<string, Open> = {
   "in files": () => new FilePersistenceStorageProvider({ directory: newFolder() }),
 };
 const slow: Record<string, Open> = { "in SQLite": inSqlite, "in Postgres": inPostgres, "in DynamoDB": inDynamoDB };
-const soak = process.env["SOAK"] !== undefined;
-
 for (const [name, open] of Object.entries(soak ? { ...whole, ...slow } : whole)) {
   validate(saversOn(name, open));
   deltaChannelHistoryTests(saversOn(name, open));

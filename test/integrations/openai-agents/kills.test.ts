@@ -3,8 +3,8 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { soak } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 const rooms = ["a", "b", "c", "d", "e", "f"];
 const questions = [
   "first 0",

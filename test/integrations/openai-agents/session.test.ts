@@ -16,6 +16,7 @@ import { DurableRunner, PersistenceSession, SessionConflictError } from "../../.
 import { LogPersistenceStorageProvider } from "../../../src/storage.ts";
 import { calls, FakeModel, resultsIn, says as answers } from "./fakeModel.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { cases } from "../../soak/cases.ts";
 
 const says = (text: string): AgentInputItem => ({ role: "user", content: text });
 const call = (callId: string, name = "f"): AgentInputItem & { type: "function_call" } => ({
@@ -101,7 +102,7 @@ async function compare(steps: readonly Step[], open: () => PersistenceSession): 
   expect(await open().getItems()).toEqual(await theirs.getItems());
 }
 
-const runs = process.env["SOAK"] === undefined ? 30 : 2_000;
+const runs = cases(30, 2_000);
 
 describe("a PersistenceSession", () => {
   it("behaves like MemorySession for any operations, including reopening and pruning", async () => {

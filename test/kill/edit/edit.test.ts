@@ -2,10 +2,10 @@ import { rm } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { cases, soak } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
-const kills = soak ? 30 : 2;
+const kills = cases(2, 30);
 
 const start = killableProgram("edit/editWorker.ts");
 

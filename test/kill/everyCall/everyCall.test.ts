@@ -4,10 +4,10 @@ import { expect, it } from "vitest";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";
 import { type End, killableProgram } from "./killableProgram.ts";
+import { every } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 /** Killed before each of so many calls: before which of them, the seed says. */
-const stride = soak ? 4 : 160;
+const stride = every(160, 4);
 /** At once. */
 const lanes = 2;
 

@@ -4,10 +4,10 @@ import { expect, it } from "vitest";
 import { waitingPayer } from "../../transfer/movedAgents.ts";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryCopy, temporaryDirectory } from "../temporaryDirectory.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
-const kills = soak ? 25 : 2;
+const kills = cases(2, 25);
 
 const start = killableProgram("fork/forkWorker.ts");
 

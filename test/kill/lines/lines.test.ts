@@ -5,9 +5,9 @@ import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { type End, killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 80 : 4;
+const killCount = cases(4, 80);
 /** At most so many in one life. */
 const killsOfLife = 10;
 /** Lives at once. */

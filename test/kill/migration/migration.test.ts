@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryCopy, temporaryDirectory } from "../temporaryDirectory.ts";
 import { migrationsIn, stoppedAgent } from "./stoppedAgent.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many of the first half. */
-const kills = soak ? 40 : 2;
+const kills = cases(2, 40);
 /** All lines in one append. */
 const wanted = { output: "iinit", migrations: [["both", "work/second"]] };
 

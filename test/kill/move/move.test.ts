@@ -6,10 +6,10 @@ import { waitingPayer } from "../../transfer/movedAgents.ts";
 import { killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryCopy, temporaryDirectory } from "../temporaryDirectory.ts";
 import { statusIn } from "./statusIn.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 /** `npm test` kills before a few of the calls to the file system, a long run before many. */
-const kills = soak ? 30 : 2;
+const kills = cases(2, 30);
 
 const start = killableProgram("move/moveWorker.ts");
 

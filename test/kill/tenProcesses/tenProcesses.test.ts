@@ -9,9 +9,9 @@ import { collect } from "../../storage/file/support/fixture.ts";
 import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const [rounds, takeOvers] = soak ? [40, 4] : [2, 1];
+const [rounds, takeOvers] = [cases(2, 40), cases(1, 4)];
 /** Until all have been told, and wait for the same moment. */
 const headStartMs = 15;
 

@@ -8,9 +8,9 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { killRunningWorkers } from "../WorkerProcess.ts";
 import { ImportLife, type KillPlace } from "./ImportLife.ts";
 import { testSeed as seed } from "../../testSeed.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 50 : 8;
+const killCount = cases(8, 50);
 /** At once: more only wait for each other. */
 const lanes = 2;
 

@@ -7,8 +7,9 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { judge } from "./judge.ts";
 import { Ledger } from "./Ledger.ts";
 import { type AgentEnd, type Life, nodeKinds, verbNames } from "./Program.ts";
+import { cases } from "../../soak/cases.ts";
 
-const kills = Number(process.env["ATTACK_KILLS"] ?? (process.env["SOAK"] === undefined ? 4 : 25));
+const kills = Number(process.env["ATTACK_KILLS"] ?? cases(4, 25));
 /** Even a busy machine needs less for so many kills. */
 const mostMs = 900_000 + kills * 10_000;
 const mostLives = 6;

@@ -3,9 +3,9 @@ import { describe, it } from "vitest";
 import { treesOf } from "../lines/support/randomLines.ts";
 import { logStorages } from "../support/storages.ts";
 import { checkForks } from "./support/checkForks.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const counts: Readonly<Record<string, number>> = soak ? { memory: 12, file: 2 } : { memory: 3, file: 1 };
+const counts: Readonly<Record<string, number>> = { memory: cases(3, 12), file: cases(1, 2) };
 
 describe.each(logStorages)("$name: random forks", (storage) => {
   it.each([1, 2])(

@@ -6,10 +6,10 @@ import { crashing, liveLines, undisturbed } from "./support/liveLines.ts";
 import { losingPower } from "./support/losingPower.ts";
 import { type LineBody, type LineStep, linesOf, type RandomLines } from "./support/randomLines.ts";
 import { logStorages } from "../support/storages.ts";
+import { cases } from "../../soak/cases.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
-const soak = process.env["SOAK"] !== undefined;
-const counts = soak ? { memory: 30, file: 5 } : { memory: 6, file: 1 };
+const counts = { memory: cases(6, 30), file: cases(1, 5) };
 
 describe.each(logStorages)("$name: random lines", (storage) => {
   it.each([1, 2])(
@@ -38,7 +38,7 @@ it("runs with branches and called agents end undisturbed despite power losses, o
         return { world: await liveLines(lines, device), opened: device.opened };
       });
     }),
-    { numRuns: soak ? 10 : 3, timeout: 600_000 },
+    { numRuns: cases(3, 10), timeout: 600_000 },
   );
 });
 

@@ -15,9 +15,10 @@ import { delegating } from "../../powerloss/delegating.ts";
 import { testDirectory, TestMachine } from "../../storage/file/support/fixture.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { storages, logStorages } from "../support/storages.ts";
+import { every } from "../../soak/cases.ts";
 
 /** Every so many bytes are changed. */
-const stride = process.env["SOAK"] === undefined ? 7 : 1;
+const stride = every(7, 1);
 
 const large = "x".repeat(20_000);
 

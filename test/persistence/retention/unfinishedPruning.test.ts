@@ -18,6 +18,7 @@ import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { durableAgent, type DurableOptions } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
+import { every } from "../../soak/cases.ts";
 
 const big = storageKey("big", z.string());
 const retention = { maxCheckpoints: 3 };
@@ -113,7 +114,7 @@ describe.each(logStorages)("$name: a recorded pruning that could not remove its 
 });
 
 /** Of so many calls, one fails. */
-const stride = process.env["SOAK"] === undefined ? 3 : 1;
+const stride = every(3, 1);
 
 it("a pruning on a disk that fills at any call reports correctly, and the next pruning finishes", async () => {
   const directory = await mkdtemp(join(tmpdir(), "agent-persistence-"));

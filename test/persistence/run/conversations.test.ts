@@ -5,6 +5,7 @@ import { CountedFiles } from "../support/CountedFiles.ts";
 import { defaultLoop } from "../support/defaultLoop.ts";
 import { durableAgent, type DurableOptions } from "../support/durableAgent.ts";
 import { forgeConversation, forgedQuestion } from "../support/forgedConversation.ts";
+import { cases } from "../../soak/cases.ts";
 
 const kilobyte = 1024;
 const model: PromptExecutor = { execute: async () => ({ message: { role: "assistant", content: "fine" } }) };
@@ -15,7 +16,7 @@ const ask = (agent: AIAgent<string, string>, history: "continue" | "new" = "cont
 
 it("an agent with more than a thousand runs opens, answers, rolls back and prunes in a new process", async () => {
   const files = await CountedFiles.create();
-  const runs = process.env["SOAK"] === undefined ? 1_500 : 7_500;
+  const runs = cases(1_500, 7_500);
   await forgeConversation(files.open(), runs);
   const next = () => persistence(build(files.open())).agent();
   expect(await next().getMessages()).toHaveLength(2 * runs);

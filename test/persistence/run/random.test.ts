@@ -5,8 +5,9 @@ import { live } from "../support/liveThrough.ts";
 import { randomRun } from "../support/randomRuns.ts";
 import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
+import { cases } from "../../soak/cases.ts";
 
-const runs = process.env["SOAK"] === undefined ? { memory: 30, file: 4 } : { memory: 300, file: 30 };
+const runs = { memory: cases(30, 300), file: cases(4, 30) };
 const runsOn = ({ name }: TestStorage) => (name === "file" ? runs.file : runs.memory);
 
 interface JournalRecord {

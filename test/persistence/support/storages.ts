@@ -9,6 +9,7 @@ import {
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { onTestFinished } from "vitest";
+import { soak } from "../../soak/cases.ts";
 
 /** What a process gets when it opens a storage; calling it again is what the next process gets. */
 export type Opened<Provider = PersistenceStorageProvider> = () => Provider;
@@ -60,8 +61,6 @@ const threeMethods: TestStorage = {
     return () => provider;
   },
 };
-
-const soak = process.env["SOAK"] !== undefined;
 
 /**
  * Storages that journal tool calls and model responses between checkpoints. The conformance suites compare storages, so

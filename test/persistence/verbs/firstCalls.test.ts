@@ -7,6 +7,7 @@ import { idOf } from "../support/asking.ts";
 import { logStorages, type Opened } from "../support/storages.ts";
 import { keeping, type VerbName, verbNames, verbs } from "./verbs.ts";
 import { VerbWorld } from "./VerbWorld.ts";
+import { cases } from "../../soak/cases.ts";
 
 /** An agent in a state, a call that a crash cuts short after some saves, and the first calls after it. */
 interface Life {
@@ -24,8 +25,7 @@ const life: fc.Arbitrary<Life> = fc.record({
   next: fc.array(verb, { minLength: 1, maxLength: 2 }),
 });
 
-const soaks = process.env["SOAK"] !== undefined;
-const runs = soaks ? { memory: 3_000, file: 200 } : { memory: 40, file: 4 };
+const runs = { memory: cases(40, 3_000), file: cases(4, 200) };
 
 function isCrash(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)

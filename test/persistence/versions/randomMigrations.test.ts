@@ -5,9 +5,9 @@ import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { describe, expect, it } from "vitest";
 import { logStorages, type Opened, type TestStorage } from "../support/storages.ts";
 import { askingAgent, stepOf, steps, versionOf } from "./support/askingAgent.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const counts: Readonly<Record<string, number>> = soak ? { memory: 200, file: 20 } : { memory: 8, file: 1 };
+const counts: Readonly<Record<string, number>> = { memory: cases(8, 200), file: cases(1, 20) };
 
 /** What happens to an agent that waits. */
 const acts = ["fork", "migrate", "resume", "answer", "prune", "move", "moveTrusted"] as const;

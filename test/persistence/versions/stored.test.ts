@@ -16,9 +16,9 @@ import { recordsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { renamedNode } from "./support/changes.ts";
 import { base, type PlaceOptions, places, type Spec, type Stop } from "./support/Spec.ts";
+import { cases, soak } from "../../soak/cases.ts";
 
 const after: Spec = { ...renamedNode("two", "second"), version: 1 };
-const soak = process.env["SOAK"] !== undefined;
 
 type Ended = { readonly status?: string; readonly output?: string };
 
@@ -51,7 +51,7 @@ describe.each(places)("in $name, on files that lose power", (place) => {
   it("a migration cut short anywhere is stored whole or not at all, and the next resume ends the run", async () => {
     const migrations = [{ from: 0, to: 1, nodes: { [place.path("two")]: place.path("second") } }];
     let crashes = 0;
-    for (let saves = 0; saves < (soak ? 24 : 3); saves++) {
+    for (let saves = 0; saves < cases(3, 24); saves++) {
       const device = losingPower(saves + 1);
       const stop: Stop = { at: "two" };
       await expect(place.agent(base, stop, device.opened()).run("in")).rejects.toThrow("stopped");
@@ -128,7 +128,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
   });
 
   it("many agents are checked in sequence without owning or writing", async () => {
-    const many = soak ? 1_000 : 30;
+    const many = cases(30, 1_000);
     const { opened, checking } = await forks(storage, many);
     const before = await summariesOf(opened());
     let migrated = 0;

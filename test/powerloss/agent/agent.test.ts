@@ -4,7 +4,8 @@ import { AgentStage } from "./AgentStage.ts";
 import { allBooked } from "./bookingAgent.ts";
 import { Crashes } from "../Crashes.ts";
 import { exploreAgent } from "./exploreAgent.ts";
-import { agentThoroughness, soak } from "../thoroughness.ts";
+import { agentThoroughness } from "../thoroughness.ts";
+import { soak } from "../../soak/cases.ts";
 
 describe("an agent with effects and a rollback, after every crash", () => {
   it.each(["idempotent", "reversible"] as const)(

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
 import { Crashes } from "../Crashes.ts";
 import { violationOf } from "../store/caught.ts";
-import { agentThoroughness, soak, thoroughness } from "../thoroughness.ts";
+import { agentThoroughness, thoroughness } from "../thoroughness.ts";
+import { soak } from "../../soak/cases.ts";
 import { EditStage, type StorageChange } from "./EditStage.ts";
 
 /** Leaves what an edit changes in the storage out of its append. */

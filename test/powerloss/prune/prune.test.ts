@@ -11,7 +11,8 @@ import { violationOf } from "../store/caught.ts";
 import { Crashes } from "../Crashes.ts";
 import { agentId } from "../Picture.ts";
 import { PruneStage, type StorageChange } from "./PruneStage.ts";
-import { agentThoroughness, soak, thoroughness } from "../thoroughness.ts";
+import { agentThoroughness, thoroughness } from "../thoroughness.ts";
+import { soak } from "../../soak/cases.ts";
 
 const blobsOf = ({ records }: LogAppend): readonly string[] =>
   records.flatMap((record) =>

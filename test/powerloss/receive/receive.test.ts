@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { violationOf } from "../store/caught.ts";
 import { Crashes } from "../Crashes.ts";
 import { changingFiles, delegating } from "../delegating.ts";
-import { agentThoroughness, soak, thoroughness } from "../thoroughness.ts";
+import { agentThoroughness, thoroughness } from "../thoroughness.ts";
+import { soak } from "../../soak/cases.ts";
 import { ReceiveStage, type Wrap } from "./ReceiveStage.ts";
 
 describe("an agent received from another storage, after every crash", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Crashes } from "../Crashes.ts";
 import { exploreFaults } from "./exploreFaults.ts";
-import { soak } from "../thoroughness.ts";
+import { soak } from "../../soak/cases.ts";
 
 const kinds = ["lying sync", "short write", "EIO", "ENOSPC", "EMFILE", "EACCES"] as const;
 const everyCall = (kind: string) => soak || kind === "lying sync" || kind === "short write";

@@ -4,7 +4,8 @@ import { Crashes } from "../Crashes.ts";
 import { exploreStore } from "./exploreStore.ts";
 import { Stage } from "./Stage.ts";
 import { largeSegments, storeScenarios } from "./storeScenarios.ts";
-import { soak, thoroughness } from "../thoroughness.ts";
+import { thoroughness } from "../thoroughness.ts";
+import { cases } from "../../soak/cases.ts";
 import { twoOwners } from "./twoOwners.ts";
 
 const scenarios = [...storeScenarios, ...twoOwners, largeSegments];
@@ -23,6 +24,6 @@ describe("the file storage, after every crash", () => {
 
   it("is tested in enough different states", () => {
     console.info(`${distinct} different crash states in ${Math.round((performance.now() - began) / 1000)} s`);
-    expect(distinct).toBeGreaterThan(soak ? 10_000 : 400);
+    expect(distinct).toBeGreaterThan(cases(400, 10_000));
   });
 });

@@ -7,9 +7,9 @@ import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { opened, processOn, settled, stopped, takenOver } from "./processOn.ts";
 import { isWrite, type SentRequest } from "./WatchedDynamoDB.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const [rounds, appends] = soak ? [200, 10_000] : [20, 500];
+const [rounds, appends] = [cases(20, 200), cases(500, 10_000)];
 
 const throttled = (): Error => Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
 

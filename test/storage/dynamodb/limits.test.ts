@@ -5,8 +5,7 @@ import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { localDynamoDB, newTable } from "./localDynamoDB.ts";
 import { opened, processOn, type TableProcess } from "./processOn.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../../soak/cases.ts";
 
 /** Lists an agent for each pair, in another order than a list has them. */
 async function listed({ log }: TableProcess, agents: readonly (readonly [order: string, agentId: string])[]) {

@@ -5,8 +5,7 @@ import { expect, it } from "vitest";
 import { appendText, collect, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { FakeDynamoDB } from "./FakeDynamoDB.ts";
 import { WatchedDynamoDB } from "./WatchedDynamoDB.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../../soak/cases.ts";
 
 /** A process on a table, and which requests something takes. */
 function processOn(database: FakeDynamoDB) {

@@ -15,9 +15,9 @@ import { testDirectory } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema, pool } from "../postgres/database.ts";
 import { type ProxyFault, SwallowingProxy } from "../postgres/SwallowingProxy.ts";
 import { libsql } from "../sqlite/libsql.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const agents = soak ? 60 : 2;
+const agents = cases(2, 60);
 const turns = 4;
 
 /** Numbers from 0 to 1. */

@@ -29,6 +29,7 @@ import {
   textsOf,
 } from "./support/fixture.ts";
 import { TestClock } from "./support/TestClock.ts";
+import { cases } from "../../soak/cases.ts";
 
 describe("a log in files", () => {
   it("reads back all appends, including from another process", async () => {
@@ -90,7 +91,7 @@ describe("a log in files", () => {
   });
 
   it("limits the number and size of files over many short runs", async () => {
-    const runs = process.env["SOAK"] === undefined ? 250 : 1_000;
+    const runs = cases(250, 1_000);
     const directory = await testDirectory();
     const unsynced = {
       ...nodeFileSystem,

@@ -4,6 +4,8 @@ import type { OwnedLog } from "../../../src/storage/RecordLog.ts";
 import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";
 import { HastyClock } from "./support/TestClock.ts";
+import { every } from "../../soak/cases.ts";
+import { soak } from "../../soak/cases.ts";
 
 /** What is known of the appends of a run: acknowledged ones must be there, the others may. */
 interface Known {
@@ -69,10 +71,10 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 // The codes differ only in the reason that is reported. Short writes leave the most behind; a long run tries all codes.
-const codes = process.env["SOAK"] !== undefined ? ["EIO", "ENOSPC", "EMFILE", "EACCES", "EROFS", "short"] : ["short"];
+const codes = soak ? ["EIO", "ENOSPC", "EMFILE", "EACCES", "EROFS", "short"] : ["short"];
 
 /** Of so many calls, one fails. */
-const stride = process.env["SOAK"] === undefined ? 3 : 1;
+const stride = every(3, 1);
 
 describe("a file system that fails", () => {
   it.each(codes.flatMap((code) => [[code, false] as const, [code, true] as const]))(

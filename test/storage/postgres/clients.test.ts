@@ -8,8 +8,7 @@ import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts"
 import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
 import { collect } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema, pool } from "./database.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../../soak/cases.ts";
 
 /** Every kind of statement, with every type of value. */
 async function expectUsable(log: RecordLog): Promise<void> {

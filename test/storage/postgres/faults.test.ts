@@ -7,9 +7,9 @@ import { collect } from "../file/support/fixture.ts";
 import { databaseUrl, newSchema, pool, poolOf } from "./database.ts";
 import { PostgresServer } from "./server/PostgresServer.ts";
 import { SwallowingProxy } from "./SwallowingProxy.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const [takeOvers, swallowed, kills, appends] = soak ? [200, 200, 5, 10_000] : [15, 10, 1, 100];
+const [takeOvers, swallowed, kills, appends] = [cases(15, 200), cases(10, 200), cases(1, 5), cases(100, 10_000)];
 
 /** What was acknowledged is there, in order and once. */
 async function expectKept(log: RecordLog, acknowledged: readonly number[]): Promise<void> {

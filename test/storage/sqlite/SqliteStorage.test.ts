@@ -12,11 +12,12 @@ import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { collect, filesBelow, testDirectory } from "../file/support/fixture.ts";
 import { hostileTexts } from "../engines/hostileTexts.ts";
 import { AnswerLosingDatabase, libsql } from "./libsql.ts";
+import { cases } from "../../soak/cases.ts";
 
 /** How often one owner takes over from another that still writes. */
-const rounds = process.env["SOAK"] === undefined ? 20 : 200;
+const rounds = cases(20, 200);
 /** How many appends one agent gets. */
-const appends = process.env["SOAK"] === undefined ? 1_000 : 10_000;
+const appends = cases(1_000, 10_000);
 
 /** A connection that tells of each write that another connection's lock refused. */
 function tellingRefusals(database: SqliteDatabase, onRefused: () => void): SqliteDatabase {

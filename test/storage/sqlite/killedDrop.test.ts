@@ -9,9 +9,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { collect } from "../file/support/fixture.ts";
 import { libsql } from "./libsql.ts";
+import { every } from "../../soak/cases.ts";
 
 /** A soak kills before each statement; a short run once in the midst, and lets the next drop end. */
-const stride = process.env["SOAK"] === undefined ? 5 : 1;
+const stride = every(5, 1);
 
 let home: string;
 let program: string;

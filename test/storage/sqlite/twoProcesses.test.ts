@@ -9,8 +9,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { collect } from "../file/support/fixture.ts";
 import { libsql } from "./libsql.ts";
+import { cases } from "../../soak/cases.ts";
 
-const kills = process.env["SOAK"] === undefined ? 3 : 60;
+const kills = cases(3, 60);
 
 let home: string;
 let program: string;

@@ -8,9 +8,9 @@ import { prunedRecord } from "../../../src/testing/log/removalTests.ts";
 import { anyProcess } from "../../testing/log/anyProcess.ts";
 import { collect } from "../file/support/fixture.ts";
 import { connectionLost, MemoryTable } from "./MemoryTable.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const numRuns = soak ? 500 : 15;
+const numRuns = cases(15, 500);
 const [me, other]: LogOwner[] = ["me", "other"].map((nonce, index) => ({ host: "here", processId: index + 1, nonce }));
 const leaseMs = 15_000;
 const retryMs = 30_000;

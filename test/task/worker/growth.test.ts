@@ -3,13 +3,13 @@ import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock, SimulatedFileSystem } from "agent-persistence/testing";
 import { beforeAll, describe, expect, it } from "vitest";
 import { delegating } from "../../powerloss/delegating.ts";
-import { soak } from "../../powerloss/thoroughness.ts";
+import { cases } from "../../soak/cases.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { append, collect, nextOwner, summaryOf } from "../../storage/file/support/fixture.ts";
 import { oneNode } from "./oneNode.ts";
 
 /** How many agents there are that nobody asks for. */
-const [few, many] = [10, soak ? 10_000 : 1_000];
+const [few, many] = [10, cases(1_000, 10_000)];
 /** The promise: they cost nothing. */
 const atMost = 1.5;
 /** About how many names of a folder are read in the time of one call. */
@@ -165,5 +165,5 @@ it("processing a queue costs the same for each task at any queue length", async 
     await store.enqueue(length);
     return (await store.cost(() => store.work())) / length;
   };
-  expect((await costOf(soak ? 3_000 : 150)) / (await costOf(10))).toBeLessThan(atMost);
+  expect((await costOf(cases(150, 3_000))) / (await costOf(10))).toBeLessThan(atMost);
 });

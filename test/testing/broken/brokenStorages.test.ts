@@ -13,8 +13,7 @@ import { brokenReceivers } from "./brokenReceivers.ts";
 import { brokenTables } from "./brokenTables.ts";
 import { inMemory } from "../log/logsUnderTest.ts";
 import { failuresOf, illToldFailures } from "../failuresOf.ts";
-
-const soak = process.env["SOAK"] !== undefined;
+import { soak } from "../../soak/cases.ts";
 
 describe("the suite for providers rejects a provider that", () => {
   it.each(brokenProviders)("$mistake", ({ caughtBy, make }) =>

@@ -9,6 +9,7 @@ import { hiddenAt } from "../../../src/workspace/capture/Scan.ts";
 import { temporaryFolder, treeOf } from "../fixture.ts";
 import { TestRepository } from "../git/repositories.ts";
 import { Shell } from "../Shell.ts";
+import { cases } from "../../soak/cases.ts";
 
 const names = ["a", "b", "out", "x.log", "k y"];
 const pattern = fc
@@ -81,7 +82,7 @@ it("a scan includes tracked and unignored files in every directory of a reposito
           { prefix: "a/", exclude: undefined, excludesFile: undefined, tracked: ["a/out/f"] },
         ],
       ],
-      numRuns: process.env["SOAK"] === undefined ? 20 : 60,
+      numRuns: cases(20, 60),
     },
   );
 });

@@ -6,8 +6,8 @@ import { checkDrift } from "../../../src/workspace/drift/checkDrift.ts";
 import { type DriftReport, driftResponse } from "../../../src/workspace/drift/DriftReport.ts";
 import { WorkspaceFiles } from "../../../src/workspace/files/WorkspaceFiles.ts";
 import { lines, TestRepository } from "../git/repositories.ts";
+import { soak } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 const files = { "a.txt": lines(), "packages/one/c.txt": lines() };
 
 /** A clone whose upstream then changed line 3 of a.txt. From now on nothing can be fetched. */

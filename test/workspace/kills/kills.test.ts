@@ -6,9 +6,9 @@ import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { judgeTrace } from "./judgeTrace.ts";
 import { killRunning, liveUnderKills } from "./LifeUnderKills.ts";
 import { testSeed as seed } from "../../testSeed.ts";
+import { cases, soak } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const killCount = soak ? 120 : 3;
+const killCount = cases(3, 120);
 /** At once: more only wait for each other. */
 const lanes = 2;
 
@@ -33,7 +33,7 @@ it("files have the content of the agent, a person or an announced choice after a
       const life = { program, directory, seed: Math.floor(random() * 2 ** 31), random, budget };
       const withPerson = sums.lives % 4 !== 3;
       sums.lives++;
-      const trace = await liveUnderKills({ ...life, withPerson, rollbacks: soak ? 3 : 1 });
+      const trace = await liveUnderKills({ ...life, withPerson, rollbacks: cases(1, 3) });
       const { violations, ...counts } = judgeTrace(trace);
       // Seed and directory are shown when this fails, and the directory is kept.
       expect({ seed, directory, violations }).toEqual({ seed, directory, violations: [] });

@@ -11,8 +11,9 @@ import { testSeed as seed } from "../../testSeed.ts";
 import { treeOf } from "../fixture.ts";
 import { TestRepository } from "../git/repositories.ts";
 import type { ShellWorkerOptions } from "./shellWorker.ts";
+import { cases } from "../../soak/cases.ts";
 
-const kills = Number(process.env["SHELL_KILLS"] ?? (process.env["SOAK"] === undefined ? 3 : 40));
+const kills = Number(process.env["SHELL_KILLS"] ?? cases(3, 40));
 const mostKillsOfLife = 4;
 const longestMs = 25;
 

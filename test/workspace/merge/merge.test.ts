@@ -5,10 +5,10 @@ import { mergeInSteps } from "../../../src/workspace/merge/mergeThreeWay.ts";
 import { GitMergeFile } from "./gitMergeFile.ts";
 import { randomVersions } from "./randomVersions.ts";
 import { longVersions, repeatedVersions } from "./repeatedVersions.ts";
+import { cases } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
-const cases = soak ? 800 : 60;
-const longCases = soak ? 100 : 3;
+const runs = cases(60, 800);
+const longCases = cases(3, 100);
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
 const joined = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join("");
 const text = (...lines: readonly string[]) => joined(lines);
@@ -19,7 +19,7 @@ describe("merge beside git merge-file", () => {
     ["files with repeated lines", repeatedVersions],
   ])("a merge has the result of git, in conflicts too: %s", async (_name, versionsOf) => {
     using git = new GitMergeFile();
-    for (let seed = 1; seed <= cases; seed++) {
+    for (let seed = 1; seed <= runs; seed++) {
       const versions = versionsOf(seed);
       const { clean, text: merged } = await mergeThreeWay(versions.base, versions.ours, versions.theirs);
       const expected = git.merge(versions);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { design, explore, type Protocol } from "./exploreReservations.ts";
+import { soak } from "../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 type Requests = Parameters<typeof explore>[0];
 
 const sound: readonly (readonly [string, Requests, number])[] = [

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
+import { cases } from "../../soak/cases.ts";
 
-const attempts = process.env["SOAK"] !== undefined ? 2_500 : 120;
+const attempts = cases(120, 2_500);
 
 let home = "";
 let program = "";

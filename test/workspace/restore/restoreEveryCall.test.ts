@@ -4,9 +4,10 @@ import { describe, expect, it } from "vitest";
 import { aheadOfChanges } from "./changingCalls.ts";
 import { temporaryFolder, treeOf } from "../fixture.ts";
 import { put, Shell } from "../Shell.ts";
+import { every } from "../../soak/cases.ts";
 
 /** `npm test` looks at each so many changes. */
-const stride = process.env["SOAK"] === undefined ? 12 : 1;
+const stride = every(12, 1);
 
 /** Everything below a folder, with the permissions of folders. */
 function wholeTree(root: string): Readonly<Record<string, string>> {

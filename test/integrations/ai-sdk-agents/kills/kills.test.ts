@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
+import { soak } from "../../../soak/cases.ts";
 
 let home: string;
 let program: string;
@@ -49,7 +50,7 @@ const asked = ["0", "0", "0", "1 fails", "1", "1", "1", "2", "2"];
 const cases = [
   { version: "6", how: "stream" },
   { version: "7", how: "stream" },
-  ...(process.env["SOAK"] === undefined
+  ...(!soak
     ? []
     : [
         { version: "6", how: "generate" },

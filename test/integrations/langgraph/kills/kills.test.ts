@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
+import { soak } from "../../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 let home: string;
 let program: string;
 

@@ -9,8 +9,9 @@ import { anyProcess } from "../../../testing/log/anyProcess.ts";
 import { collect } from "../../file/support/fixture.ts";
 import { FakeDynamoDB } from "../FakeDynamoDB.ts";
 import { type Choose, RequestSchedule } from "./RequestSchedule.ts";
+import { cases } from "../../../soak/cases.ts";
 
-const runs = process.env["SOAK"] === undefined ? 20 : 500;
+const runs = cases(20, 500);
 const agentId = "a";
 const leaseMs = 15_000;
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FileRecordLog } from "../../../../src/storage/file/FileRecordLog.ts";
 import type { AgentSummary } from "../../../../src/storage/RecordLog.ts";
 import { delegating } from "../../../powerloss/delegating.ts";
-import { soak } from "../../../powerloss/thoroughness.ts";
+import { soak } from "../../../soak/cases.ts";
 import { Machine } from "../../../powerloss/Machine.ts";
 import { append, collect, nextOwner, summaryOf } from "../support/fixture.ts";
 import { Interruption } from "./interrupting.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { explore } from "./exploreProtocol.ts";
 import { design, type Protocol } from "./protocol.model.ts";
+import { cases, soak } from "../../../soak/cases.ts";
 
-const soak = process.env["SOAK"] !== undefined;
 const one = ["r0"];
 const four = ["r0", "r1", "r2", "r3"];
 
@@ -56,7 +56,7 @@ describe("the file protocol in every order of steps and after every power loss",
       expect({ bad, example }).toEqual({ bad: 0, example: undefined });
       expect(states).toBeGreaterThan(1000);
     },
-    soak ? 3_600_000 : 60_000,
+    cases(60_000, 3_600_000),
   );
 
   it.each(broken)("violates its guarantees with %s", (_name, letters, variant) => {

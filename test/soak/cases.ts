@@ -1,0 +1,14 @@
+const share = process.env["SOAK"];
+
+/** Whether the suites run with all their cases. `SOAK` is the share of the cases to run: 1 for all, 0.25 for a quarter. */
+export const soak = share !== undefined;
+
+/** Returns the number of cases: `few` in `npm test`, and the share of `many` in a soak, at least `few`. */
+export function cases(few: number, many: number): number {
+  return soak ? Math.max(few, Math.ceil(many * Number(share))) : few;
+}
+
+/** Returns a step, so that every nth case runs: `few` in `npm test`, and in a soak `most`, divided by its share. */
+export function every(few: number, most: number): number {
+  return soak ? Math.min(few, Math.round(most / Number(share))) : few;
+}
