@@ -25,6 +25,7 @@ import { KnownTools } from "./wrapped/KnownTools.ts";
 import { joinNestedRuns } from "./runner/nestedRuns.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
 import { takingBack } from "./wrapped/StoredRunSession.ts";
+import { isStopped, StreamCancelled } from "./runner/StreamCancelled.ts";
 import { interruptedState } from "./runner/interruptedState.ts";
 import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
 import {
@@ -206,12 +207,15 @@ export class DurableRunner {
     const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
     let current: DurableRun | undefined;
     if (stream) {
-      const joined = new JoinedStream();
+      const joined = new JoinedStream(options.signal);
       const done = begin(
         signal,
-        this.#body(asked, refusal, (run, request) => {
+        this.#body(asked, refusal, async (run, request) => {
           current = run;
-          return streamLoop(run, request, joined);
+          const streamed = await streamLoop(run, request, joined);
+          if (isStopped(streamed)) refusal.abort(new StreamCancelled());
+          refusal.signal.throwIfAborted();
+          return streamed;
         }),
       );
       const state = done.then((result) =>

@@ -3,30 +3,53 @@ import { ReadableStream } from "node:stream/web";
 import { RunItemStreamEvent, type RunStreamEvent, StreamedRunResult } from "@openai/agents-core";
 import { EventQueue } from "../wrapped/EventQueue.ts";
 import { withOriginalAgent } from "../wrapped/originals.ts";
+import { StreamCancelled } from "./StreamCancelled.ts";
 import type { AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
 /**
- * Joins the streams of a loop into one, because the SDK creates a new stream after each approval. The loop does not
- * depend on a reader.
+ * Joins the streams of a loop into one, because the SDK creates a new stream after each approval. The loop continues
+ * without a reader. A reader that cancels the stream or leaves it cancels the SDK's stream.
  */
 export class JoinedStream {
-  readonly #events = new EventQueue<RunStreamEvent>();
+  readonly #events = new EventQueue<RunStreamEvent>(() => this.#cancel());
   #current: AnyStream | undefined;
   #tellBegun: () => void = () => {};
   #completed: Promise<void> = Promise.resolve();
-  #error: unknown;
+  #error: unknown = null;
+  #isCancelled = false;
+  #cancelCurrent: () => Promise<void> = async () => {};
+
+  readonly #signal: AbortSignal | undefined;
+
+  /** @param signal ends the stream without an error, as in the SDK */
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
 
   async add(stream: AnyStream): Promise<void> {
     this.#current = stream;
+    const reader = (stream.toStream() as unknown as ReadableStream<RunStreamEvent>).getReader();
+    this.#cancelCurrent = () => reader.cancel();
+    if (this.#isCancelled) await reader.cancel();
     this.#tellBegun();
-    for await (const event of stream) this.#events.push(shown(event));
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      this.#events.push(shown(value));
+    }
     await stream.completed;
+  }
+
+  #cancel(): void {
+    this.#isCancelled = true;
+    this.#cancelCurrent().catch(() => {});
   }
 
   /**
    * Resolves with the joined stream once the first stream exists.
    *
-   * @param done settles after the last stream. Its state is used if the streams did not finish.
+   * @param done settles after the last stream. Its state is used if the streams did not finish. A rejection with a
+   *   {@link StreamCancelled} ends the stream without an error, as in the SDK.
    */
   async begun(done: Promise<AnyState | undefined>): Promise<AnyStream> {
     const begun = new Promise<void>((resolve) => (this.#tellBegun = resolve));
@@ -44,7 +67,9 @@ export class JoinedStream {
     this.#events.end();
   }
 
-  #fail(error: unknown): never {
+  #fail(error: unknown): void {
+    const isAborted = this.#signal?.aborted && error === this.#signal.reason;
+    if (isAborted || error instanceof StreamCancelled) return this.#events.end();
     this.#error = error;
     this.#events.fail(error);
     throw error;
@@ -61,6 +86,8 @@ export class JoinedStream {
         return () => this.#events[Symbol.asyncIterator]();
       case "completed":
         return this.#completed;
+      case "cancelled":
+        return this.#isCancelled || this.#shown.cancelled;
       case "error":
         return this.#error;
       case "toStream":
@@ -76,10 +103,22 @@ export class JoinedStream {
     }
   }
 
-  async *#texts(): AsyncGenerator<string> {
-    for await (const event of this.#events) {
-      if (event.type === "raw_model_stream_event" && event.data.type === "output_text_delta") yield event.data.delta;
-    }
+  /** A generator would delay a cancellation until the next text. */
+  #texts(): AsyncIterable<string> {
+    const events = this.#events[Symbol.asyncIterator]();
+    const next = async (): Promise<IteratorResult<string, undefined>> => {
+      for (;;) {
+        const { done, value } = await events.next();
+        if (done) return { done, value };
+        if (value.type === "raw_model_stream_event" && value.data.type === "output_text_delta")
+          return { done: false, value: value.data.delta };
+      }
+    };
+    const leave = async (): Promise<IteratorResult<string, undefined>> => {
+      await events.return?.();
+      return { done: true, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
   }
 }
 

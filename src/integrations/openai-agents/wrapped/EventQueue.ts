@@ -6,6 +6,12 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
   #end: { readonly error?: { readonly reason: unknown } } | undefined;
   #wake: (() => void) | undefined;
   #isLeft = false;
+  readonly #onLeave: () => void;
+
+  /** @param onLeave called when the reader leaves before the end */
+  constructor(onLeave: () => void = () => {}) {
+    this.#onLeave = onLeave;
+  }
 
   push(item: Item): void {
     if (this.#end || this.#isLeft) return;
@@ -38,6 +44,7 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
   }
 
   async #leave(): Promise<Settled<Item>> {
+    if (!this.#isLeft && !this.#end) this.#onLeave();
     this.#isLeft = true;
     this.#items.length = 0;
     this.#wake?.();
