@@ -1,4 +1,4 @@
-import { Agent, tool } from "@openai/agents-core";
+import { Agent, type AgentInputItem, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { InMemoryPersistenceStorageProvider } from "../../../src/index.ts";
@@ -61,4 +61,22 @@ describe("code of the user in a durable run", () => {
     const places = ["guardrail", "filter", "agent_start", "agent_handoff", "agent_tool_start", "agent_end"];
     expect(objects.map(({ place }) => place)).toEqual(expect.arrayContaining(places));
   });
+});
+
+it("A filter of the model's input keeps its properties, such as preserveInputIdentity", async () => {
+  const seen: unknown[] = [];
+  const look = tool({ name: "look", description: "Looks.", parameters: z.object({}), execute: () => "seen" });
+  const model = new FakeModel((items) => [resultsIn(items).length === 0 ? calls("look", {}, "call_0") : says("done")]);
+  const callModelInputFilter = Object.assign(
+    ({ modelData }: { readonly modelData: { readonly input: AgentInputItem[] } }) => {
+      seen.push(modelData.input[0]);
+      return modelData;
+    },
+    { preserveInputIdentity: true },
+  );
+  const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+  const options = { agentId: "a", callModelInputFilter };
+  await runner.run(new Agent({ name: "desk", model, tools: [look] }), [{ role: "user", content: "Go." }], options);
+  expect(seen).toHaveLength(2);
+  expect(seen[1]).toBe(seen[0]);
 });

@@ -79,7 +79,11 @@ describe("throttling", () => {
     const owned = await opened(process);
     database.batchSize = 0;
     expect(await settled(process, appendText(owned, "x".repeat(800_000)))).toMatchObject({
-      reason: { code: "storage_failed", reason: "unavailable", cause: { message: expect.stringMatching(/undone/) } },
+      reason: {
+        code: "storage_failed",
+        reason: "unavailable",
+        cause: { message: expect.stringMatching(/not processed/) },
+      },
     });
     expect(await collect(process.log.read("a"))).toEqual([]);
   });

@@ -23,10 +23,11 @@ export function withOriginalAgent<Given>(given: Given): Given {
   return copy as Given;
 }
 
-/** Wraps user code that the SDK calls, so that it receives original agents and tools. */
+/** Wraps user code that the SDK calls, so that it receives original agents and tools. Keeps properties of the function. */
 export function givenOriginals<Parameters extends readonly unknown[], Result>(
   code: (...parameters: Parameters) => Result,
 ): (...parameters: Parameters) => Result {
-  return (...parameters) =>
+  const wrapped = (...parameters: Parameters) =>
     code(...(parameters.map((each) => withOriginalAgent(originalOf(each))) as unknown as Parameters));
+  return Object.assign(wrapped, code);
 }
