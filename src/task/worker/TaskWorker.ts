@@ -208,7 +208,10 @@ export class TaskWorker implements AsyncDisposable {
 
   async #settle(task: ClaimableTask, outcome: TaskOutcome, { stop, left }: Shift): Promise<void> {
     const { taskId } = task;
-    if (outcome.outcome !== "interrupted") left.remove(taskId);
+    // The agent's clock may be behind: the timer of the task is not due there.
+    const stillWaits = outcome.outcome === "waiting" && task.status === "waiting";
+    if (stillWaits) left.add(taskId, undefined, [task]);
+    else if (outcome.outcome !== "interrupted") left.remove(taskId);
     else if (!stop.aborted) {
       const now = await this.#options.tasks.get(taskId).catch(() => undefined);
       left.add(taskId, outcome.error, [task, now ?? task]);
@@ -360,11 +363,16 @@ export class TaskBackoff {
   }
 }
 
-/** Returns the delay before an unchanged task is retried after an error. `Infinity` for a damaged task. */
+/**
+ * Returns the delay before an unchanged task is retried. `Infinity` for a damaged task.
+ *
+ * @param error `undefined` if the task still waits
+ */
 export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
   if (error instanceof StopRequestedError) return stopMs;
   if (error instanceof AgentBusyError) return error.retryAfterMs;
   if (pollMs === undefined) return Infinity;
-  const mayPass = error instanceof StorageError || error instanceof OwnershipLostError || isOvertaken(error);
+  const mayPass =
+    error === undefined || error instanceof StorageError || error instanceof OwnershipLostError || isOvertaken(error);
   return mayPass ? pollMs * 2 ** Math.min(tries - 1, mostDoublings) : Infinity;
 }
