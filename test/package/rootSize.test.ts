@@ -7,11 +7,11 @@ import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
 /**
- * In bytes: 149,252 were measured on 2026-11-26, 2,929 more than the day before, for redo, limits of answers
- * and approvals of forks. The aim is 60,000; docs/decisions/0085-what-the-package-weighs.md says what is
- * in the way. Lower it with every saving. Raise it only for a feature that is worth its weight.
+ * In bytes: 150,778 were measured on 2026-11-26. Durable timers need 1,346 of them. The aim is 60,000.
+ * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
+ * only for a feature that is worth its weight.
  */
-const ceiling = 150_000;
+const ceiling = 151_000;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
