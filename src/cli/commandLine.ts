@@ -86,7 +86,7 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .option("--after <position>", "only records behind this position", count, 0)
     .option("--limit <number>", "the most records to show; 0: all", count, 0)
     .option("--kind <kind...>", "only records of these kinds")
-    .option("-f, --follow", "go on with the records to come, until you stop it")
+    .option("-f, --follow", "continue with new records until you stop it")
     .action(lazily(async () => (await import("./reading/log.ts")).log));
   common(program.command("diff"))
     .description("show what differs between two checkpoints")

@@ -15,6 +15,8 @@ export interface LogCommandOptions extends CommonOptions {
 
 /** `log <agent>`: prints the stored records. */
 export async function log(session: Session, options: LogCommandOptions, given: string): Promise<ExitReason | void> {
+  if (options.follow && options.limit > 0)
+    throw new CommandFailure("usage", "--follow shows every record: omit --limit, or start later with --after");
   const storage = await session.storage();
   const agentId = await findLog(storage, given);
   const view = inspect(storage);

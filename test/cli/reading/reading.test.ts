@@ -151,6 +151,7 @@ describe("reading commands", () => {
     expect(some.flatMap(({ records }) => records.map(({ kind }) => kind))).toEqual(["intent"]);
     expect((await desk.command(["log", "order-1", "--limit", "3"])).out.split("\n")).toHaveLength(4);
     expect((await desk.command(["log", "order-1"])).out).toMatch(/^ {5}1 {2}run .*\n[^]* {5}3 {2}intent/);
+    expect(await desk.command(["log", "order-1", "--follow", "--limit", "3"])).toMatchObject({ code: 2, out: "" });
     const stop = new AbortController();
     const onOut = () => stop.abort();
     const followed = await desk.command(["log", "order-1", "--follow", "--json"], { onOut, stop: stop.signal });
