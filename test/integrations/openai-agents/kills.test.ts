@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { soak } from "../../soak/cases.ts";
+import { every, soak } from "../../soak/cases.ts";
 
 const rooms = ["a", "b", "c", "d", "e", "f"];
 const questions = [
@@ -70,7 +70,8 @@ const adding = ["adding 16", "added 16"];
 const asking = questions.map((question) => `asking ${question}`);
 const inTools = rooms.flatMap((room) => [`before ${room}`, `after ${room}`]);
 
-/** Each session is killed at every second moment, so that both together are killed at all. */
+/** The kills of both sessions together cover each place in a whole soak. */
+const step = 2 * every(3, 1);
 const shared = [...failing, ...asking, ...inTools, ...inNestedStream];
 
 const cases = soak
@@ -80,7 +81,7 @@ const cases = soak
         session,
         models: session === "own" ? "responses" : "chat",
         places: [
-          ...shared.filter((_, at) => at % 2 === (session === "own" ? 0 : 1)),
+          ...shared.filter((_, at) => at % step === (session === "own" ? 0 : step / 2)),
           ...(how === "stream" ? [...inStream, ...answered] : []),
           ...(session === "foreign" ? adding : []),
         ],
