@@ -5,7 +5,7 @@ import { allBooked } from "./bookingAgent.ts";
 import { Crashes } from "../Crashes.ts";
 import { exploreAgent } from "./exploreAgent.ts";
 import { agentThoroughness } from "../thoroughness.ts";
-import { soak } from "../../soak/cases.ts";
+import { cases } from "../../soak/cases.ts";
 
 describe("an agent with effects and a rollback, after every crash", () => {
   it.each(["idempotent", "reversible"] as const)(
@@ -16,7 +16,7 @@ describe("an agent with effects and a rollback, after every crash", () => {
       expect([...stage.world.standing.values()].sort()).toEqual(allBooked);
       const crashes = new Crashes(agentThoroughness);
       await exploreAgent(stage, crashes);
-      expect(crashes.distinct).toBeGreaterThan(soak ? 350 : 40);
+      expect(crashes.distinct).toBeGreaterThan(cases(40, 250));
     },
   );
 });
