@@ -2,10 +2,10 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { keepTemporaryFilesInMemory } from "./keepTemporaryFilesInMemory.ts";
+import { soak } from "./soak/cases.ts";
 import { soakSuites } from "./soak/soakSuites.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
-const soak = process.env["SOAK"] !== undefined;
 const builtPackage = process.env["PACKAGE"] !== undefined;
 const resultFile = process.env["TEST_RESULT_FILE"];
 
@@ -26,7 +26,7 @@ function includedSuites(): string[] {
 if (!soak) keepTemporaryFilesInMemory();
 
 /**
- * `SOAK` runs the suites that have counts for it, with these counts. `PACKAGE` runs the checks of the built package.
+ * `SOAK` runs the suites that have more cases for a soak. `PACKAGE` runs the checks of the built package.
  * `TEST_RESULT_FILE` names a file for the result as JSON, which `.ci/run` counts.
  */
 export default defineConfig({

@@ -2,11 +2,17 @@ import type { Thoroughness } from "./Crashes.ts";
 import { every, soak } from "../soak/cases.ts";
 
 /** How thoroughly power loss is tried. */
-export const thoroughness: Thoroughness = soak
-  ? { samples: 3, nestEvery: 1, nestedMoments: 2, stride: every(4, 1), seed: 1 }
-  : { samples: 1, nestEvery: 6, nestedMoments: 1, stride: 4, seed: 1 };
+export const thoroughness: Thoroughness = {
+  ...(soak ? { samples: 3, nestEvery: 1, nestedMoments: 2 } : { samples: 1, nestEvery: 6, nestedMoments: 1 }),
+  stride: every(4, 1),
+  seed: 1,
+};
 
 /** A whole agent takes longer to recover. */
-export const agentThoroughness: Thoroughness = soak
-  ? { samples: 1, nestEvery: 4, nestedMoments: 1, stride: every(11, 2), seed: 1 }
-  : { samples: 1, nestEvery: 8, nestedMoments: 1, stride: 11, seed: 1 };
+export const agentThoroughness: Thoroughness = {
+  samples: 1,
+  nestEvery: soak ? 4 : 8,
+  nestedMoments: 1,
+  stride: every(11, 2),
+  seed: 1,
+};

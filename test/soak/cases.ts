@@ -1,7 +1,11 @@
 const share = process.env["SOAK"];
 
-/** Whether the suites run with all their cases. `SOAK` is the share of the cases to run: 1 for all, 0.25 for a quarter. */
+/** Whether this is a soak. `SOAK` is the share of the cases to run: 1 for all, 0.25 for a quarter. */
 export const soak = share !== undefined;
+if (soak && !(Number(share) > 0 && Number(share) <= 1))
+  throw new RangeError(
+    `SOAK is the share of the cases to run, above 0 and up to 1. Received ${JSON.stringify(share)}.`,
+  );
 
 /** Returns the number of cases: `few` in `npm test`, and the share of `many` in a soak, at least `few`. */
 export function cases(few: number, many: number): number {

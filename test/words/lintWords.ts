@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { patterns } from "./patterns.ts";
-import { parts, proseOf, type Part } from "./texts.ts";
+import { parts, proseOf, type Part } from "./parts.ts";
 
 /**
  * Counts the {@link patterns} in the texts of the project, and fails if a part has more of them in 1,000 words than its
