@@ -22,8 +22,8 @@ function includedSuites(): string[] {
   return soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
 }
 
-// A long run uses the device, as users do.
-if (!soak) keepTemporaryFilesInMemory();
+// A whole soak uses the device, as users do.
+if (process.env["SOAK"] !== "1") keepTemporaryFilesInMemory();
 
 /**
  * `SOAK` runs the suites that have more cases for a soak. `PACKAGE` runs the checks of the built package.

@@ -63,10 +63,10 @@ const threeMethods: TestStorage = {
 };
 
 /**
- * Storages that journal tool calls and model responses between checkpoints. The conformance suites compare storages, so
- * `npm test` uses one here, and a soak uses both.
+ * Storages that journal tool calls and model responses between checkpoints: the in-memory storage in `npm test`, and the
+ * file storage in a soak. The conformance suites compare storages.
  */
-export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = soak ? [memory, file] : [memory];
+export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [soak ? file : memory];
 
 /** Every storage that keeps checkpoints. */
 export const storages: readonly TestStorage[] = [...logStorages, threeMethods];
