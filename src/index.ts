@@ -115,7 +115,7 @@ export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/inv
 export type { CheckpointValidation, ValidationCheck } from "./environment/CheckpointValidation.ts";
 export type { CreateCheckpointOptions } from "./persistence/record/CreateCheckpointOptions.ts";
 export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
-export type { PruneOptions, PruneReport } from "./persistence/retention/prune.ts";
+export type { PruneOptions, PruneReport } from "./persistence/retention/pruneStorage.ts";
 export type { RollbackOptions } from "./persistence/rollback/historyOnly.ts";
 export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
 export type { EditedCheckpoint, EditOptions } from "./persistence/edit/EditOptions.ts";

@@ -29,6 +29,19 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   return bytes;
 }
 
+const encoder = /* @__PURE__ */ new TextEncoder();
+const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Returns the UTF-8 bytes of a text. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** Decodes UTF-8. A byte order mark stays part of the text. */
+export function fromUtf8(bytes: Uint8Array | ArrayBuffer): string {
+  return decoder.decode(bytes);
+}
+
 export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -2,12 +2,10 @@ import { findPoint } from "../checkpoint/moment/findPoint.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import { linePath } from "../checkpoint/data/linePath.ts";
-import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import { placesOnWay } from "../checkpoint/lines/lineage.ts";
 import { CheckpointNotFoundError, NotAnAncestorError, type RedoObstacle } from "../errors/checkpointErrors.ts";
-import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 
@@ -148,12 +146,6 @@ export function firstOfRun(index: LogProjection): CheckpointPoint | undefined {
 
 function headOf({ rollback, checkpoints, latest }: LogProjection): CheckpointPoint | undefined {
   return rollback ? checkpoints.get(rollback.target) : latest;
-}
-
-export function stateAt({ index }: AgentLog, point: CheckpointPoint): AgentState {
-  const state = foldTo(index, point);
-  if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
-  return state;
 }
 
 export function messagesOf(log: AgentLog, state: AgentState): readonly Message[] {

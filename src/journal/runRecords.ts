@@ -5,7 +5,7 @@ import { nextVisitOf, type AgentState } from "../checkpoint/state/AgentState.ts"
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
-import { recordsBefore } from "../checkpoint/state/statusRecords.ts";
+import { statusRecordsBefore } from "../checkpoint/state/statusRecords.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 
@@ -47,7 +47,7 @@ export function endRecords(
   });
   journal.runs.set(runId, [tombstone.version, journal.position + 1]);
   if (end.status === "cancelled") journal.cancelled.add(runId);
-  return [...recordsBefore(journal.statusState, end.status, tombstone.at), ...(begun ? [] : [first]), tombstone];
+  return [...statusRecordsBefore(journal.statusState, end.status, tombstone.at), ...(begun ? [] : [first]), tombstone];
 }
 
 type Assigned = "kind" | "lane" | "version" | "id" | "at";

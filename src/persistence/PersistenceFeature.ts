@@ -18,7 +18,7 @@ import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts"
 import type { EventBody } from "../events/PersistenceEvent.ts";
 import { checkMigrations, type MigrationCheck } from "./migration/checkMigrations.ts";
 import { makingRoom } from "./retention/makingRoom.ts";
-import { prune, type PruneOptions, type PruneReport } from "./retention/prune.ts";
+import { pruneStorage, type PruneOptions, type PruneReport } from "./retention/pruneStorage.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import {
   agentOfRequest,
@@ -131,7 +131,7 @@ export class PersistenceFeature {
    */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
     assertPrunable(this.#setup.log, "prune()");
-    return prune(this.#setup, options);
+    return pruneStorage(this.#setup, options);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
-import { branchesOf } from "../../src/checkpoint/state/BranchResult.ts";
+import { branchesOf } from "../../src/checkpoint/state/BranchChanges.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { processOwner } from "../../src/storage/ReleasableLog.ts";
 import { readHead } from "../../src/storage/readHead.ts";

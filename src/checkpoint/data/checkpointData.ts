@@ -1,7 +1,6 @@
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentState } from "../state/AgentState.ts";
-import { foldTo } from "../state/foldTo.ts";
+import { stateAt } from "../state/foldTo.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type BlobTexts, ValueReader } from "../state/ValueReader.ts";
@@ -82,14 +81,14 @@ export function checkpointData(
 
 function originsOf(record: CheckpointRecord) {
   return {
-    ...editOf(record),
+    ...editDetails(record),
     trigger: record.trigger,
     visit: record.visit,
     standingToolCallIds: record.standing,
   };
 }
 
-export function editOf({ by, reason }: CheckpointRecord): Pick<AgentCheckpointData, "by" | "reason"> {
+export function editDetails({ by, reason }: CheckpointRecord): Pick<AgentCheckpointData, "by" | "reason"> {
   return by === undefined ? {} : withoutUndefined({ by, reason });
 }
 
@@ -120,8 +119,7 @@ interface Opened {
 }
 
 function open(index: LogProjection, point: CheckpointPoint, blobs: BlobTexts): Opened {
-  const state = foldTo(index, point);
-  if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
+  const state = stateAt(index, point);
   return { state, reader: new ValueReader(state, blobs) };
 }
 

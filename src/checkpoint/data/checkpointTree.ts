@@ -2,7 +2,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { AgentCheckpointData } from "./AgentCheckpointData.ts";
-import { editOf } from "./checkpointData.ts";
+import { editDetails } from "./checkpointData.ts";
 import { linePath, type LinePath } from "./linePath.ts";
 
 /** A checkpoint with all following checkpoints. */
@@ -88,7 +88,7 @@ function shownIn(index: LogProjection): (point: CheckpointPoint) => Omit<Checkpo
       ...pathOf(record.lane),
       status: record.status ?? (record.ended ? "completed" : "in_progress"),
       move: record.move,
-      ...editOf(record),
+      ...editDetails(record),
       isHead: heads.has(version),
       otherParentIds: joins.get(order),
     });

@@ -3,7 +3,7 @@ import type { StructureRecord } from "../records/lineRecords.ts";
 import { structureKey } from "../records/structureKey.ts";
 import type { SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentState } from "../state/AgentState.ts";
-import { joinedBranches } from "../state/BranchResult.ts";
+import { joinedBranches } from "../state/BranchChanges.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
@@ -12,7 +12,7 @@ import { type StatusState, statusInSnapshot } from "../state/StatusState.ts";
 import {
   checkpointByValue,
   lanesOfVisit,
-  recordsSince,
+  visitRecords,
   repeatedRecords,
   restatedLine,
   visitStart,
@@ -34,7 +34,7 @@ export function headSnapshot(index: LogProjection): SnapshotRecord | undefined {
   const restated = nested.map((lane) => restatedLine(index, lane));
   if (restated.includes(undefined)) return undefined;
   const repeated = repeatedRecords(index, start, state);
-  const since = [...recordsSince(index, start, state), ...restated.flatMap((records) => records ?? [])];
+  const since = [...visitRecords(index, start, state), ...restated.flatMap((records) => records ?? [])];
   const usage = index.usageOf(state.run.run);
   return {
     ...mainLine(index, start, state, state.run),

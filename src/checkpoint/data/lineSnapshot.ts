@@ -5,7 +5,7 @@ import type { Visit } from "../records/Visit.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { type AgentState, emptyState, visitAt } from "../state/AgentState.ts";
-import { BranchResult } from "../state/BranchResult.ts";
+import { BranchChanges } from "../state/BranchChanges.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { foldTo } from "../state/foldTo.ts";
 import { byValue } from "../state/leanState.ts";
@@ -41,7 +41,7 @@ export function lanesOfVisit(index: LogProjection, lane: number): readonly Earli
 }
 
 /** Returns the records of a lane since its visit started, without references to earlier records. */
-export function recordsSince(
+export function visitRecords(
   index: LogProjection,
   start: CheckpointPoint,
   state: AgentState,
@@ -111,7 +111,7 @@ export function restatedLine(index: LogProjection, lane: number): readonly Order
     ...changes.records.map(placed),
     ...repeatedRecords(index, start, changes.state),
     placed(checkpointByValue(index, start)),
-    ...recordsSince(index, start, changes.state),
+    ...visitRecords(index, start, changes.state),
   ];
 }
 
@@ -128,7 +128,7 @@ interface LineDelta {
 
 function changedSince(index: LogProjection, span: LineSpan): LineDelta | undefined {
   const line = index.lines.nestedLine(span.lane);
-  const result = line && new BranchResult(index, line);
+  const result = line && new BranchChanges(index, line);
   if (result && span.start.record.ended && result.history === undefined)
     return { records: recordsOf(result, span.lane), state: emptyState };
   const before = stateBefore(index, span);
@@ -149,7 +149,7 @@ function stateBefore(index: LogProjection, { lane, keep }: LineSpan): AgentState
 }
 
 function recordsOf(
-  { messages, storage, decisions, settings, requirements }: BranchResult,
+  { messages, storage, decisions, settings, requirements }: BranchChanges,
   lane: number,
 ): AgentRecord[] {
   return [

@@ -1,6 +1,6 @@
 import { addBlobReference } from "../records/blobReferences.ts";
 import type { AgentState } from "../state/AgentState.ts";
-import { BranchResult, joinedBranches } from "../state/BranchResult.ts";
+import { BranchChanges, joinedBranches } from "../state/BranchChanges.ts";
 import { foldLine, reachesLine } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { stateReferences } from "../state/stateReferences.ts";
@@ -50,11 +50,11 @@ export function lineReferences(index: LogProjection, states: LineStates): BlobCe
 }
 
 /** Yields the results of branches that will be joined or merged. A finished sub-agent has an outcome instead. */
-function* neededResults(index: LogProjection): Generator<BranchResult> {
+function* neededResults(index: LogProjection): Generator<BranchChanges> {
   for (const lane of index.lines.openLanes) {
     const line = index.lines.nestedLine(lane);
     const latest = index.latestOf(lane);
-    if (line && "fork" in line.place && latest?.record.ended) yield new BranchResult(index, line);
+    if (line && "fork" in line.place && latest?.record.ended) yield new BranchChanges(index, line);
     else if (latest) yield* joinedBranches(index, latest)?.values() ?? [];
   }
 }

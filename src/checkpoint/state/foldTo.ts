@@ -3,6 +3,7 @@ import type { StoredMessage } from "../messages/storedHistory.ts";
 import { forkOf, type LaneStart, originOf } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { StateFold, withRecord } from "./StateFold.ts";
 import { lineValue } from "./lineValue.ts";
 import { refersToLane } from "../values/refersToLane.ts";
@@ -20,6 +21,13 @@ export interface FoldOptions {
  */
 export function foldTo(index: LogProjection, point?: CheckpointPoint, options?: FoldOptions): AgentState | undefined {
   return fold(index, point?.record.lane ?? index.lines.mainLane, point, options);
+}
+
+/** Like {@link foldTo}. @throws UnreadableValueError if the lane starts before the index. */
+export function stateAt(index: LogProjection, point: CheckpointPoint): AgentState {
+  const state = foldTo(index, point);
+  if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
+  return state;
 }
 
 /** Like {@link foldTo}, for the head of a line. */

@@ -11,12 +11,12 @@ export function statusRecords(state: StatusState, change: Omit<StatusRecord, "ki
   const { run } = state;
   if (!run) throw new TypeError(`The agent has no run that could become ${change.status}. Run it first.`);
   return [
-    ...recordsBefore(state, change.status, change.at),
+    ...statusRecordsBefore(state, change.status, change.at),
     { kind: "status", run: run.run, ...retryOf(state, change) },
   ];
 }
 
-export function recordsBefore(state: StatusState, to: TaskStatus, at: number): readonly StatusRecord[] {
+export function statusRecordsBefore(state: StatusState, to: TaskStatus, at: number): readonly StatusRecord[] {
   const { run, current } = state;
   if (!run || !current) return [];
   const passed = statusPath(current.status, to).slice(0, -1) as readonly StatusRecord["status"][];

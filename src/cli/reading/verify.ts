@@ -5,7 +5,7 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { painted } from "../terminal/painted.ts";
 import { withProgress } from "../terminal/Output.ts";
-import { type KnownHead, readKnownHeads, missingHead } from "./KnownHead.ts";
+import { type SeenCheckpoint, readSeenCheckpoints, missingCheckpoint } from "./SeenCheckpoint.ts";
 import { addNeededBlobs } from "../../checkpoint/pruning/neededContents.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
@@ -28,7 +28,7 @@ export async function verify(
   const listed: Pick<ListedAgent, "agentId" | "problem">[] = [];
   for (const each of given) listed.push({ agentId: await findLog(storage, each) });
   const ids = listed.map(({ agentId }) => agentId);
-  const heads = since === undefined ? new Map<string, KnownHead>() : await readKnownHeads(since, ids);
+  const heads = since === undefined ? new Map<string, SeenCheckpoint>() : await readSeenCheckpoints(since, ids);
   if (given.length === 0) {
     for await (const agent of view.agents()) listed.push(agent);
     const found = new Set(listed.map(({ agentId }) => agentId));
@@ -95,7 +95,7 @@ async function verifyAgent(
   log: RecordLog,
   view: AgentInspector,
   { agentId, problem }: Pick<ListedAgent, "agentId" | "problem">,
-  head?: KnownHead,
+  head?: SeenCheckpoint,
 ): Promise<VerifiedAgent> {
   const damage = new Map<string, Problem>();
   const add = ({ code, message }: Problem): unknown => damage.set(`${code} ${message}`, { code, message });
@@ -118,7 +118,7 @@ async function verifyAgent(
   );
   if (head)
     await orDamage(add, async () => {
-      const missing = await missingHead(view, head);
+      const missing = await missingCheckpoint(view, head);
       if (missing) add(missing);
     });
   return { agentId, shape, damage: [...damage.values()], blobs: blobs.size };

@@ -1,7 +1,7 @@
 import { stat, open, rm, rename } from "node:fs/promises";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { dirname, basename, join } from "node:path";
-import { isFolder } from "./storageAddress.ts";
+import { isDirectoryAt } from "./storageAddress.ts";
 import { pipeline } from "node:stream/promises";
 import { randomBytes } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -15,7 +15,8 @@ export async function assertFile(path: string): Promise<void> {
 /** @throws CommandFailure if the path exists or its directory is missing */
 export async function assertNoFile(path: string): Promise<void> {
   if (await stat(path).catch(() => undefined)) throw new CommandFailure("usage", `There is a file ${path} already.`);
-  if (!(await isFolder(dirname(path)))) throw new CommandFailure("notFound", `There is no folder ${dirname(path)}.`);
+  if (!(await isDirectoryAt(dirname(path))))
+    throw new CommandFailure("notFound", `There is no folder ${dirname(path)}.`);
 }
 
 /**

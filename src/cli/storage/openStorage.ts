@@ -1,6 +1,6 @@
 import { readOnlyFileSystem } from "../../node/readOnlyFileSystem.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { isFolder, type StorageAddress } from "./storageAddress.ts";
+import { isDirectoryAt, type StorageAddress } from "./storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "./OpenedStorage.ts";
 
 /**
@@ -19,7 +19,7 @@ async function openFiles(
   { folder }: Extract<StorageAddress, { kind: "file" }>,
   { purpose }: OpenOptions,
 ): Promise<OpenedStorage> {
-  if (purpose !== "make" && !(await isFolder(folder)))
+  if (purpose !== "make" && !(await isDirectoryAt(folder)))
     throw new CommandFailure("notFound", `There is no folder ${folder}.`);
   const { FilePersistenceStorageProvider, nodeFileSystem } = await import("../../file.ts");
   const fileSystem = purpose === "read" ? readOnlyFileSystem(nodeFileSystem) : nodeFileSystem;

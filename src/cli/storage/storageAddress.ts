@@ -88,11 +88,11 @@ export async function findAddress(given: string | undefined, { env, cwd }: Comma
 
 async function nearest(from: string): Promise<string | undefined> {
   const folder = join(from, folderName);
-  if (await isFolder(folder)) return folder;
+  if (await isDirectoryAt(folder)) return folder;
   return dirname(from) === from ? undefined : nearest(dirname(from));
 }
 
-export async function isFolder(path: string): Promise<boolean> {
+export async function isDirectoryAt(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isDirectory() === true;
 }

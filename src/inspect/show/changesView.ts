@@ -83,7 +83,7 @@ export function fileNotesIn(records: readonly OrderedRecord[]): readonly PlacedN
 }
 
 /** Returns the file changes in notes. Ignores unreadable notes. */
-export function notedChanges(shown: Shown, notes: readonly PlacedNote[]): readonly NotedFileChange[] {
+export function fileChangeViews(shown: Shown, notes: readonly PlacedNote[]): readonly NotedFileChange[] {
   const { log } = shown.index;
   const reverted = new Set([...log.revertedNotes].map(({ order }) => order));
   return notes.flatMap(({ record, order, position }) =>
@@ -130,7 +130,7 @@ function fileNotes(
  */
 export function notedFiles(shown: Shown, upTo: CheckpointPoint | undefined): readonly NotedFileChange[] {
   const { index } = shown;
-  return notedChanges(shown, fileNotes(index, upTo && placesUpTo(index.log, upTo)));
+  return fileChangeViews(shown, fileNotes(index, upTo && placesUpTo(index.log, upTo)));
 }
 
 /** Returns how the files differ between two checkpoints, based on the changes of the agent. */

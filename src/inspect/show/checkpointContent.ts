@@ -1,10 +1,8 @@
 import { mergeFileChanges, isSameFile } from "../../checkpoint/data/FileChange.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
-import { foldTo } from "../../checkpoint/state/foldTo.ts";
-import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentIndex } from "../log/AgentIndex.ts";
 import { recordsBetween } from "../log/laneRecords.ts";
 import type { CheckpointContent, ChangedValue, CheckpointDifference, MessageView } from "../view/CheckpointView.ts";
 import type { ShownValue } from "../view/ShownValue.ts";
@@ -27,7 +25,7 @@ const defaultMessages = 200;
 export function checkpointContent(shown: Shown, point: CheckpointPoint, options: ContentOptions): CheckpointContent {
   const { index, show } = shown;
   const { log } = index;
-  const state = stateAt(index, point);
+  const state = stateAt(index.log, point);
   const { record } = point;
   const run = log.runRecords.get(point.runId);
   const { requirements, decisions } = state;
@@ -45,16 +43,6 @@ export function checkpointContent(shown: Shown, point: CheckpointPoint, options:
     requires: { files: requirements?.files ?? [], environment: requirements?.environment ?? {} },
     ...sinceParent(shown, point),
   }) as CheckpointContent;
-}
-
-/**
- * Returns the state at a checkpoint, with locations in place of values. @throws UnreadableValueError if the log lacks a
- * part of the state.
- */
-export function stateAt({ log }: AgentIndex, point: CheckpointPoint): AgentState {
-  const state = foldTo(log, point);
-  if (!state) throw new UnreadableValueError(`the lane to checkpoint ${point.id} is not in the log`);
-  return state;
 }
 
 function historyPage(
@@ -95,8 +83,8 @@ function sinceParent(shown: Shown, point: CheckpointPoint): Pick<CheckpointConte
 
 export function checkpointDifference(shown: Shown, from: CheckpointPoint, to: CheckpointPoint): CheckpointDifference {
   const { index } = shown;
-  const before = stateAt(index, from);
-  const after = stateAt(index, to);
+  const before = stateAt(index.log, from);
+  const after = stateAt(index.log, to);
   const view = checkpointShower(index.log);
   return withoutUndefined({
     from: view(from),

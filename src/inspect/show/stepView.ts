@@ -6,7 +6,7 @@ import type { AnswerView, StepView, VisitStep } from "../view/StepView.ts";
 import type { LineView } from "../view/LineView.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { callsBegunIn, callViews } from "./callView.ts";
-import { changesView, fileNotesIn, notedChanges } from "./changesView.ts";
+import { changesView, fileNotesIn, fileChangeViews } from "./changesView.ts";
 import { checkpointShower, isoTime, lineShower, type ShowCheckpoint, usageView } from "./checkpointView.ts";
 import { headBefore, type ModelAt, modelFinder, recordsBetween } from "../log/laneRecords.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
@@ -124,7 +124,7 @@ function visitOf(context: StepContext, records: readonly OrderedRecord[], from: 
     answers: records.flatMap((placed) => answerView(context, placed)),
     calls: callViews(context, callsBegunIn(index, records), lineOf),
     requests: requestsOf(context, first, records),
-    files: notedChanges(context, fileNotesIn(records)),
+    files: fileChangeViews(context, fileNotesIn(records)),
     changes: changesView(context, records),
   });
 }

@@ -2,7 +2,7 @@ import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import { type Clock, systemClock } from "../../internal/Clock.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
-import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
 import { ShapedLog } from "./ShapedLog.ts";
 import { whileBusy } from "./whileBusy.ts";
 import { StopRequestedError } from "../../errors/runErrors.ts";
@@ -29,13 +29,13 @@ const pauseMs = 50;
  * soon after another process requests it.
  */
 export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
-  readonly #shape: LogShape<Rec, State>;
+  readonly #shape: ShapeDefinition<Rec, State>;
   readonly #options: { readonly [Name in keyof KeptLogsOptions]-?: NonNullable<KeptLogsOptions[Name]> };
   readonly #kept = new Map<string, KeptLog<Rec, State>>();
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(
-    shape: LogShape<Rec, State>,
+    shape: ShapeDefinition<Rec, State>,
     { storage, clock = systemClock, idleMs = 5_000, waitMs = 10_000 }: KeptLogsOptions,
   ) {
     this.#shape = shape;

@@ -9,7 +9,7 @@ import {
   UnsupportedRecordError,
   WrongShapeError,
 } from "../../errors/storedDataErrors.ts";
-import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
 import {
   count,
   type FieldList,
@@ -34,10 +34,10 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** The creation time of the log, in milliseconds since 1970. `undefined` if it has no records. */
   createdAt: number | undefined;
   unreadBytes = 0;
-  readonly #shape: LogShape<Rec, State>;
+  readonly #shape: ShapeDefinition<Rec, State>;
   readonly #logId: string;
 
-  constructor(shape: LogShape<Rec, State>, id: string) {
+  constructor(shape: ShapeDefinition<Rec, State>, id: string) {
     this.#shape = shape;
     this.#logId = logIdOf(shape, id);
     this.state = shape.begin();

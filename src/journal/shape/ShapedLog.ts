@@ -13,7 +13,7 @@ import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";
 import type { AppendOptions } from "./AppendQueue.ts";
 import { type LogContents, invalidRecordField, recordFields } from "./LogContents.ts";
-import { type LogShape, logIdOf, type ShapeState, shapeSummary } from "./LogShape.ts";
+import { type ShapeDefinition, logIdOf, type ShapeState, shapeSummary } from "./ShapeDefinition.ts";
 import { LogWriter } from "./LogWriter.ts";
 import { cellsIn, planShapePruning } from "./planShapePruning.ts";
 import { readRecords, readStored, ShapeValues } from "./readRecords.ts";
@@ -36,7 +36,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   readonly id: string;
   /** Includes appended records that are not durable yet. Unusable after a failed append. */
   readonly state: State;
-  readonly #shape: LogShape<Rec, State>;
+  readonly #shape: ShapeDefinition<Rec, State>;
   readonly #clock: Clock;
   readonly #log: RecordLog;
   readonly #blobs: BlobWriter;
@@ -49,7 +49,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   #unreadBytes: number;
 
   private constructor(
-    shape: LogShape<Rec, State>,
+    shape: ShapeDefinition<Rec, State>,
     { storage, id, clock = systemClock }: ShapedLogOptions,
     { state, createdAt, unreadBytes, blobs }: LogContents<Rec, State>,
     sha256: Sha256,
@@ -78,7 +78,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
    * @throws UnsupportedFormatError, UnsupportedRecordError if a newer version wrote the log.
    */
   static async open<Rec extends LogRecord, State extends ShapeState<Rec>>(
-    shape: LogShape<Rec, State>,
+    shape: ShapeDefinition<Rec, State>,
     options: ShapedLogOptions,
   ): Promise<ShapedLog<Rec, State>> {
     const { storage, id } = options;

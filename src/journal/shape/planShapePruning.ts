@@ -6,7 +6,7 @@ import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { PrunedGap } from "../../checkpoint/records/prunedGaps.ts";
 import type { ShapePrunedRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import type { LogShape, ShapeState } from "./LogShape.ts";
+import type { ShapeDefinition, ShapeState } from "./ShapeDefinition.ts";
 
 export interface ShapePruning {
   readonly gaps: readonly PrunedGap[];
@@ -15,7 +15,7 @@ export interface ShapePruning {
   readonly bytes: number;
 }
 
-type Values<Rec extends LogRecord> = Pick<LogShape<Rec, ShapeState<Rec>>, "records" | "values">;
+type Values<Rec extends LogRecord> = Pick<ShapeDefinition<Rec, ShapeState<Rec>>, "records" | "values">;
 
 /**
  * Plans a pruning.

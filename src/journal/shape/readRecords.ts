@@ -6,7 +6,7 @@ import { type LogShapeName, WrongShapeError } from "../../errors/storedDataError
 import { Pace } from "../../internal/nextTurn.ts";
 import type { ReadOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { LogContents } from "./LogContents.ts";
-import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
 import { emptyState } from "../../checkpoint/state/AgentState.ts";
 import { type DecodedValues, ValueReader } from "../../checkpoint/state/ValueReader.ts";
@@ -28,7 +28,7 @@ type Readable = Pick<RecordLog, "read">;
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
-  shape: LogShape<Rec, State>,
+  shape: ShapeDefinition<Rec, State>,
   log: Readable,
   id: string,
   known?: ReadRecords<Rec, State>,

@@ -1,7 +1,7 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { type LogShape, logIdOf, type ShapeState } from "./LogShape.ts";
+import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
 import { type ReadRecords, readRecords, ShapeValues } from "./readRecords.ts";
 
 export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
@@ -35,7 +35,7 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(
-  shape: LogShape<Rec, State>,
+  shape: ShapeDefinition<Rec, State>,
   { log, id }: { readonly log: RecordLog; readonly id: string },
   known?: ShapeView<Rec, State>,
 ): Promise<ShapeView<Rec, State>> {

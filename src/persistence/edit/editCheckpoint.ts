@@ -22,7 +22,8 @@ import { changedStructure } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
 import { branchMoment, branchRun } from "../move/branchMoment.ts";
 import type { EditedCheckpoint, EditOptions } from "./EditOptions.ts";
-import { findCheckpoint, messagesOf, stateAt } from "../../journal/findCheckpoint.ts";
+import { stateAt } from "../../checkpoint/state/foldTo.ts";
+import { findCheckpoint, messagesOf } from "../../journal/findCheckpoint.ts";
 import { rootOf } from "../move/laneForNode.ts";
 import { checkedMessages, executionPointOf } from "../move/setExecutionPoint.ts";
 import { quoted } from "../../errors/quoted.ts";
@@ -80,7 +81,7 @@ async function editOf(
 ): Promise<Edit> {
   const { by, reason, messageHistory } = options;
   const own = setupOf(setup, log, target);
-  const state = stateAt(log, target);
+  const state = stateAt(log.index, target);
   const reader = log.reader(state);
   const stored = reader.read(target.record.input);
   const next = await nextOf(own.graph, log, target, { options, stored });

@@ -8,6 +8,7 @@ import {
   UnsupportedFormatError,
   UnsupportedRecordError,
 } from "../../errors/storedDataErrors.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
 
 const good: ValidationCheck = { ok: true };
@@ -25,7 +26,7 @@ export function judgeData(data: AgentCheckpointData): Found {
     try {
       values.set(field, withBranches(data[field as keyof AgentCheckpointData], field));
     } catch (error) {
-      if (!isDamage(error)) throw error;
+      if (!isDataError(error)) throw error;
       problems.push(error);
       values.set(field, undefined);
     }
@@ -95,15 +96,11 @@ export function failed(reason: string): ValidationCheck {
   return { ok: false, reason };
 }
 
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /**
  * Returns whether an error is about the stored data, and not about the storage. Wrong shapes cause errors of other
  * classes.
  */
-export function isDamage(error: unknown): boolean {
+export function isDataError(error: unknown): boolean {
   const kinds = [
     CorruptLogError,
     CorruptBlobError,

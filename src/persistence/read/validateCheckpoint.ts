@@ -1,6 +1,7 @@
 import { findPoint } from "../../checkpoint/moment/findPoint.ts";
 import type { AgentCheckpointData } from "../../checkpoint/data/AgentCheckpointData.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
@@ -9,7 +10,7 @@ import type { CheckpointValidation, ValidationCheck } from "../../environment/Ch
 import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
 import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../../environment/compareEnvironment.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
-import { checkOf, failed, type Found, isAboutBlob, isDamage, judgeWithLines, reasonOf } from "./judgeData.ts";
+import { checkOf, failed, type Found, isAboutBlob, isDataError, judgeWithLines } from "./judgeData.ts";
 import { logComplete } from "./logComplete.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
@@ -96,7 +97,7 @@ async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Pr
   try {
     return await compareChangedFiles(...args);
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDataError(error)) throw error;
     return { any: true, mismatches: [], notCompared: [reasonOf(error)] };
   }
 }
@@ -162,7 +163,7 @@ async function readStored(
         : await readFound(setup, agentId, checkpointId);
     return { data, lines: data?.branches ? await openLinesIn(setup, data) : [], end };
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDataError(error)) throw error;
     const data = checkpointId === undefined ? undefined : await readBefore(error, setup, agentId, checkpointId);
     return data ? { data, lines: [], end: "the log is damaged after this checkpoint" } : { lines: [], damage: error };
   }
@@ -209,7 +210,7 @@ async function readBefore(
   try {
     return await readFound(setup, agentId, checkpointId, { upTo });
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDataError(error)) throw error;
     return undefined;
   }
 }

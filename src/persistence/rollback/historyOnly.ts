@@ -7,7 +7,8 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { planRollback } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { findCheckpoint, messagesOf, stateAt } from "../../journal/findCheckpoint.ts";
+import { stateAt } from "../../checkpoint/state/foldTo.ts";
+import { findCheckpoint, messagesOf } from "../../journal/findCheckpoint.ts";
 import { type OnRevertFailure, revertibleCall, type RollbackReport } from "./RollbackReport.ts";
 
 /** Options of a rollback. */
@@ -64,5 +65,5 @@ export function historyOnly(
     stayedReverted: [],
     participants: [],
   });
-  return { messages: messagesOf(log, stateAt(log, target)), report };
+  return { messages: messagesOf(log, stateAt(log.index, target)), report };
 }

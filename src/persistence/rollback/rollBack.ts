@@ -21,7 +21,7 @@ import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
 import { branchFrom, runAt } from "../move/continueFromHead.ts";
-import { stateAt } from "../../journal/findCheckpoint.ts";
+import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../start/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";
@@ -44,7 +44,7 @@ export async function rollBack(
   const { setup, journal, target, base, leaves, from, changes = new Map() } = options;
   const { log, plan } = await settledPlan(options);
   const rollback: Rollback = { ...options, log };
-  const state = stateAt(log, target);
+  const state = stateAt(log.index, target);
   const planned = await planParticipants(rollback);
   const steps = planned.map(({ record }) => record);
   const { reverted, failed, skipped } = await revertCalls(rollback, plan, steps);

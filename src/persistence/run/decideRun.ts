@@ -1,10 +1,10 @@
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 
-export type RunInput = "same" | "other" | "unknown";
+export type InputMatch = "same" | "other" | "unknown";
 
 interface UnfinishedRun {
   readonly runId: string;
-  readonly input: RunInput;
+  readonly input: InputMatch;
   /** True if the run waits and no request has an answer, so that the run cannot continue. */
   readonly waits: boolean;
 }

@@ -3,7 +3,7 @@ import type { ResumeOptions, RunOptions, RunRequest } from "../../agent/feature/
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { foldTo } from "../../checkpoint/state/foldTo.ts";
+import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
@@ -21,13 +21,13 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
 import { branchFrom } from "../move/continueFromHead.ts";
-import { findCheckpoint, stateAt } from "../../journal/findCheckpoint.ts";
+import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
 import { finishOpenRollback, withEffects } from "./finishOpenRollback.ts";
-import { pruneAfterRun } from "../retention/prune.ts";
+import { pruneAfterRun } from "../retention/pruneStorage.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { branchEffects } from "./branchEffects.ts";
@@ -284,7 +284,7 @@ async function branchOfMain(
   const { run, reopens } = branchRun(journal, log, target);
   const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
   const opening = [...(reopens ? [] : startRecords(journal)), ...records];
-  const state = stateAt(log, target);
+  const state = stateAt(log.index, target);
   if (!(await tryLines(fittingOf(call), { log, state, nested: new Map() }, opening)))
     return resumedAfter(call, opening);
   return restoredRun(setup, journal, { log, state }, { lane, run, opening, head: begun, by: "branch" });

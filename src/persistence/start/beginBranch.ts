@@ -2,7 +2,7 @@ import type { BranchBeginning, BranchEvent } from "../../agent/feature/PipelineE
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
-import { BranchResult as StoredBranch } from "../../checkpoint/state/BranchResult.ts";
+import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { takeLane } from "../record/RecordedLine.ts";

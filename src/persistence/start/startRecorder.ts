@@ -7,7 +7,7 @@ import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { type AgentState, firstVisitOf, nextVisitOf, refusedCalls } from "../../checkpoint/state/AgentState.ts";
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import { linesTo } from "../../checkpoint/lines/linesTo.ts";
-import { joinedBranches } from "../../checkpoint/state/BranchResult.ts";
+import { joinedBranches } from "../../checkpoint/state/BranchChanges.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";

@@ -3,7 +3,7 @@ import type { RecordedRequirements, RunSettings } from "../../agent/state/RunSta
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
 import type { StoredMessage } from "../../checkpoint/messages/storedHistory.ts";
-import type { BranchResult as StoredBranch } from "../../checkpoint/state/BranchResult.ts";
+import type { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { requirementsOf, settingsOf } from "./restoredState.ts";

@@ -120,7 +120,7 @@ export class CheckpointOwnedLog extends ReleasableLog implements OwnedLog {
 
   constructor(
     provider: PersistenceStorageProvider,
-    { entries, index, generation }: StoredCheckpoints,
+    { entries, index, generation }: ProviderCheckpoints,
     agentId: string,
     owner: LogOwner,
     onRelease: () => void,
@@ -178,7 +178,7 @@ function canContinue(index: LogProjection, { record }: CheckpointPoint): boolean
   return linePath(index, record.lane).agentPath.length === 0;
 }
 
-export interface StoredCheckpoints {
+export interface ProviderCheckpoints {
   readonly entries: Entry[];
   readonly index: LogProjection;
   /** The generation of the next owner, above the generations in all generated checkpoint ids. */
@@ -189,7 +189,7 @@ export async function readProviderCheckpoints(
   provider: PersistenceStorageProvider,
   agentId: string,
   sha256: Sha256,
-): Promise<StoredCheckpoints> {
+): Promise<ProviderCheckpoints> {
   const stored = await checkpointsOf(provider, agentId);
   const index = new LogProjection();
   const writer = new ValueWriter({ sha256, inlineThresholdBytes: Infinity });

@@ -4,7 +4,7 @@ import type { TableBlobs } from "../table/LogTable.ts";
 import type { Attributes } from "./items/attributes.ts";
 import type { DynamoDBConnection } from "./items/DynamoDBConnection.ts";
 import { blobKey, type ItemKey } from "./items/itemKeys.ts";
-import { bytesOf, partKeys, type PartsOwner, putParts } from "./items/itemParts.ts";
+import { itemBytes, partKeys, type PartsOwner, putParts } from "./items/itemParts.ts";
 
 /**
  * Stores blobs as items, split into parts if they exceed one item. Each put writes separate parts and then replaces the
@@ -33,7 +33,7 @@ export class DynamoDBBlobs implements TableBlobs {
     const key = blobKey(agentId, reference);
     for (let before: unknown; ;) {
       const item = await this.#connection.get(key);
-      const bytes = item && (await bytesOf(this.#connection, partsOf(agentId, item), item));
+      const bytes = item && (await itemBytes(this.#connection, partsOf(agentId, item), item));
       // A concurrent put removes the parts of the previous blob.
       if (bytes || item?.["id"] === before) return bytes;
       before = item?.["id"];

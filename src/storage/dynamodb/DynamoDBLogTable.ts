@@ -22,7 +22,7 @@ import type { DynamoDBBackend, OwnedAgent } from "./OwnedAgent.ts";
 import { DynamoDBBlobs } from "./DynamoDBBlobs.ts";
 import type { DynamoDBClient } from "./items/DynamoDBClient.ts";
 import { DynamoDBConnection, dynamoDBFailure } from "./items/DynamoDBConnection.ts";
-import { listAgents } from "./lists/listAgents.ts";
+import { listTableAgents } from "./lists/listTableAgents.ts";
 import { ListEntries } from "./lists/ListEntries.ts";
 import { SlotChain } from "./slots/SlotState.ts";
 import { SlotReader } from "./slots/SlotReader.ts";
@@ -132,7 +132,7 @@ export class DynamoDBLogTable implements LogTable {
   }
 
   list(selection: TableSelection): Promise<TableList> {
-    return listAgents({ ...this.#backend, entries: this.#entries }, selection);
+    return listTableAgents({ ...this.#backend, entries: this.#entries }, selection);
   }
 
   #of(agentId: string, generation: number): OwnedAgent | undefined {

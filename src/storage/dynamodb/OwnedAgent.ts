@@ -4,7 +4,14 @@ import { type ItemKey, stagedKey, stagedPosition, stagedUpTo, slotKey } from "./
 import { partKeys, putParts } from "./items/itemParts.ts";
 import type { Pictures } from "./lists/Picture.ts";
 import { appendParts, takenParts, type SlotReader } from "./slots/SlotReader.ts";
-import { endOf, noSlots, stateAfter, stateAttributes, type SlotState, type SlotChain } from "./slots/SlotState.ts";
+import {
+  endPosition,
+  noSlots,
+  stateAfter,
+  stateAttributes,
+  type SlotState,
+  type SlotChain,
+} from "./slots/SlotState.ts";
 import { removeAll, removeSlots, sweepDropped } from "./sweepDropped.ts";
 import type { AgentHeads } from "./slots/AgentHeads.ts";
 import type { Summaries } from "./lists/Summaries.ts";
@@ -62,9 +69,9 @@ export class OwnedAgent {
 
   /** Returns `false` if another owner took over, or if the position does not follow the last append. */
   async append(append: TableAppend): Promise<boolean> {
-    if (append.position === endOf(this.#asked) + 1) this.#state = this.#asked;
+    if (append.position === endPosition(this.#asked) + 1) this.#state = this.#asked;
     const before = this.#state;
-    if (append.position !== endOf(before) + 1) return false;
+    if (append.position !== endPosition(before) + 1) return false;
     return this.#store(append, before);
   }
 
@@ -95,7 +102,7 @@ export class OwnedAgent {
     if (!(await this.#isOwner())) return false;
     const { summaries, slots, heads } = this.#backend;
     const [agentId, generation, state] = [this.#agentId, this.#generation, this.#asked];
-    const start = endOf(state);
+    const start = endPosition(state);
     if (!(await summaries.markRemoval(agentId, { slot: state.slot + 1, generation, start }))) return false;
     const claim = {
       claim: generation,

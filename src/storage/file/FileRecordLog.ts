@@ -38,7 +38,7 @@ import { logArguments } from "../ownership/logArguments.ts";
 import { Watchers } from "../ownership/Watchers.ts";
 import { AgentBlobs } from "./FileBlobStore.ts";
 import { FileOwnedLog } from "./FileOwnedLog.ts";
-import { AgentIndex } from "./index/AgentIndex.ts";
+import { StatusIndex } from "./index/StatusIndex.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { DiskReserve } from "./owner/DiskReserve.ts";
 import { type Judgement, OwnerLiveness } from "./owner/OwnerLiveness.ts";
@@ -125,11 +125,15 @@ export class FileRecordLog implements RecordLog {
     const folder = resolve(directory);
     this.#directory = folder;
     const machine = { disk, sha256, clock, identity, leaseMs, tasks: join(folder, "tasks") };
-    const [index, judge, publisher] = [new AgentIndex(machine), new OwnerLiveness(machine), new SegmentPublisher(disk)];
+    const [index, judge, publisher] = [
+      new StatusIndex(machine),
+      new OwnerLiveness(machine),
+      new SegmentPublisher(disk),
+    ];
     const reserve = new DiskReserve(disk, join(folder, "reserve"), reserveBytes);
     this.#backend = { ...machine, index, judge, publisher, reserve };
     const reading = { ...machine, disk: new Disk(readOnlyFileSystem(fileSystem), clock) };
-    this.#reading = { ...this.#backend, ...reading, index: new AgentIndex(reading) };
+    this.#reading = { ...this.#backend, ...reading, index: new StatusIndex(reading) };
     this.blobs = new AgentBlobs(this.#backend);
   }
 

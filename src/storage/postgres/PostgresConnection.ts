@@ -1,7 +1,7 @@
 import { StorageNotReadyError } from "../../errors/storageErrors.ts";
 import { UnsupportedFormatError } from "../../errors/storedDataErrors.ts";
 import type { PostgresClient, PostgresValue } from "./PostgresClient.ts";
-import { isMissing } from "./postgresFailure.ts";
+import { isMissingTable } from "./postgresFailure.ts";
 import { migrationStatement, postgresVersion } from "./postgresMigrations.ts";
 import { postgresNames, type PostgresNames } from "./postgresNames.ts";
 
@@ -72,7 +72,7 @@ export class PostgresConnection {
       const [row] = await this.#query<{ readonly version: unknown }>(sql, []);
       return Number(row?.version);
     } catch (error) {
-      if (isMissing(error)) return 0;
+      if (isMissingTable(error)) return 0;
       throw error;
     }
   }

@@ -1,3 +1,4 @@
+import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { LogCapabilities, LogWatch } from "../RecordLog.ts";
 import type {
   LogTable,
@@ -20,7 +21,7 @@ import { PostgresBlobs } from "./PostgresBlobs.ts";
 import type { PostgresListen } from "./PostgresClient.ts";
 import type { PostgresConnection } from "./PostgresConnection.ts";
 import { postgresAdvice, postgresFailure } from "./postgresFailure.ts";
-import { ownBytes, stagedId, textBytes, textOf } from "./postgresNames.ts";
+import { ownBytes, stagedId } from "./postgresNames.ts";
 import { PostgresWrites } from "./PostgresWrites.ts";
 import { beatOf, headColumns, selectAgents } from "./selectAgents.ts";
 
@@ -66,7 +67,7 @@ export class PostgresTable implements LogTable {
 
   async head(agentId: string): Promise<TableHead | undefined> {
     const sql = `SELECT ${headColumns}, a.stop FROM ${this.#connection.names.agents} AS a WHERE a.id = $1::bytea`;
-    const [row] = await this.#connection.rows<HeadRow>(sql, textBytes(agentId));
+    const [row] = await this.#connection.rows<HeadRow>(sql, utf8(agentId));
     return row && headOf(row);
   }
 
@@ -77,7 +78,7 @@ export class PostgresTable implements LogTable {
       WHERE a.owner IS NULL OR (a.generation = $3::bigint AND ${beatOf("a")} = $4::text)
       RETURNING generation`;
     const { generation, beat } = replaced ?? { generation: 0, beat: "" };
-    const [row] = await this.#connection.rows<HeadRow>(sql, textBytes(agentId), owner, generation, beat);
+    const [row] = await this.#connection.rows<HeadRow>(sql, utf8(agentId), owner, generation, beat);
     return row && Number(row.generation);
   }
 
@@ -85,7 +86,7 @@ export class PostgresTable implements LogTable {
   async renew(agentId: string, generation: number): Promise<TableRenewal | undefined> {
     const sql = `${this.#writes.head("renewed = now()")} RETURNING stop`;
     type Renewed = { readonly stop: string | null };
-    const [row] = await this.#connection.rows<Renewed>(sql, textBytes(agentId), generation);
+    const [row] = await this.#connection.rows<Renewed>(sql, utf8(agentId), generation);
     return row && { stop: row.stop === null ? undefined : (JSON.parse(row.stop) as string) };
   }
 
@@ -118,7 +119,7 @@ export class PostgresTable implements LogTable {
     const sql = `SELECT a.start, a.position AS "end", p.position, p.line FROM ${agents} AS a LEFT JOIN LATERAL (${page}) AS p ON true
       WHERE a.id = $1::bytea ORDER BY p.position`;
     type Found = AppendRow & { readonly end: Numeric };
-    const found = await this.#connection.rows<Found>(sql, textBytes(agentId), after, upTo ?? noEnd);
+    const found = await this.#connection.rows<Found>(sql, utf8(agentId), after, upTo ?? noEnd);
     const rows = found.flatMap(rowOf);
     const isFull = rows.length === pageRows || rows.reduce((sum, { line }) => sum + line.length, 0) >= pageBytes;
     const end = found[0] && { end: Number(found[0].end) };
@@ -135,7 +136,7 @@ export class PostgresTable implements LogTable {
     const sql = `SELECT a.start, p.position, NULL AS line FROM ${agents} AS a
       LEFT JOIN ${appends} AS p ON p.agent = a.key AND p.mark IN (2, 3)
       WHERE a.id = $1::bytea ORDER BY p.position`;
-    const found = await this.#connection.rows<AppendRow>(sql, textBytes(agentId));
+    const found = await this.#connection.rows<AppendRow>(sql, utf8(agentId));
     return { start: startOf(found), positions: found.flatMap(prunedOf) };
   }
 
@@ -163,8 +164,8 @@ export class PostgresTable implements LogTable {
     const { sql, values } = selectAgents(this.#connection.names, selection);
     const rows = await this.#connection.rows<HeadRow & ListedRow>(sql, ...values);
     const agents = rows.map((row) => ({
-      agentId: textOf(row.name),
-      order: textOf(row.place),
+      agentId: fromUtf8(row.name),
+      order: fromUtf8(row.place),
       text: row.summary,
       head: headOf(row),
     }));
@@ -181,7 +182,7 @@ export class PostgresTable implements LogTable {
     generation: number,
     ...values: readonly (string | number | Uint8Array | null)[]
   ): Promise<boolean> {
-    return this.#connection.changes(sql, textBytes(agentId), generation, ...values);
+    return this.#connection.changes(sql, utf8(agentId), generation, ...values);
   }
 }
 

@@ -1,6 +1,7 @@
+import { utf8 } from "../../internal/bytes.ts";
 import type { TableAppend, TablePublication, TableSummary } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
-import { type PostgresNames, textBytes } from "./postgresNames.ts";
+import type { PostgresNames } from "./postgresNames.ts";
 import { putSummary } from "./postgresMigrations.ts";
 import type { Given, PostgresStatement } from "./selectAgents.ts";
 
@@ -126,7 +127,7 @@ function rowValues(append: TableAppend, given: Given): string[] {
 function summaryValues(summary: TableSummary | undefined, given: Given): string[] {
   return [
     given(summary ? JSON.stringify(summary.status) : null, "text"),
-    given(summary ? textBytes(summary.order) : null, "bytea"),
+    given(summary ? utf8(summary.order) : null, "bytea"),
     given(summary?.dueAt ?? null, "bigint"),
     given(summary?.updatedAt ?? null, "bigint"),
     given(summary?.text ?? null, "text"),

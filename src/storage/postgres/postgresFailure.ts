@@ -52,7 +52,7 @@ export function postgresAdvice(error: unknown): string | undefined {
   return advice[sqlStateOf(error) ?? ""];
 }
 
-export function isMissing(error: unknown): boolean {
+export function isMissingTable(error: unknown): boolean {
   return ["42P01", "3F000"].includes(sqlStateOf(error) ?? "");
 }
 

@@ -1,8 +1,6 @@
 import type { z } from "zod";
+import { utf8 } from "../../internal/bytes.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A byte that never occurs in UTF-8. It is the prefix of keys that are not agents, and sorts after every text. */
 const noText = 0xff;
@@ -21,7 +19,7 @@ export const schemaName: z.ZodType<string> = customSchema(
     typeof value === "string" &&
     value !== "" &&
     !/^pg_|\0|\p{Surrogate}/u.test(value) &&
-    new TextEncoder().encode(value).length <= longestName,
+    utf8(value).length <= longestName,
 );
 
 /** The quoted names of a schema. Statements do not use `search_path`, because a pooler may share the session. */
@@ -67,16 +65,8 @@ function channelOf(schema: string): string {
   return `agent_persistence_${schema.toLowerCase().replaceAll(/[^a-z0-9]/g, "_")}`.slice(0, longestName);
 }
 
-export function textBytes(text: string): Uint8Array {
-  return encoder.encode(text);
-}
-
-export function textOf(bytes: Uint8Array): string {
-  return decoder.decode(bytes);
-}
-
 export function stagedId(agentId: string): Uint8Array {
-  return Uint8Array.of(noText, ...textBytes(agentId));
+  return Uint8Array.of(noText, ...utf8(agentId));
 }
 
 /** Returns a copy backed by a buffer of exactly that size. */

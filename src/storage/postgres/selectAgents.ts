@@ -1,6 +1,7 @@
+import { utf8 } from "../../internal/bytes.ts";
 import type { TableSelection } from "../table/LogTable.ts";
 import type { PostgresValue } from "./PostgresClient.ts";
-import { type PostgresNames, behindAll, textBytes } from "./postgresNames.ts";
+import { type PostgresNames, behindAll } from "./postgresNames.ts";
 
 export const headColumns = `a.generation, a.owner, ${beatOf("a")} AS beat,
   extract(epoch FROM clock_timestamp() - a.renewed) * 1000 AS idle`;
@@ -36,8 +37,8 @@ export function selectAgents(names: PostgresNames, selection: TableSelection): P
 
 function selectLists({ summaries }: PostgresNames, selection: TableSelection, given: Given): readonly string[] {
   const { dueBefore, updatedBefore, after } = selection;
-  const place = given(textBytes(after?.order ?? ""), "bytea");
-  const name = given(after?.agentId === undefined ? behindEach(after) : textBytes(after.agentId), "bytea");
+  const place = given(utf8(after?.order ?? ""), "bytea");
+  const name = given(after?.agentId === undefined ? behindEach(after) : utf8(after.agentId), "bytea");
   const conditions = [`(place, name) > (${place}, ${name})`];
   if (dueBefore !== undefined) conditions.push(`due <= ${given(dueBefore, "bigint")}`);
   if (updatedBefore !== undefined) conditions.push(`updated <= ${given(updatedBefore, "bigint")}`);

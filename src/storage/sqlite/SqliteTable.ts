@@ -1,3 +1,4 @@
+import { fromUtf8, utf8 } from "../../internal/bytes.ts";
 import type { LogCapabilities } from "../RecordLog.ts";
 import type {
   LogTable,
@@ -20,7 +21,7 @@ import type {
 import { SqliteConnection, sqliteFailure } from "./SqliteConnection.ts";
 import { type Bytes, bytesOf, ensureAgent, SqliteBlobs } from "./SqliteBlobs.ts";
 import type { SqliteDatabase } from "./SqliteDatabase.ts";
-import { listSql, placeBytes, textBytes, textOf, highestPosition, positionBits } from "./sqliteSchema.ts";
+import { listSql, bytesParameter, highestPosition, positionBits } from "./sqliteSchema.ts";
 
 const pageRows = 200;
 
@@ -186,10 +187,10 @@ export class SqliteTable implements LogTable {
     return this.#at((db) => {
       const { sql, values } = listSql(selection);
       const agents = db.all<HeadRow & ListedRow>(sql, ...values).map((row) => ({
-        agentId: textOf(row.name),
-        order: textOf(row.place),
+        agentId: fromUtf8(row.name),
+        order: fromUtf8(row.place),
         // A summary under another id belongs to another agent.
-        text: row.id === JSON.stringify(textOf(row.name)) ? row.summary : "",
+        text: row.id === JSON.stringify(fromUtf8(row.name)) ? row.summary : "",
         head: headOf(row),
       }));
       return { agents, more: agents.length === selection.limit };
@@ -254,10 +255,10 @@ function putSummary(
   { status, order, dueAt, updatedAt, text }: TableSummary,
 ): void {
   const sql = `INSERT INTO agent_persistence_summaries (agent, status, place, name, due, updated, summary)
-    SELECT key, ?, ${placeBytes}, ${placeBytes}, nullif(?, ''), ?, ? FROM agent_persistence_agents WHERE id = ?
+    SELECT key, ?, ${bytesParameter}, ${bytesParameter}, nullif(?, ''), ?, ? FROM agent_persistence_agents WHERE id = ?
     ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,
       due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
-  const [place, name] = [textBytes(order), textBytes(agentId)];
+  const [place, name] = [utf8(order), utf8(agentId)];
   db.run(sql, status, place, name, dueAt ?? "", updatedAt, text, JSON.stringify(agentId));
 }
 

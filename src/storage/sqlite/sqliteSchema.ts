@@ -1,8 +1,9 @@
+import { utf8 } from "../../internal/bytes.ts";
 import type { TableSelection } from "../table/LogTable.ts";
 import type { SqliteValue } from "./SqliteDatabase.ts";
 
 /** A bytes value. Some drivers pass empty bytes as NULL. */
-export const placeBytes = "coalesce(?, x'')";
+export const bytesParameter = "coalesce(?, x'')";
 
 /** Sorts after every id, because UTF-8 never contains this byte. */
 const behindAll = Uint8Array.of(0xff);
@@ -68,9 +69,11 @@ function pageOf(
   status: string | undefined,
   { dueBefore, updatedBefore, after, limit }: TableSelection,
 ): { readonly sql: string; readonly values: readonly SqliteValue[] } {
-  const [place, name] = [textBytes(after?.order ?? ""), after && textBytes(after.agentId)];
+  const place = utf8(after?.order ?? "");
+  // An omitted id starts after all agents with this order.
+  const name = after && (after.agentId === undefined ? behindAll : utf8(after.agentId));
   const conditions: readonly (readonly [sql: string, ...values: (SqliteValue | undefined)[]])[] = [
-    [`(place, name) > (${placeBytes}, ${placeBytes})`, place, name ?? new Uint8Array()],
+    [`(place, name) > (${bytesParameter}, ${bytesParameter})`, place, name ?? new Uint8Array()],
     ["status = ?", status],
     ["due <= ?", dueBefore],
     ["updated <= ?", updatedBefore],
@@ -80,13 +83,4 @@ function pageOf(
   const sql = `SELECT agent, place, name, summary FROM agent_persistence_summaries
     WHERE ${where} ORDER BY place, name LIMIT ?`;
   return { sql, values: [...asked.flatMap(([, ...values]) => values as SqliteValue[]), limit] };
-}
-
-/** Returns the UTF-8 bytes of a text. For `undefined`, returns bytes that sort after every text. */
-export function textBytes(text: string | undefined): Uint8Array {
-  return text === undefined ? behindAll : new TextEncoder().encode(text);
-}
-
-export function textOf(bytes: Uint8Array | ArrayBuffer): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }

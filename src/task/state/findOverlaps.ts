@@ -38,7 +38,10 @@ export function findOverlaps<Planned extends PlannedTask>(
   checkSchema(plannedSchema, tasks, "planned tasks");
   checkSchema(optionsSchema, options, "options of findOverlaps");
   const { root = "." } = options;
-  const needed = tasks.map((task) => ({ task, files: reservesOf(task).map((file) => reservedFile(file, root)) }));
+  const needed = tasks.map((task) => ({
+    task,
+    files: reservesOf(task).map((file) => canonicalReservation(file, root)),
+  }));
   return needed.flatMap((first, index) =>
     needed
       .slice(index + 1)
@@ -48,7 +51,10 @@ export function findOverlaps<Planned extends PlannedTask>(
   );
 }
 
-function sharedPaths(some: readonly ReservedFile[], others: readonly ReservedFile[]): readonly string[] {
+function sharedPaths(
+  some: readonly CanonicalReservation[],
+  others: readonly CanonicalReservation[],
+): readonly string[] {
   const shared = some.filter((one) => others.some((other) => excludes(one, other))).map(({ path }) => path);
   return [...new Set(shared)];
 }
@@ -58,14 +64,14 @@ function reservesOf({ reserves, data }: PlannedTask): readonly FileReservation[]
 }
 
 /** A reservation with the canonical spelling of its path. */
-export interface ReservedFile extends FileReservation {
+export interface CanonicalReservation extends FileReservation {
   readonly file: string;
 }
 
-export function reservedFile({ path, operation }: FileReservation, root: string): ReservedFile {
+export function canonicalReservation({ path, operation }: FileReservation, root: string): CanonicalReservation {
   return { path, operation, file: canonicalPath(path, root) };
 }
 
-export function excludes(one: ReservedFile, other: ReservedFile): boolean {
+export function excludes(one: CanonicalReservation, other: CanonicalReservation): boolean {
   return (one.operation === "write" || other.operation === "write") && one.file === other.file;
 }

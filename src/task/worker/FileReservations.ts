@@ -6,7 +6,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { reservationsSchema } from "../state/Task.ts";
-import { excludes, type ReservedFile, reservedFile } from "../state/findOverlaps.ts";
+import { excludes, type CanonicalReservation, canonicalReservation } from "../state/findOverlaps.ts";
 
 /** Files that are reserved for a task until it releases them. */
 export interface HeldReservation {
@@ -51,7 +51,7 @@ const optionsSchema = strictOptions({ root: nonEmptyString.optional() });
  */
 export class InProcessReservations implements FileReservations {
   readonly #root: string;
-  #held: readonly (ReservedFile & FileHolder)[] = [];
+  #held: readonly (CanonicalReservation & FileHolder)[] = [];
 
   /** @throws InvalidInputError */
   constructor(options: InProcessReservationsOptions = {}) {
@@ -63,7 +63,7 @@ export class InProcessReservations implements FileReservations {
   async acquire(files: readonly FileReservation[], options: { readonly owner: string }): Promise<HeldReservation> {
     checkSchema(argumentsSchema, { files, options }, "reservation of files");
     const { owner } = options;
-    const wanted = files.map((file) => reservedFile(file, this.#root));
+    const wanted = files.map((file) => canonicalReservation(file, this.#root));
     for (const file of wanted) {
       const holders = this.#held.filter((held) => excludes(held, file));
       if (holders.length > 0) throw new FileReservedError(file.path, file.operation, holders);

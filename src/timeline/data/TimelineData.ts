@@ -120,7 +120,7 @@ export interface TimelineAnswer {
  * The displayed state of a call. `irreversible` means that it succeeded and cannot be undone. `cut` means that it
  * started without finishing and may be repeated.
  */
-export type CallState =
+export type TimelineCallState =
   | "succeeded"
   | "failed"
   | "in_doubt"
@@ -133,7 +133,7 @@ export type CallState =
 export interface TimelineCall {
   readonly id: string;
   readonly tool: string;
-  readonly state: CallState;
+  readonly state: TimelineCallState;
   readonly effect?: string;
   readonly input: string;
   /** The output or the error message, if any. */

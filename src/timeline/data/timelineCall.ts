@@ -3,7 +3,7 @@ import type { NotedFileChange } from "../../inspect/view/FileChangeView.ts";
 import { standingUndo } from "../../inspect/show/callView.ts";
 import type { RequestView } from "../../inspect/view/RequestView.ts";
 import type { ShownTexts } from "./ShownTexts.ts";
-import type { CallState, TimelineCall, TimelineWait } from "./TimelineData.ts";
+import type { TimelineCallState, TimelineCall, TimelineWait } from "./TimelineData.ts";
 
 export function timelineCall(call: CallView, files: readonly NotedFileChange[], texts: ShownTexts): TimelineCall {
   const { toolCallId, tool, effect, input, output, error } = call;
@@ -27,7 +27,7 @@ function stands({ toolCallId, undo }: CallView, files: readonly NotedFileChange[
   return files.some((file) => file.toolCallId === toolCallId && !file.isReverted);
 }
 
-function stateOf({ state, undo }: CallView): CallState {
+function stateOf({ state, undo }: CallView): TimelineCallState {
   if (undo === "reverted") return "reverted";
   switch (state) {
     case "interrupted":

@@ -15,7 +15,7 @@ export interface GraphPoint {
   readonly column: number;
 }
 
-export interface Graph {
+export interface GraphLayout {
   /** The column of each row's mark. */
   readonly columns: readonly number[];
   readonly edges: readonly GraphEdge[];
@@ -26,7 +26,7 @@ export interface Graph {
  * Lays out the graph. The path to the head is straight in column 0. Every other line, including the return of a
  * rollback, takes the first column that is free over its whole length.
  */
-export function laneColumns(rows: readonly TimelineRow[], head: string | undefined): Graph {
+export function laneColumns(rows: readonly TimelineRow[], head: string | undefined): GraphLayout {
   const places = new GraphPlaces(rows);
   const straight = placeStraight(places, head);
   for (const chain of chainsOf(places, straight)) placeChain(places, chain);

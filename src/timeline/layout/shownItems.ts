@@ -1,5 +1,5 @@
 import type { TimelineItem, TimelineStep } from "../data/TimelineData.ts";
-import { statesOf, type StepState } from "./stepState.ts";
+import { stepStates, type StepState } from "./stepState.ts";
 
 /** The filter of the list. Empty parts match all items. */
 export interface TimelineFilter {
@@ -29,7 +29,7 @@ export function toolsIn(items: readonly TimelineItem[]): readonly string[] {
 
 function isShown(item: TimelineItem, words: string, { states, tool }: TimelineFilter): boolean {
   if (tool !== "" && !toolsOf(item).includes(tool)) return false;
-  if (states.size > 0 && ![...statesOf(item)].some((state) => states.has(state))) return false;
+  if (states.size > 0 && ![...stepStates(item)].some((state) => states.has(state))) return false;
   return words === "" || textOf(item).includes(words);
 }
 

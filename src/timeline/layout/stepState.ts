@@ -1,7 +1,7 @@
-import type { CallState, TimelineItem, TimelineStep } from "../data/TimelineData.ts";
+import type { TimelineCallState, TimelineItem, TimelineStep } from "../data/TimelineData.ts";
 
 /** The state that a step displays: the most urgent state of its calls. */
-export type StepState = CallState | "kept" | "done";
+export type StepState = TimelineCallState | "kept" | "done";
 
 /** The states that need attention, most urgent first. */
 const urgency: readonly StepState[] = ["in_doubt", "waiting", "failed", "cut", "running"];
@@ -20,7 +20,7 @@ export const stateNames: Readonly<Record<StepState, string>> = {
 };
 
 /** Returns the states of a step's calls and requests. A step without them has the state `done`. */
-export function statesOf(item: TimelineItem): ReadonlySet<StepState> {
+export function stepStates(item: TimelineItem): ReadonlySet<StepState> {
   if (item.kind === "note") return new Set(item.failed ? ["failed"] : []);
   if (item.kind === "rollback") return new Set(item.calls.map(({ result }) => stateOfResult[result]));
   if (item.kind !== "step") return new Set();
@@ -41,6 +41,6 @@ const stateOfResult = {
 
 export function stepState(step: TimelineStep): StepState {
   if (step.left !== undefined) return step.left;
-  const states = statesOf(step);
+  const states = stepStates(step);
   return urgency.find((state) => states.has(state)) ?? "done";
 }

@@ -1,9 +1,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { TimelineData, TimelineItem } from "../data/TimelineData.ts";
 import { shownItems, toolsIn, type TimelineFilter } from "../layout/shownItems.ts";
-import { stepsByKey } from "../layout/stateAt.ts";
-import { statesOf } from "../layout/stepState.ts";
-import { Comparison } from "./details/Comparison.tsx";
+import { stepsByKey } from "../layout/stateAtStep.ts";
+import { stepStates } from "../layout/stepState.ts";
+import { StepComparison } from "./details/StepComparison.tsx";
 import { Details } from "./details/Details.tsx";
 import { MarkDetails } from "./details/MarkDetails.tsx";
 import { TimelineList } from "./list/TimelineList.tsx";
@@ -26,7 +26,7 @@ export function TimelineApp({ data, live }: TimelineAppProps) {
   const { choice, choose, open, compare, close, back } = useChoice();
   const shown = useMemo(() => shownItems(items, filter), [items, filter]);
   const tools = useMemo(() => toolsIn(items), [items]);
-  const states = useMemo(() => new Set(items.flatMap((item) => [...statesOf(item)])), [items]);
+  const states = useMemo(() => new Set(items.flatMap((item) => [...stepStates(item)])), [items]);
   useKeys({
     keys: useMemo(() => shown.map(({ key }) => key), [shown]),
     chosen: choice.chosen,
@@ -81,7 +81,7 @@ function Side({ items, choice, onCompare, onClose }: SideProps) {
   if (choice.comparing) return <p class="nothing">Choose the step to compare with.</p>;
   if (item === undefined) return <Help />;
   if (item.kind !== "step") return <MarkDetails item={item} onClose={onClose} />;
-  if (other !== undefined) return <Comparison from={other} to={item} steps={steps} onClose={onClose} />;
+  if (other !== undefined) return <StepComparison from={other} to={item} steps={steps} onClose={onClose} />;
   return <Details step={item} steps={steps} onCompare={onCompare} onClose={onClose} />;
 }
 

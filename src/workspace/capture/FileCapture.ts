@@ -7,7 +7,7 @@ import { persistence } from "../../persistence/Persistence.ts";
 import { GitViews } from "./GitView.ts";
 import type { FileNote } from "../files/FileNote.ts";
 import { changesBetween } from "./changesBetween.ts";
-import { type GitState, noteOf } from "./GitState.ts";
+import { type GitState, newGitNote } from "./GitState.ts";
 import { emptyScan, type Scan } from "./Scan.ts";
 import { scanFolder, type ScanOptions } from "./scanFolder.ts";
 import { StoredScan } from "./StoredScan.ts";
@@ -72,7 +72,7 @@ export class FileCapture {
       changes: [],
       began: capture,
       scan: stored.add(before.scan, parts),
-      ...(before.git && { git: noteOf(before.git) }),
+      ...(before.git && { git: newGitNote(before.git) }),
     };
     durable.note({ key: fileNoteKey, value: began, contents: parts });
     await durable.durable();
@@ -89,7 +89,7 @@ export class FileCapture {
     const contents = new NotedContents(context);
     const after = await this.#scan(before.scan, contents.add);
     contents.note();
-    const git = before.git && after.git && { git: noteOf(after.git, before.git) };
+    const git = before.git && after.git && { git: newGitNote(after.git, before.git) };
     const note: FileNote = { ...changesBetween(before.scan, after.scan), ended: capture, ...git };
     persistence(context).note({ key: fileNoteKey, value: note });
     this.#last.set(runOf(context), after.scan);

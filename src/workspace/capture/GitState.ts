@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { IndexEntry } from "../git/changes.ts";
+import type { IndexEntry } from "../git/gitChanges.ts";
 import { branchSchema, commitIdSchema } from "../git/refName.ts";
 
 export interface GitHead {
@@ -69,7 +69,7 @@ export function gitStateOf(at: GitHead, entries: readonly IndexEntry[]): GitStat
 }
 
 /** Returns the note of a state. `before` is the state before the command, for the note at its end. */
-export function noteOf(state: GitState, before?: GitState): GitNote {
+export function newGitNote(state: GitState, before?: GitState): GitNote {
   const { head: at, indexHash } = state;
   return withoutUndefined({ head: at, indexHash, index: before && changesOf(before, state) });
 }
@@ -86,10 +86,10 @@ function changesOf(before: GitState, after: GitState): readonly IndexChange[] | 
 }
 
 /** Returns whether the same branch is checked out or, when detached, the same commit. */
-export function isSamePlace(one: GitHead, other: GitHead): boolean {
+export function isSameHead(one: GitHead, other: GitHead): boolean {
   return one.branch === other.branch && (one.branch !== undefined || one.commit === other.commit);
 }
 
-export function placeText({ branch, commit = "no commit" }: GitHead): string {
+export function headText({ branch, commit = "no commit" }: GitHead): string {
   return branch === undefined ? `the commit ${commit}` : `${branch} (${commit})`;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { foldersAbove } from "../files/relativePath.ts";
-import { submodule, indexEntries } from "../git/changes.ts";
+import { submodule, indexEntries } from "../git/gitChanges.ts";
 import { type GitFolders, gitFoldersOf } from "../git/GitFolders.ts";
 import { GitRepository } from "../git/GitRepository.ts";
 import { commitOf, currentBranch } from "../git/history.ts";
@@ -103,7 +103,7 @@ async function ask(folder: string, stamp: string): Promise<Asked> {
       tracked: withFolders(paths, repository.prefix),
       ignoresCase: isOn(settings, "core.ignorecase", false),
       excludesFile: excludesFile(settings),
-      state: gitStateOf(await headOf(repository), entries),
+      state: gitStateOf(await gitHeadOf(repository), entries),
     };
   }).catch(passOver);
   return asked ?? none;
@@ -120,7 +120,7 @@ function withFolders(paths: readonly string[], prefix: string): ReadonlySet<stri
 }
 
 /** @throws GitError */
-export async function headOf(repository: GitRepository): Promise<GitHead> {
+export async function gitHeadOf(repository: GitRepository): Promise<GitHead> {
   const [branch, commit] = await Promise.all([currentBranch(repository), commitOf(repository, "HEAD")]);
   return withoutUndefined({ branch, commit });
 }

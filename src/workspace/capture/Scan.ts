@@ -27,7 +27,7 @@ export interface ScannedFile {
   readonly leftOut?: string;
 }
 
-export interface ScannedFolder extends FileIdentity {
+export interface ScannedDirectory extends FileIdentity {
   readonly mode: number;
 }
 
@@ -45,7 +45,7 @@ export interface Scan {
   /** The start of the scan in file system time, or 0 if unknown. */
   readonly began: number;
   readonly files: ReadonlyMap<string, ScannedFile>;
-  readonly folders: ReadonlyMap<string, ScannedFolder>;
+  readonly folders: ReadonlyMap<string, ScannedDirectory>;
   /** Ignored and unreadable entries, and entries with names that tools cannot reach. */
   readonly hidden: ReadonlyMap<string, HiddenEntry>;
   /** Files of the previous scan that are ignored now and no longer exist. */

@@ -1,5 +1,5 @@
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import type { FileStamp, HiddenEntry, Scan, ScannedFile, ScannedFolder } from "./Scan.ts";
+import type { FileStamp, HiddenEntry, Scan, ScannedFile, ScannedDirectory } from "./Scan.ts";
 import { z } from "zod";
 import { type FileState, isFileState } from "../../checkpoint/data/FileChange.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
@@ -206,7 +206,7 @@ function addLine(lines: Map<string, ScanLine>, line: ScanLine): void {
 
 function scanOf(lines: Iterable<ScanLine>): Scan {
   const files = new Map<string, ScannedFile>();
-  const folders = new Map<string, ScannedFolder>();
+  const folders = new Map<string, ScannedDirectory>();
   const hidden = new Map<string, HiddenEntry>();
   for (const line of lines) {
     const [kind, at, what, leftOut, seen = unknownStamp] = line;

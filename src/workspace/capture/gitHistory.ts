@@ -1,6 +1,6 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Note } from "../../journal/RollbackParticipant.ts";
-import { type GitHead, type GitNote, gitNoteOf, type IndexChange, isSamePlace } from "./GitState.ts";
+import { type GitHead, type GitNote, gitNoteOf, type IndexChange, isSameHead } from "./GitState.ts";
 import { type FileNote, fileNoteOf } from "../files/FileNote.ts";
 
 export interface GitHistory {
@@ -53,7 +53,7 @@ export function gitHistory(notes: readonly Note[]): GitHistory {
   const spans = spansOf(read);
   const changed = spans.filter(({ before, after }) => before.indexHash !== after.indexHash);
   return withoutUndefined({
-    head: headHistory(spans.filter(({ before, after }) => !isSamePlace(before.head, after.head))),
+    head: headHistory(spans.filter(({ before, after }) => !isSameHead(before.head, after.head))),
     moved: movedBranches(spans),
     index: entryHistories(changed.flatMap(({ after }) => after.index ?? [])),
     base: changed[0]?.before.head.commit,
@@ -125,7 +125,7 @@ function headHistory(spans: readonly Span[]): HeadHistory | undefined {
   const [first] = spans;
   const last = spans.at(-1);
   if (!first || !last) return undefined;
-  const byOthers = spans.slice(1).some(({ before }, at) => !isSamePlace(before.head, spans[at]?.after.head ?? {}));
+  const byOthers = spans.slice(1).some(({ before }, at) => !isSameHead(before.head, spans[at]?.after.head ?? {}));
   return { target: first.before.head, left: last.after.head, byOthers };
 }
 

@@ -28,7 +28,7 @@ import {
   isSameStamp,
   type Scan,
   type ScannedFile,
-  type ScannedFolder,
+  type ScannedDirectory,
 } from "./Scan.ts";
 
 export interface ScanOptions {
@@ -86,7 +86,7 @@ interface Walk extends ScanOptions {
   readonly began: number;
   readonly before: Scan;
   readonly files: Map<string, ScannedFile>;
-  readonly folders: Map<string, ScannedFolder>;
+  readonly folders: Map<string, ScannedDirectory>;
   readonly hidden: Map<string, HiddenEntry>;
   readonly gone: Set<string>;
 }
@@ -183,7 +183,7 @@ function isGone(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
-function scannedFolder(found: Stats): ScannedFolder {
+function scannedFolder(found: Stats): ScannedDirectory {
   return { mode: found.mode & 0o7777, ...identityOf(found) };
 }
 

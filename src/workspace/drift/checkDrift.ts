@@ -4,7 +4,7 @@ import { GitError } from "../../errors/workspaceErrors.ts";
 import { forEachAtOnce, together } from "../../internal/together.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { GitRepository } from "../git/GitRepository.ts";
-import { type ChangedFile, changedFiles } from "../git/changes.ts";
+import { type GitChange, gitChanges } from "../git/gitChanges.ts";
 import { type FileVersions, hunksOf, wholeFile } from "../git/hunks.ts";
 import { NewBlobs } from "../git/blobs.ts";
 import { commitOf, commitsBetween, isAncestor, isCutOff, lacksObjects, mergeBase, upstreamOf } from "../git/history.ts";
@@ -87,7 +87,7 @@ const unrelated: Sides = {
 /** The common base of two histories and the changes of each side. */
 interface Histories extends Pick<DriftReport, "commitsBehind" | "rewritten"> {
   /** Omitted without a common commit, or if the clone lacks it. */
-  readonly sides?: { readonly ours: readonly ChangedFile[]; readonly theirs: readonly ChangedFile[] };
+  readonly sides?: { readonly ours: readonly GitChange[]; readonly theirs: readonly GitChange[] };
 }
 
 async function compareHistories(
@@ -116,8 +116,8 @@ async function sidesSince(
 ): Promise<Histories["sides"]> {
   try {
     const [ours, theirs] = await together(
-      changedFiles(repository, base, head),
-      changedFiles(repository, base, upstreamHead),
+      gitChanges(repository, base, head),
+      gitChanges(repository, base, upstreamHead),
     );
     return { ours, theirs };
   } catch (error) {
@@ -134,7 +134,7 @@ async function compareFiles(
 ): Promise<Sides> {
   if (!sides)
     return { ...unrelated, commitsBehind, rewritten, severity: commitsBehind > 0 || rewritten ? "high" : "none" };
-  const byPath = ({ path }: ChangedFile): string => path;
+  const byPath = ({ path }: GitChange): string => path;
   const theirs = within(repository, sides.theirs, byPath);
   const ours = new Map(sides.ours.map((file) => [file.path, file]));
   const isLocal = new Set(local);
@@ -161,8 +161,8 @@ async function baseOfCutOff(
 }
 
 interface ChangedByBoth {
-  readonly theirs: ChangedFile;
-  readonly ours: ChangedFile | undefined;
+  readonly theirs: GitChange;
+  readonly ours: GitChange | undefined;
   readonly isLocal: boolean;
 }
 

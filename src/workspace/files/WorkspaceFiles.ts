@@ -41,7 +41,7 @@ export class WorkspaceFiles {
     try {
       return (await stat(this.root)).isDirectory();
     } catch (error) {
-      if (isMissing(error)) return false;
+      if (isMissingFile(error)) return false;
       throw new FileAccessError(".", systemReason(error), { cause: error });
     }
   }
@@ -317,9 +317,9 @@ function absent(error: unknown): FoundFile {
 
 function isWithoutFolder(error: unknown): boolean {
   if (!(error instanceof FileAccessError) || error.path === ".") return false;
-  return isMissing(error.cause);
+  return isMissingFile(error.cause);
 }
 
-export function isMissing(error: unknown): boolean {
+export function isMissingFile(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException | undefined)?.code ?? "");
 }

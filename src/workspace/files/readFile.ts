@@ -91,7 +91,7 @@ export function stateOf(found: FoundFile): FileState | undefined {
   return "state" in found ? found.state : undefined;
 }
 
-export function isFolder(found: FoundFile): boolean {
+export function isDirectory(found: FoundFile): boolean {
   return found.kind === "other" && found.folder === true && found.unreachable === undefined;
 }
 

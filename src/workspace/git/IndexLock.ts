@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { GitError } from "../../errors/workspaceErrors.ts";
-import { type TreeEntry, updateIndex } from "./changes.ts";
+import { type TreeEntry, updateIndex } from "./gitChanges.ts";
 import type { GitRepository } from "./GitRepository.ts";
 
 /** Git's lock of the index of a work tree. While it is held, other git commands can neither stage nor commit. */

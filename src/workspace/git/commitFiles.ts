@@ -7,7 +7,7 @@ import { abortSignalSchema, nonEmptyString } from "../../internal/options/option
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
-import { entriesOf, submodule, updateIndex, type IndexEntry, indexEntries } from "./changes.ts";
+import { entriesOf, submodule, updateIndex, type IndexEntry, indexEntries } from "./gitChanges.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { IndexLock } from "./IndexLock.ts";
 import { assertNothingInProgress } from "./operations.ts";

@@ -4,7 +4,7 @@ import { together } from "../../internal/together.ts";
 import { GitError } from "../../errors/workspaceErrors.ts";
 import { lacksObjects } from "./history.ts";
 import { GitRepository } from "./GitRepository.ts";
-import { indexEntries, submodule } from "./changes.ts";
+import { indexEntries, submodule } from "./gitChanges.ts";
 import { excludesFile, userSettings, settingIn } from "./userSettings.ts";
 import { WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 

@@ -3,14 +3,7 @@ import { GitError } from "../../errors/workspaceErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { foldersAbove } from "../files/relativePath.ts";
-import {
-  type ChangedFile,
-  changedFiles,
-  entryAfter,
-  type TreeEntry,
-  type IndexEntry,
-  indexEntries,
-} from "./changes.ts";
+import { type GitChange, gitChanges, entryAfter, type TreeEntry, type IndexEntry, indexEntries } from "./gitChanges.ts";
 import { type GitCommitResult, moveRef, withChanges } from "./commitFiles.ts";
 import { GitRepository } from "./GitRepository.ts";
 import { commitOf, currentBranch, workTreeOf } from "./history.ts";
@@ -62,7 +55,7 @@ async function revertHere(
   committed: GitCommitResult,
   branch: string,
 ): Promise<void> {
-  const changes = await changedFiles(repository, committed.commit, checkedId(committed.parent));
+  const changes = await gitChanges(repository, committed.commit, checkedId(committed.parent));
   await lock.prepare(entriesBefore(changes, await indexEntries(repository)));
   await moveBack(repository, committed, branch);
   await lock.put().catch((error: unknown) => {
@@ -100,7 +93,7 @@ async function assertElsewhere(repository: GitRepository, branch: string): Promi
  *
  * @param changes from the commit to its parent
  */
-function entriesBefore(changes: readonly ChangedFile[], index: readonly IndexEntry[]): readonly TreeEntry[] {
+function entriesBefore(changes: readonly GitChange[], index: readonly IndexEntry[]): readonly TreeEntry[] {
   const found = new Map(index.map((entry) => [entry.path, entry]));
   const own = new Map(changes.filter((change) => isAsCommitted(found.get(change.path), change)).map(byPath));
   const others = [...found.keys()].filter((path) => !own.has(path));
@@ -110,10 +103,10 @@ function entriesBefore(changes: readonly ChangedFile[], index: readonly IndexEnt
   return [...own.values()].filter(({ path, after }) => after === undefined || hasRoom(path)).map(entryAfter);
 }
 
-function byPath(change: ChangedFile): readonly [string, ChangedFile] {
+function byPath(change: GitChange): readonly [string, GitChange] {
   return [change.path, change];
 }
 
-function isAsCommitted(entry: IndexEntry | undefined, { before, modeBefore }: ChangedFile): boolean {
+function isAsCommitted(entry: IndexEntry | undefined, { before, modeBefore }: GitChange): boolean {
   return entry?.id === before && (entry === undefined || entry.mode === modeBefore);
 }

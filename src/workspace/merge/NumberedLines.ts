@@ -72,6 +72,6 @@ function nextPlace(number: number, { numbers }: NumberedLines, expected: number)
   return expected;
 }
 
-export function textOf({ text, starts }: NumberedLines, { start, end }: { start: number; end: number }): string {
+export function textOfLines({ text, starts }: NumberedLines, { start, end }: { start: number; end: number }): string {
   return text.slice(starts[start], starts[end]);
 }

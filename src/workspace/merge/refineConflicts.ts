@@ -2,7 +2,7 @@ import { type Change, joined } from "./combineEdits.ts";
 import { findEdits } from "./findEdits.ts";
 import type { LineCounts } from "./LineCounts.ts";
 import type { MergeVersions, Span } from "./MergeResult.ts";
-import { type NumberedVersions, textOf } from "./NumberedLines.ts";
+import { type NumberedVersions, textOfLines } from "./NumberedLines.ts";
 import type { Steps } from "./Steps.ts";
 
 /** The largest number of lines between two conflicts that become one conflict. */
@@ -45,7 +45,7 @@ function appendPart({ ours }: NumberedVersions, parts: Change[], part: Change): 
   const last = parts.at(-1);
   if (last?.take === undefined && last !== undefined && part.take === undefined) {
     const between = { start: last.spans.ours.end, end: part.spans.ours.start };
-    if (between.end - between.start <= fewLines || !/[a-zA-Z0-9]/.test(textOf(ours, between))) {
+    if (between.end - between.start <= fewLines || !/[a-zA-Z0-9]/.test(textOfLines(ours, between))) {
       parts[parts.length - 1] = { take: undefined, spans: joined(last.spans, part.spans) };
       return;
     }

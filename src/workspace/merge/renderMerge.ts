@@ -1,6 +1,6 @@
 import type { Change } from "./combineEdits.ts";
 import type { ConflictRegion, MergeResult } from "./MergeResult.ts";
-import { type NumberedLines, type NumberedVersions, textOf } from "./NumberedLines.ts";
+import { type NumberedLines, type NumberedVersions, textOfLines } from "./NumberedLines.ts";
 
 /** The names after the conflict markers. */
 export interface MergeLabels {
@@ -16,23 +16,23 @@ export function renderMerge(versions: NumberedVersions, changes: readonly Change
   let written = 0;
   for (const { take, spans } of changes) {
     if (take === "ours") continue;
-    parts.push(textOf(ours, { start: written, end: spans.ours.start }));
+    parts.push(textOfLines(ours, { start: written, end: spans.ours.start }));
     written = spans.ours.end;
-    if (take === "theirs") parts.push(textOf(theirs, spans.theirs));
+    if (take === "theirs") parts.push(textOfLines(theirs, spans.theirs));
     else {
       const region = regionOf(versions, spans);
       regions.push(region);
       parts.push(marked(region, labels, lineBreakFor(versions, spans)));
     }
   }
-  const text = parts.join("") + textOf(ours, { start: written, end: ours.numbers.length });
+  const text = parts.join("") + textOfLines(ours, { start: written, end: ours.numbers.length });
   return regions.length === 0 ? { clean: true, text } : { clean: false, text, regions, binary: false };
 }
 
 function regionOf(versions: NumberedVersions, spans: Change["spans"]): ConflictRegion {
   const side = (version: "base" | "ours" | "theirs") => ({
     line: spans[version].start + 1,
-    text: textOf(versions[version], spans[version]),
+    text: textOfLines(versions[version], spans[version]),
   });
   return { base: side("base"), ours: side("ours"), theirs: side("theirs") };
 }

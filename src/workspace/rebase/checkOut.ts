@@ -3,12 +3,12 @@ import { GitError } from "../../errors/workspaceErrors.ts";
 import { forEachAtOnce, together } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { type FoundFile, isFolder, stateOf as stateIn } from "../files/readFile.ts";
+import { type FoundFile, isDirectory, stateOf as stateIn } from "../files/readFile.ts";
 import { foldersAbove, relativePath } from "../files/relativePath.ts";
 import { executableMode } from "../files/FileNote.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { contentsOf, inGroups, sizesOf, blobId } from "../git/blobs.ts";
-import { type ChangedFile, changedFiles, entryAfter } from "../git/changes.ts";
+import { type GitChange, gitChanges, entryAfter } from "../git/gitChanges.ts";
 import { moveHead } from "../git/commitFiles.ts";
 import type { GitRepository } from "../git/GitRepository.ts";
 import type { IndexLock } from "../git/IndexLock.ts";
@@ -31,7 +31,7 @@ export async function checkOut(
   { files, lock }: CheckOutTarget,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<void> {
-  const changes = await changedFiles(repository, from, to);
+  const changes = await gitChanges(repository, from, to);
   const [known, groups] = await together(foundBefore(repository, files, changes), groupsOf(repository, changes));
   await moveHead(repository, { from, to, why: "rebase by an agent" });
   let written = 0;
@@ -71,10 +71,10 @@ interface FoundBefore {
 async function foundBefore(
   repository: GitRepository,
   files: WorkspaceFiles,
-  changes: readonly ChangedFile[],
-): Promise<ReadonlyMap<ChangedFile, FoundBefore>> {
-  const known = new Map<ChangedFile, FoundBefore>();
-  const withOtherModes: ChangedFile[] = [];
+  changes: readonly GitChange[],
+): Promise<ReadonlyMap<GitChange, FoundBefore>> {
+  const known = new Map<GitChange, FoundBefore>();
+  const withOtherModes: GitChange[] = [];
   const removed = new Set(changes.filter(({ after }) => after === undefined).map(({ path }) => path));
   await forEachAtOnce(changes, filesAtOnce, async (change) => {
     if (change.submodule === "whole") return;
@@ -84,7 +84,8 @@ async function foundBefore(
     const found = await files.look(at);
     if (found.unreachable !== undefined && !foldersAbove(at).some((above) => removed.has(above)))
       throw new GitError("rebase", `${JSON.stringify(at)} cannot be replaced: it ${found.unreachable}`);
-    const folders = isFolder(found) && change.before === undefined ? await leftFolders(files, at, removed) : undefined;
+    const folders =
+      isDirectory(found) && change.before === undefined ? await leftFolders(files, at, removed) : undefined;
     if (!folders && blobOf(repository, found) !== change.before) throw changedMeanwhile(change);
     if (hasOtherMode(found, change)) withOtherModes.push(change);
     known.set(change, withoutUndefined({ state: stateIn(found), folders }));
@@ -95,7 +96,7 @@ async function foundBefore(
 }
 
 /** Returns whether git would report the permissions as changed. Git stores one bit: whether a file is executable. */
-function hasOtherMode(found: FoundFile, { modeBefore }: ChangedFile): boolean {
+function hasOtherMode(found: FoundFile, { modeBefore }: GitChange): boolean {
   return (
     found.kind === "file" && found.state.kind === "file" && isExecutable(found.state) !== (modeBefore === "100755")
   );
@@ -130,15 +131,15 @@ async function leftFolders(
   return [path, ...below.filter((name) => folders.has(name))].toSorted().reverse();
 }
 
-function changedMeanwhile({ path }: ChangedFile): GitError {
+function changedMeanwhile({ path }: GitChange): GitError {
   return new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
 }
 
 /** Groups the changes, removals first, since a file can replace a directory and the other way round. */
 async function groupsOf(
   repository: GitRepository,
-  changes: readonly ChangedFile[],
-): Promise<readonly (readonly ChangedFile[])[]> {
+  changes: readonly GitChange[],
+): Promise<readonly (readonly GitChange[])[]> {
   const sizes = await sizesOf(repository, changes.flatMap(blobAfter));
   const missing = changes.find((change) => blobAfter(change).some((id) => !sizes.has(id)));
   if (missing)
@@ -149,13 +150,13 @@ async function groupsOf(
 }
 
 /** Returns the object of the new content. Empty for a removed file or a submodule. */
-function blobAfter({ after, submodule }: ChangedFile): readonly string[] {
+function blobAfter({ after, submodule }: GitChange): readonly string[] {
   return after === undefined || submodule !== undefined ? [] : [after];
 }
 
 async function put(
   files: WorkspaceFiles,
-  change: ChangedFile,
+  change: GitChange,
   { expected, content }: { readonly expected: FileState | undefined; readonly content: Uint8Array | undefined },
 ): Promise<void> {
   const at = relativePath(change.path);
@@ -164,14 +165,14 @@ async function put(
   if (found) throw changedMeanwhile(change);
 }
 
-function stateAfter(change: ChangedFile, content: Uint8Array, before: FileState | undefined): FileState {
+function stateAfter(change: GitChange, content: Uint8Array, before: FileState | undefined): FileState {
   if (change.mode === "120000") return { kind: "link", target: Buffer.from(content).toString() };
   const { length: bytes } = content;
   return { kind: "file", hash: nodeSha256.hex(content), bytes, mode: modeAfter(change, before) };
 }
 
 /** A commit changes one permission only: whether a file is executable. All other permissions stay. */
-function modeAfter({ mode, modeBefore }: ChangedFile, before: FileState | undefined): number {
+function modeAfter({ mode, modeBefore }: GitChange, before: FileState | undefined): number {
   const known = before?.kind === "file" ? before.mode : 0o644;
   return before?.kind === "file" && mode === modeBefore ? known : executableMode(known, mode === "100755");
 }

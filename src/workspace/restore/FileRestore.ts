@@ -30,7 +30,7 @@ import {
   type PlannedFile,
   planRestore,
   type ConflictingPlan,
-  contentsOf,
+  contentsToStore,
   type SettledConflict,
   settleConflict,
 } from "./settleConflict.ts";
@@ -302,7 +302,7 @@ function planOf(
       return withoutUndefined({ kind: "file", path, before: stateOf(plan.found), after: target });
     const answer = answered.get(path);
     if (!answer) throw new TypeError(`nobody was asked about ${path}`);
-    for (const [hash, content] of contentsOf(answer.settled, answer.plan.found)) contents.set(hash, content);
+    for (const [hash, content] of contentsToStore(answer.settled, answer.plan.found)) contents.set(hash, content);
     return answer.settled.part;
   });
   const gitParts = git.map(({ part, conflict }): GitRestorePart => {

@@ -1,10 +1,10 @@
 import { FileConflictError, type ConflictingFile, GitError } from "../../errors/workspaceErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
-import { headOf } from "../capture/GitView.ts";
-import { type GitState, gitStateOf, isSamePlace } from "../capture/GitState.ts";
+import { gitHeadOf } from "../capture/GitView.ts";
+import { type GitState, gitStateOf, isSameHead } from "../capture/GitState.ts";
 import type { LeftOutFile } from "../files/FileNote.ts";
-import { type TreeEntry, indexEntries } from "../git/changes.ts";
+import { type TreeEntry, indexEntries } from "../git/gitChanges.ts";
 import { GitRepository } from "../git/GitRepository.ts";
 import { commitOf, workTreeOf } from "../git/history.ts";
 import { IndexLock } from "../git/IndexLock.ts";
@@ -155,7 +155,7 @@ export class GitRestore {
     const restore = async (repository: GitRepository): Promise<boolean> => {
       await using lock = await IndexLock.take(repository);
       await assertNothingInProgress(repository, "rollback");
-      const now = gitStateOf(await headOf(repository), await indexEntries(repository));
+      const now = gitStateOf(await gitHeadOf(repository), await indexEntries(repository));
       if (!todo.every((part) => isDone(part, now) || isAtStart(part, now))) return false;
       const head = todo.find((part) => part.kind === "git_head");
       const index = todo.find((part) => part.kind === "git_index");
@@ -202,7 +202,7 @@ async function commitAfter(repository: GitRepository, { after }: GitHeadPart): P
 }
 
 async function setHead(repository: GitRepository, { before, after }: GitHeadPart): Promise<void> {
-  if (isSamePlace(before, after)) return;
+  if (isSameHead(before, after)) return;
   const { branch, commit = "" } = after;
   await repository.names(
     branch === undefined

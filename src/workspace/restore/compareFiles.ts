@@ -6,7 +6,7 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ChangedFile, Comparison, ComparisonRequest } from "../../journal/RollbackParticipant.ts";
 import { fileNoteOf, unknownIn } from "../files/FileNote.ts";
 import { type FoundFile, stateOf } from "../files/readFile.ts";
-import { isMissing, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
+import { isMissingFile, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { fileHistories, type FileHistory, leftStates } from "./FileHistory.ts";
 
 /** Returns whether a file has a content that the agent may have left. Permissions are ignored. */
@@ -44,7 +44,7 @@ async function readOrReason(files: WorkspaceFiles, path: string): Promise<FoundF
     return await files.read(path);
   } catch (error) {
     if (!AgentPersistenceError.isInstance(error)) throw error;
-    return isMissing(error.cause) ? { kind: "missing" } : error.message;
+    return isMissingFile(error.cause) ? { kind: "missing" } : error.message;
   }
 }
 

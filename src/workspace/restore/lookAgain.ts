@@ -3,7 +3,7 @@ import { type ConflictingFile, FileConflictError } from "../../errors/workspaceE
 import { forEachAtOnce } from "../../internal/together.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { StepRequest } from "../../journal/RollbackParticipant.ts";
-import { type FoundFile, isFolder, stateOf } from "../files/readFile.ts";
+import { type FoundFile, isDirectory, stateOf } from "../files/readFile.ts";
 import { filesAtOnce, type WorkspaceFiles } from "../files/WorkspaceFiles.ts";
 import { conflictAt, type FileConflict, type FileResolution, fileResolutions } from "./FileConflict.ts";
 import { type FilePart, type PartOutcome, plannedChange, type RestorePart } from "./RestoreStep.ts";
@@ -44,7 +44,7 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   // Removals are first, because a removal that is skipped may block another file.
   for (const [part, seen] of [...found].toSorted(([a], [b]) => Number(!!a.after) - Number(!!b.after))) {
     const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
-    if (isThere(now, part.after) || (isFolder(now) && !part.after)) continue;
+    if (isThere(now, part.after) || (isDirectory(now) && !part.after)) continue;
     const decided =
       isThere(now, part.before) && now.unreachable === undefined ? part : await decide(part, now, restoring);
     if ("kind" in decided) todo.push(decided);

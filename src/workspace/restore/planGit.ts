@@ -8,8 +8,8 @@ import {
   type GitState,
   type IndexChange,
   indexChangesSchema,
-  isSamePlace,
-  placeText,
+  isSameHead,
+  headText,
 } from "../capture/GitState.ts";
 import { commitIdSchema } from "../git/refName.ts";
 import type { LeftOutFile } from "../files/FileNote.ts";
@@ -84,10 +84,10 @@ export function planGit(history: GitHistory, now: GitState): readonly PlannedGit
 }
 
 function headPlan({ head }: GitHistory, now: GitState): PlannedGit | undefined {
-  if (!head || isSamePlace(now.head, head.target)) return undefined;
+  if (!head || isSameHead(now.head, head.target)) return undefined;
   const path = gitPaths.head;
   const part: GitHeadPart = { kind: "git_head", path, before: now.head, after: head.target };
-  const isOwn = isSamePlace(now.head, head.left) && !head.byOthers;
+  const isOwn = isSameHead(now.head, head.left) && !head.byOthers;
   return isOwn ? { part } : { part, conflict: { kind: "git_state_changed", path } };
 }
 
@@ -135,8 +135,8 @@ export function unkeptGit(history: GitHistory, now: GitState, isEnabled: boolean
 }
 
 function unkeptHead({ head }: GitHistory, now: GitState): readonly LeftOutFile[] {
-  if (!head || isSamePlace(now.head, head.target)) return [];
-  const reason = `was changed by a command from ${placeText(head.target)} to ${placeText(head.left)}${off}`;
+  if (!head || isSameHead(now.head, head.target)) return [];
+  const reason = `was changed by a command from ${headText(head.target)} to ${headText(head.left)}${off}`;
   return [{ path: gitPaths.head, reason }];
 }
 
@@ -166,13 +166,13 @@ function interruptedChanges({ interrupted }: GitHistory, now: GitState): readonl
 }
 
 export function isDone(part: GitHeadPart | GitIndexPart, now: GitState): boolean {
-  if (part.kind === "git_head") return isSamePlace(now.head, part.after);
+  if (part.kind === "git_head") return isSameHead(now.head, part.after);
   return part.changes.every(({ path, after }) => now.index.get(path) === after);
 }
 
 /** Returns whether all states match the start of a part or its result. */
 export function isAtStart(part: GitHeadPart | GitIndexPart, now: GitState): boolean {
-  if (part.kind === "git_head") return isSamePlace(now.head, part.before);
+  if (part.kind === "git_head") return isSameHead(now.head, part.before);
   return part.changes.every(({ path, before, after }) => [before, after].includes(now.index.get(path)));
 }
 

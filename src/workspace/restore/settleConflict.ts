@@ -2,7 +2,7 @@ import { type FileState, isSameFile } from "../../checkpoint/data/FileChange.ts"
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { ConflictResolver, ResolutionStep } from "../conflicts/ConflictResolver.ts";
-import { type FoundFile, stateOf, textIn, isFolder } from "../files/readFile.ts";
+import { type FoundFile, stateOf, textIn, isDirectory } from "../files/readFile.ts";
 import { type FileSpan, type FileHistory, leftStates } from "./FileHistory.ts";
 import { type FileResolution, fileResolutions, conflictAt, type FileConflict } from "./FileConflict.ts";
 import type { FilePart, RestorePart } from "./RestoreStep.ts";
@@ -125,7 +125,7 @@ function changedMode(after: number, before: number, current: number): number {
 }
 
 /** Returns the contents to store: the merged content and replaced contents of others. */
-export function contentsOf({ part, content }: SettledConflict, found: FoundFile): ReadonlyMap<string, Uint8Array> {
+export function contentsToStore({ part, content }: SettledConflict, found: FoundFile): ReadonlyMap<string, Uint8Array> {
   const contents = new Map<string, Uint8Array>();
   if (part.kind !== "file") return contents;
   if (content && part.after?.kind === "file") contents.set(part.after.hash, content);
@@ -158,7 +158,7 @@ export function planRestore(
 
 function isAtTarget(history: FileHistory, found: FoundFile): boolean {
   // A directory is not a file. Without a file at the checkpoint, no restore is needed.
-  if (isFolder(found) && !history.target) return true;
+  if (isDirectory(found) && !history.target) return true;
   if (found.kind === "other" || !isSameFile(stateOf(found), history.target)) return false;
   return history.spans.length === 1 || !isAsLeft(history, found);
 }

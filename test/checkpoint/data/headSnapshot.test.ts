@@ -8,7 +8,7 @@ import { placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { Visit } from "../../../src/checkpoint/records/Visit.ts";
 import { type AgentState, nextVisitOf, visitAt } from "../../../src/checkpoint/state/AgentState.ts";
-import { branchesOf } from "../../../src/checkpoint/state/BranchResult.ts";
+import { branchesOf } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { byValue } from "../../../src/checkpoint/state/leanState.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";

@@ -3,7 +3,7 @@ import { headsOf, neededCheckpoints } from "../../../src/checkpoint/pruning/need
 import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
-import { joinedBranches } from "../../../src/checkpoint/state/BranchResult.ts";
+import { joinedBranches } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { LayeredMap } from "../../../src/internal/LayeredMap.ts";
 import { Pace } from "../../../src/internal/nextTurn.ts";

@@ -9,7 +9,7 @@ import { rewriteKept } from "../../../src/checkpoint/pruning/rewriteKept.ts";
 import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import type { RestatedEntry } from "../../../src/checkpoint/records/AgentRecord.ts";
 import { type AgentState, emptyState, nextVisitOf } from "../../../src/checkpoint/state/AgentState.ts";
-import { type BranchResult, branchesOf } from "../../../src/checkpoint/state/BranchResult.ts";
+import { type BranchChanges, branchesOf } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { ValueReader } from "../../../src/checkpoint/state/ValueReader.ts";
@@ -98,10 +98,10 @@ function ofVisit({ answers, calls, requests }: AgentState, base: number): object
 }
 
 /** What a branch leaves to the join: a change to what was there before is none. */
-function resultOf(index: LogProjection, fork: number, branch: BranchResult): unknown {
+function resultOf(index: LogProjection, fork: number, branch: BranchChanges): unknown {
   const reader = new ValueReader(emptyState, new Map());
   const before = foldTo(index, index.checkpoints.get(fork));
-  const read = (entries: BranchResult["messages"]) =>
+  const read = (entries: BranchChanges["messages"]) =>
     entries.map(({ number, message }) => [number, reader.read(message)]);
   const changes = [...branch.storage].filter(([key, change]) => change?.value !== before?.storage.get(key));
   return {

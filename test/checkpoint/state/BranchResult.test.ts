@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StoredMessage } from "../../../src/checkpoint/messages/storedHistory.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
-import { branchesOf, joinedBranches } from "../../../src/checkpoint/state/BranchResult.ts";
+import { branchesOf, joinedBranches } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { linePath } from "../../../src/checkpoint/data/linePath.ts";

@@ -5,7 +5,7 @@ import type { Entry } from "../../../src/checkpoint/records/Entry.ts";
 import { placesBelow, placesOnWay } from "../../../src/checkpoint/lines/lineage.ts";
 import { headsOf, mergedAt } from "../../../src/checkpoint/pruning/neededCheckpoints.ts";
 import { type AgentState, nextVisitOf } from "../../../src/checkpoint/state/AgentState.ts";
-import { branchesOf } from "../../../src/checkpoint/state/BranchResult.ts";
+import { branchesOf } from "../../../src/checkpoint/state/BranchChanges.ts";
 import type { CheckpointPoint } from "../../../src/checkpoint/state/CheckpointPoint.ts";
 import { callsOf, foldLine } from "../../../src/checkpoint/state/foldTo.ts";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";

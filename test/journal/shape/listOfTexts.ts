@@ -1,7 +1,7 @@
 import { count, text } from "../../../src/checkpoint/format/fieldTests.ts";
 import type { LogRecord } from "../../../src/checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../../src/checkpoint/values/valueCodec.ts";
-import type { LogShape, ShapeState } from "../../../src/journal/shape/LogShape.ts";
+import type { ShapeDefinition, ShapeState } from "../../../src/journal/shape/ShapeDefinition.ts";
 
 /** A record of a log that is a list of values. */
 export type ListRecord = AddRecord | RemoveRecord;
@@ -37,7 +37,7 @@ export class ListState implements ShapeState<ListRecord> {
 }
 
 /** A shape of logs for tests. */
-export const listShapeOf = (name: "thread" | "session", version = 1): LogShape<ListRecord, ListState> => ({
+export const listShapeOf = (name: "thread" | "session", version = 1): ShapeDefinition<ListRecord, ListState> => ({
   name,
   version,
   records: { add: { number: count, name: text }, remove: { number: count } },

@@ -1,4 +1,4 @@
-import type { ShapeState } from "../../../journal/shape/LogShape.ts";
+import type { ShapeState } from "../../../journal/shape/ShapeDefinition.ts";
 import type { CheckpointEntry, Namespace, StoredPut } from "./Checkpoints.ts";
 import { changedFields, fieldsOf } from "./fieldsChange.ts";
 import { changedValue, type FindItem } from "./valueChange.ts";

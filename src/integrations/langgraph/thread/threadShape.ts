@@ -10,7 +10,7 @@ import {
   text,
   whole,
 } from "../../../checkpoint/format/fieldTests.ts";
-import type { LogShape } from "../../../journal/shape/LogShape.ts";
+import type { ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import { type GraphRecord, valuesOfRecord } from "./GraphRecord.ts";
 import { ThreadState } from "./ThreadState.ts";
 
@@ -25,7 +25,7 @@ const end = like({
 const segment = either(item, pair, like({ r: pair }));
 const entry: FieldTest = (value) => isTuple(value, text, item);
 
-export const threadShape: LogShape<GraphRecord, ThreadState> = {
+export const threadShape: ShapeDefinition<GraphRecord, ThreadState> = {
   name: "thread",
   version: 1,
   records: {

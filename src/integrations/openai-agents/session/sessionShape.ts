@@ -1,11 +1,11 @@
 import { count, listOf, optional, pair, text } from "../../../checkpoint/format/fieldTests.ts";
-import type { LogShape } from "../../../journal/shape/LogShape.ts";
+import type { ShapeDefinition } from "../../../journal/shape/ShapeDefinition.ts";
 import type { SessionRecord } from "./sessionRecords.ts";
 import { SessionState } from "./SessionState.ts";
 
 const isCallId = (value: unknown): boolean => Array.isArray(value) && value.length === 2 && value.every(text);
 
-export const sessionShape: LogShape<SessionRecord, SessionState> = {
+export const sessionShape: ShapeDefinition<SessionRecord, SessionState> = {
   name: "session",
   version: 1,
   records: {

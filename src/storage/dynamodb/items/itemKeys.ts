@@ -1,5 +1,5 @@
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
-import { concatenated } from "../../../internal/bytes.ts";
+import { concatenated, utf8 } from "../../../internal/bytes.ts";
 
 /** The primary key of an item. Sort keys are compared by bytes. */
 export interface ItemKey {
@@ -151,8 +151,4 @@ function numberBytes(number: number): Uint8Array {
 
 function numberAt(bytes: Uint8Array, at: number): number {
   return Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(at));
-}
-
-function utf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
 }

@@ -33,7 +33,7 @@ export async function putParts(
 }
 
 /** Returns the bytes of an item. `undefined` if they were removed. */
-export async function bytesOf(
+export async function itemBytes(
   connection: DynamoDBConnection,
   owner: PartsOwner,
   { bytes, parts }: Attributes,

@@ -13,7 +13,7 @@ export interface Picture {
   readonly content: Content;
 }
 
-export type Mark = Picture | Removal;
+export type ListMark = Picture | Removal;
 
 /** A drop, which stores a claim that restarts the log. */
 export interface Removal {
@@ -32,10 +32,10 @@ export interface Pictures {
   /** Grows with each write of an owner. Twice the slot for a mark, plus one when it is settled. */
   readonly step: number;
   readonly current?: Picture | undefined;
-  readonly next?: Mark | undefined;
+  readonly next?: ListMark | undefined;
 }
 
-export function isRemoval(mark: Mark): mark is Removal {
+export function isRemoval(mark: ListMark): mark is Removal {
   return "start" in mark;
 }
 
@@ -66,14 +66,14 @@ export function picturesOf({ gen, step, current, next }: Attributes): Pictures {
   };
 }
 
-function markItem(mark: Mark): Attributes {
+function markItem(mark: ListMark): Attributes {
   if (isRemoval(mark)) return { ...mark };
   const { content, ...rest } = mark;
   return { ...rest, ...content };
 }
 
-function markOf({ bytes, parts, ...rest }: Attributes): Mark {
-  const mark = rest as unknown as Mark;
+function markOf({ bytes, parts, ...rest }: Attributes): ListMark {
+  const mark = rest as unknown as ListMark;
   if (isRemoval(mark)) return mark;
   return { ...mark, content: { ...(bytes && { bytes: bytes as Uint8Array }), ...(parts && { parts: Number(parts) }) } };
 }

@@ -6,7 +6,7 @@ import { partKeys, putParts } from "../items/itemParts.ts";
 import type { ListEntries } from "./ListEntries.ts";
 import {
   isRemoval,
-  type Mark,
+  type ListMark,
   type Picture,
   pictureOf,
   pictureParts,
@@ -119,7 +119,7 @@ export class Summaries {
     return this.#connection.put(summaryKey(agentId), picturesItem(pictures), notNewer(pictures));
   }
 
-  async #isStored(agentId: string, mark: Mark): Promise<boolean> {
+  async #isStored(agentId: string, mark: ListMark): Promise<boolean> {
     const item = await this.#slots.get(agentId, mark.slot);
     // A new owner preserves the start of the log.
     if (isRemoval(mark)) return Number(item?.["start"] ?? 0) >= mark.start;

@@ -1,8 +1,8 @@
 import type { TablePage, TableRange, TableRow } from "../../table/LogTable.ts";
 import type { DynamoDBConnection, FoundItem, RangeQuery } from "../items/DynamoDBConnection.ts";
-import { bytesOf, type PartsOwner } from "../items/itemParts.ts";
+import { itemBytes, type PartsOwner } from "../items/itemParts.ts";
 import { type KeyRange, slotOf, slotRange, stagedPosition, stagedRange } from "../items/itemKeys.ts";
-import { type SlotChain, endOf, type SlotState } from "./SlotState.ts";
+import { type SlotChain, endPosition, type SlotState } from "./SlotState.ts";
 
 /** The target size of a page. Reading it takes one request per MB, plus one request for the end of the log. */
 const pageBytes = 8 * 1024 * 1024;
@@ -59,7 +59,7 @@ export class SlotReader {
     first: number,
     end: number,
   ): Promise<Omit<TablePage, "start"> | undefined> {
-    let snapshot = end >= endOf(state) ? state.snapshot : await this.#snapshotAt(agentId, state, first, end);
+    let snapshot = end >= endPosition(state) ? state.snapshot : await this.#snapshotAt(agentId, state, first, end);
     while (snapshot >= first) {
       const page = await this.#page(agentId, state, snapshot, end);
       if (page.rows[0]?.position === snapshot) return page;
@@ -103,7 +103,7 @@ export class SlotReader {
   /** Returns `undefined` for a claim and for an append with removed bytes. */
   async #row(segment: Segment, item: FoundItem): Promise<TableRow | undefined> {
     if (item["claim"] !== undefined) return undefined;
-    const line = await bytesOf(this.#connection, segment.partsOf(item), item);
+    const line = await itemBytes(this.#connection, segment.partsOf(item), item);
     return line && { position: segment.positionOf(item), line };
   }
 }

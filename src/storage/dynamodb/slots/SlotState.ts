@@ -20,7 +20,7 @@ export interface SlotState {
 
 export const noSlots: SlotState = { slot: 0, offset: 0, start: 0, snapshot: 0, pruned: [], taken: { by: 0, end: 0 } };
 
-export function endOf({ slot, offset }: SlotState): number {
+export function endPosition({ slot, offset }: SlotState): number {
   return slot - offset;
 }
 
@@ -28,7 +28,7 @@ export function stateAfter(
   state: SlotState,
   { snapshot, pruned }: { readonly snapshot: boolean; readonly pruned: boolean },
 ): SlotState {
-  const position = endOf(state) + 1;
+  const position = endPosition(state) + 1;
   return {
     ...state,
     slot: state.slot + 1,
@@ -47,7 +47,7 @@ export function stateAttributes({ offset, start, snapshot, pruned, taken }: Slot
   };
 }
 
-export function stateOf(slot: number, item: Attributes): SlotState {
+export function slotStateOf(slot: number, item: Attributes): SlotState {
   const number = (name: string) => Number(item[name] ?? 0);
   return {
     slot,
@@ -59,7 +59,7 @@ export function stateOf(slot: number, item: Attributes): SlotState {
   };
 }
 
-export const stateNames: readonly string[] = ["offset", "start", "snapshot", "pruned", "takenBy", "takenEnd"];
+export const slotStateFields: readonly string[] = ["offset", "start", "snapshot", "pruned", "takenBy", "takenEnd"];
 
 export interface LastSlot {
   readonly generation: number;
@@ -82,7 +82,7 @@ export class SlotChain {
   }
 
   async last(agentId: string): Promise<LastSlot> {
-    const only = [...stateNames, "claim", "gen", "unswept"];
+    const only = [...slotStateFields, "claim", "gen", "unswept"];
     const { items } = await this.#connection.query(slotRange(agentId, 1), { descending: true, limit: 1, only });
     const [item] = items;
     return item === undefined
@@ -123,5 +123,5 @@ export class SlotChain {
 
 /** Returns the state in an item. The state in a claim describes the slot before it. */
 function slotState(item: FoundItem): SlotState {
-  return stateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
+  return slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
 }

@@ -56,7 +56,7 @@ export class MarkFolder {
         return;
       } catch (error) {
         this.#chosen = [];
-        if (!isMissing(error) || attempt === mostAttempts) throw error;
+        if (!isUnavailable(error) || attempt === mostAttempts) throw error;
       }
     }
   }
@@ -142,6 +142,6 @@ function isWithin(key: string, { lowest, next }: Chosen): boolean {
   return lowest <= key && (next === undefined || key < next);
 }
 
-export function isMissing(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   return error instanceof StorageError && error.reason === "unavailable";
 }

@@ -1,5 +1,5 @@
 import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
-import type { AgentIndex } from "../index/AgentIndex.ts";
+import type { StatusIndex } from "../index/StatusIndex.ts";
 import type { Claim } from "../layout/controlLine.ts";
 import { processFacts } from "../../../node/ProcessIdentity.ts";
 import type { DiskReserve } from "./DiskReserve.ts";
@@ -8,7 +8,7 @@ import type { SegmentPublisher } from "./SegmentPublisher.ts";
 
 export interface FileBackend extends Surroundings {
   readonly tasks: string;
-  readonly index: AgentIndex;
+  readonly index: StatusIndex;
   readonly judge: OwnerLiveness;
   readonly publisher: SegmentPublisher;
   readonly reserve: DiskReserve;

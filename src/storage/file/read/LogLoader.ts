@@ -98,7 +98,7 @@ export class LogLoader {
     { needsOlder, upTo }: Required<Pick<LoadOptions, "needsOlder" | "upTo">>,
   ): Promise<LoadedLog | number> {
     const { from, base } = newest.open ?? { from: 0, base: [] };
-    const parts = partsOf(newest);
+    const parts = segmentParts(newest);
     const torn = tornClaim(voids);
     const dropped = this.#ending(newest, "dropped")?.position;
     const end = dropped === undefined ? this.#endOf(parts, from) : { position: dropped, checksum: "" };
@@ -124,7 +124,7 @@ export class LogLoader {
         segment.bytes.length,
         `the segment is shorter than its recorded ${length} bytes`,
       );
-    return segment && partsOf(segment, length);
+    return segment && segmentParts(segment, length);
   }
 
   /** Returns the end of the log. It is always in the newest segment, because its owner copied the last line. */
@@ -223,7 +223,7 @@ export interface LoadedLog {
 }
 
 /** Returns the copied and then the appended lines in the first `length` bytes of a segment. */
-export function partsOf(segment: Segment, length = segment.bytes.length): LogPart[] {
+export function segmentParts(segment: Segment, length = segment.bytes.length): LogPart[] {
   const { carried, appended } = segment;
   const ranges = [carried, { start: appended.start, end: Math.min(length, appended.end) }];
   return ranges.filter(({ start, end }) => end > start).map((range) => ({ ...range, segment }));

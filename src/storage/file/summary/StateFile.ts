@@ -2,7 +2,7 @@ import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { type AgentFolder, agentFolderName, replaceAtomically } from "../layout/AgentFolder.ts";
 import { decodeState, encodeState, type StoredState } from "../layout/stateJson.ts";
 import type { AgentSummary, RebuiltSummary } from "../../RecordLog.ts";
-import type { Marked } from "../index/AgentIndex.ts";
+import type { Marked } from "../index/StatusIndex.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { openReader } from "../read/LogReader.ts";
 import { basename, join } from "node:path";

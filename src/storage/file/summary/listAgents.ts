@@ -4,9 +4,9 @@ import { compareText, selectSummaries, unreadable, compareSummaries } from "../.
 import { dueFolder, dueKey, sortKey, statusFolder, type Mark, textOfKey } from "../index/Mark.ts";
 import { assertNoLinks, isAgentFolderName } from "../layout/AgentFolder.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
-import { type ListedAgent, readListed } from "./readListed.ts";
+import { type ListedSummary, readListed } from "./readListed.ts";
 import type { FoundMark } from "../index/MarkFolder.ts";
-import type { Marked } from "../index/AgentIndex.ts";
+import type { Marked } from "../index/StatusIndex.ts";
 
 /** The number of agents to read concurrently, which limits the open files. */
 const atOnce = 16;
@@ -123,7 +123,7 @@ async function markedPositions({ index }: FileBackend): Promise<ReadonlyMap<stri
 /**
  * Repairs the index for an agent directory that was copied here, or whose deletion was not marked because of a crash.
  */
-async function mendListed({ index }: FileBackend, name: string, { summary, dropped }: ListedAgent): Promise<void> {
+async function mendListed({ index }: FileBackend, name: string, { summary, dropped }: ListedSummary): Promise<void> {
   if (summary) await index.mark(name, { summary, generation: 0 });
   if (dropped) await index.markDropped(name);
 }
@@ -155,7 +155,7 @@ async function readMarked(
   return found.flat();
 }
 
-async function mendMarked({ index }: FileBackend, mark: PlacedMark, agent: ListedAgent): Promise<void> {
+async function mendMarked({ index }: FileBackend, mark: PlacedMark, agent: ListedSummary): Promise<void> {
   const { summary } = agent;
   if (summary && (summary.status === unreadable || isMarkOf(mark, summary))) return;
   // The agent was unreadable when the index was built.
@@ -173,7 +173,7 @@ function hasKey({ of, key }: PlacedMark, { order, dueAt, status }: AgentSummary)
 }
 
 /** Whether the append of a mark is stored or can no longer be stored. */
-function isDecided({ position, generation }: Mark, { newest, summary, dropped }: ListedAgent): boolean {
+function isDecided({ position, generation }: Mark, { newest, summary, dropped }: ListedSummary): boolean {
   if (generation === 0 || dropped || newest === undefined || newest > generation) return true;
   return summary !== undefined && summary.position >= position;
 }

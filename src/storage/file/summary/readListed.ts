@@ -10,7 +10,7 @@ import { openReader } from "../read/LogReader.ts";
 import { readState } from "./StateFile.ts";
 import { join } from "node:path";
 
-export interface ListedAgent {
+export interface ListedSummary {
   /** `undefined` if the agent is not listed because it has no status, was deleted or does not exist. */
   readonly summary: AgentSummary | undefined;
   readonly newest?: number | undefined;
@@ -26,7 +26,7 @@ export interface ListedAgent {
  * @param name - the name of the agent's directory.
  * @param atLeast - an indexed position. An older `state.json` is outdated.
  */
-export async function readListed(backend: FileBackend, name: string, atLeast = 0): Promise<ListedAgent> {
+export async function readListed(backend: FileBackend, name: string, atLeast = 0): Promise<ListedSummary> {
   try {
     return await listed(backend, name, atLeast);
   } catch (error) {
@@ -36,7 +36,7 @@ export async function readListed(backend: FileBackend, name: string, atLeast = 0
   }
 }
 
-async function listed(backend: FileBackend, name: string, atLeast: number): Promise<ListedAgent> {
+async function listed(backend: FileBackend, name: string, atLeast: number): Promise<ListedSummary> {
   const { disk, tasks, sha256 } = backend;
   const path = join(tasks, name);
   await assertNoLinks(disk, [path, join(path, "checkpoints")]);
@@ -51,7 +51,7 @@ async function listed(backend: FileBackend, name: string, atLeast: number): Prom
 }
 
 /** @throws CorruptLogError unless a first open was interrupted. */
-async function nameless(backend: FileBackend, name: string, newest: number | undefined): Promise<ListedAgent> {
+async function nameless(backend: FileBackend, name: string, newest: number | undefined): Promise<ListedSummary> {
   const path = join(backend.tasks, name);
   if (newest === undefined && !(await holdsFiles(backend, path))) return { summary: undefined };
   throw new CorruptLogError(name, { file: path }, "the files of the directory do not contain the id of their agent");

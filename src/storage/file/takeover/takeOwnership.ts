@@ -13,7 +13,7 @@ import {
   listSegments,
   type LoadedLog,
   LogLoader,
-  partsOf,
+  segmentParts,
   tornTailOf,
 } from "../read/LogLoader.ts";
 import { lastWithSummary, summaryIn } from "../read/LogReader.ts";
@@ -133,7 +133,7 @@ async function carrySegments(loader: LogLoader, listed: CopiedTail): Promise<Cop
   for (const [generation, length] of [...segmentsToCarry(listed)].reverse()) {
     const segment = await loader.segment(generation);
     if (segment === undefined || segment.bytes.length < length) return taken;
-    taken = carryWhole(taken, partsOf(segment, length));
+    taken = carryWhole(taken, segmentParts(segment, length));
   }
   return taken;
 }

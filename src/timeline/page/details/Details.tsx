@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
-import { stateAt, type StateAtStep } from "../../layout/stateAt.ts";
+import { stateAtStep, type StateAtStep } from "../../layout/stateAtStep.ts";
 import { Conversation } from "./Conversation.tsx";
 import { FilesPart, StoragePart } from "./StateParts.tsx";
 import { StepPart } from "./StepPart.tsx";
@@ -22,7 +22,7 @@ type TabName = (typeof tabs)[number];
 
 export function Details({ step, steps, onCompare, onClose }: DetailsProps) {
   const [tab, setTab] = useState<TabName>("Step");
-  const state = stateAt(step, steps);
+  const state = stateAtStep(step, steps);
   const counts = { Messages: state.messages.length, Storage: state.storage.size, Files: step.changes.files.length };
   return (
     <>

@@ -74,17 +74,17 @@ export function FileBlock({ file }: { readonly file: TimelineFile }) {
         <code>{path}</code> <span class="tag quiet">{change}</span>
       </h3>
       {note !== undefined && <p class="label">{note}</p>}
-      {(before !== undefined || after !== undefined) && <Difference before={before} after={after} />}
+      {(before !== undefined || after !== undefined) && <TextDifference before={before} after={after} />}
     </section>
   );
 }
 
-interface DifferenceProps {
+interface TextDifferenceProps {
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-export function Difference({ before, after }: DifferenceProps) {
+export function TextDifference({ before, after }: TextDifferenceProps) {
   const parts = useMemo(() => changesOf(before ?? "", after ?? ""), [before, after]);
   if (parts === undefined) return <Both before={before} after={after} />;
   return (
@@ -122,7 +122,7 @@ function shortened(text: string): string {
   return [...lines.slice(0, 3), `⋯ ${lines.length - 7} lines are the same`, ...lines.slice(-4)].join("\n");
 }
 
-function Both({ before, after }: DifferenceProps) {
+function Both({ before, after }: TextDifferenceProps) {
   return (
     <div class="both">
       <h4>Before</h4>

@@ -81,7 +81,7 @@ const shapes: Readonly<Record<StepState | MarkName, JSX.Element>> = {
   ),
 };
 
-export function Mark({ of, x, y }: { readonly of: StepState | MarkName; readonly x: number; readonly y: number }) {
+export function GlyphMark({ of, x, y }: { readonly of: StepState | MarkName; readonly x: number; readonly y: number }) {
   return (
     <g class={`glyph ${of}`} transform={`translate(${x} ${y})`}>
       {shapes[of]}
@@ -93,7 +93,7 @@ export function Mark({ of, x, y }: { readonly of: StepState | MarkName; readonly
 export function Glyph({ of }: { readonly of: StepState | MarkName }) {
   return (
     <svg class="mark" viewBox="-9 -9 18 18" width="16" height="16" aria-hidden="true">
-      <Mark of={of} x={0} y={0} />
+      <GlyphMark of={of} x={0} y={0} />
     </svg>
   );
 }

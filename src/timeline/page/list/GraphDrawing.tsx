@@ -1,12 +1,12 @@
-import type { Graph, GraphEdge } from "../../layout/laneColumns.ts";
+import type { GraphLayout, GraphEdge } from "../../layout/laneColumns.ts";
 import type { RowOffsets } from "../../layout/RowOffsets.ts";
 import { heights, type TimelineRow } from "../../layout/timelineRows.ts";
 import { stepState, type StepState } from "../../layout/stepState.ts";
-import { Mark, type MarkName } from "./Glyph.tsx";
+import { GlyphMark, type MarkName } from "./Glyph.tsx";
 
 interface GraphDrawingProps {
   readonly rows: readonly TimelineRow[];
-  readonly graph: Graph;
+  readonly graph: GraphLayout;
   readonly offsets: RowOffsets;
   readonly first: number;
   readonly last: number;
@@ -16,7 +16,7 @@ interface GraphDrawingProps {
 /** The maximum width in pixels. With more columns the distances shrink. */
 const widest = 190;
 
-export function graphWidth({ width }: Graph): number {
+export function graphWidth({ width }: GraphLayout): number {
   return Math.min(widest, 22 + width * 20);
 }
 
@@ -88,7 +88,7 @@ function RowMark({ row, x, y, head }: RowMarkProps) {
   return (
     <>
       {row.item.key === head && <circle class="halo" cx={x} cy={y} r="11" />}
-      <Mark of={markOf(row)} x={x} y={y} />
+      <GlyphMark of={markOf(row)} x={x} y={y} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { AgentInspector, Problem } from "../../inspect.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** A checkpoint of an agent that was seen outside of the storage. */
-export interface KnownHead {
+export interface SeenCheckpoint {
   readonly agentId: string;
   readonly version: number;
   /** The generation in its id. `undefined` if only the name is known. */
@@ -29,7 +29,10 @@ const headLine = z.object({
  * @param since a checkpoint id of the only given agent, or a file with one line of JSON for each checkpoint
  * @throws CommandFailure for any other text
  */
-export async function readKnownHeads(since: string, given: readonly string[]): Promise<Map<string, KnownHead>> {
+export async function readSeenCheckpoints(
+  since: string,
+  given: readonly string[],
+): Promise<Map<string, SeenCheckpoint>> {
   const [, id, at] = oneHead.exec(since) ?? [];
   if (id === undefined) return newestOf((await linesOf(since)).map((line) => headOf(line, since)));
   const [agentId] = given;
@@ -39,7 +42,7 @@ export async function readKnownHeads(since: string, given: readonly string[]): P
 }
 
 /** Returns the problem if a log lacks a known head, or `undefined`. */
-export async function missingHead(view: AgentInspector, head: KnownHead): Promise<Problem | undefined> {
+export async function missingCheckpoint(view: AgentInspector, head: SeenCheckpoint): Promise<Problem | undefined> {
   const { checkpoints } = await view.checkpoints(head.agentId, { after: head.version - 1, limit: 1 });
   const [found] = checkpoints;
   if (found === undefined) return older(head, "the log ends before it");
@@ -52,7 +55,7 @@ export async function missingHead(view: AgentInspector, head: KnownHead): Promis
   return undefined;
 }
 
-function older({ generation, version }: KnownHead, found: string): Problem {
+function older({ generation, version }: SeenCheckpoint, found: string): Problem {
   const id = generation === undefined ? `of version ${version}` : `${generation}-${version}`;
   const message = `checkpoint ${id} was seen, but ${found}. The storage may have been restored to an older state.`;
   return { code: "older_state", message };
@@ -66,7 +69,7 @@ async function linesOf(file: string): Promise<string[]> {
   return text.split("\n").filter((line) => line.trim() !== "");
 }
 
-function headOf(line: string, from: string): KnownHead {
+function headOf(line: string, from: string): SeenCheckpoint {
   const { agentId, checkpointId: id, version, at } = parsed(line, from);
   const [, generation, last] = checkpointId.exec(id) ?? [];
   const known = version ?? (last === undefined ? undefined : Number(last));
@@ -86,8 +89,8 @@ function unusable(line: string, from: string, why: string, cause?: unknown): Com
   return new CommandFailure("usage", `${from} has an unusable line, ${line.slice(0, 80)}: ${why}.`, { cause });
 }
 
-function newestOf(heads: readonly KnownHead[]): Map<string, KnownHead> {
-  const newest = new Map<string, KnownHead>();
+function newestOf(heads: readonly SeenCheckpoint[]): Map<string, SeenCheckpoint> {
+  const newest = new Map<string, SeenCheckpoint>();
   for (const head of heads)
     if (head.version >= (newest.get(head.agentId)?.version ?? 0)) newest.set(head.agentId, head);
   return newest;

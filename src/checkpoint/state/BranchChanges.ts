@@ -21,7 +21,7 @@ interface LineChanges {
  * The changes of a branch since its fork. Each part is computed from the branch's records when it is first read.
  * Otherwise 10,000 branches need 10,000 copies of the history.
  */
-export class BranchResult {
+export class BranchChanges {
   readonly #index: LogProjection;
   #records: readonly OrderedRecord[] | undefined;
   #changes: LineChanges | undefined;
@@ -155,14 +155,14 @@ function changesWhatWasThere({ record }: OrderedRecord): boolean {
 export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,
-): ReadonlyMap<string, BranchResult> | undefined {
+): ReadonlyMap<string, BranchChanges> | undefined {
   const fork = point.record.joined ?? index.checkpoints.get(visitAt(point)[0])?.record.joined;
   return fork === undefined ? undefined : branchesOf(index, fork);
 }
 
-export function branchesOf(index: LogProjection, fork: number): ReadonlyMap<string, BranchResult> {
-  const results = new Map<string, BranchResult>();
+export function branchesOf(index: LogProjection, fork: number): ReadonlyMap<string, BranchChanges> {
+  const results = new Map<string, BranchChanges>();
   for (const line of index.lines.branchesOf(fork))
-    if ("branch" in line.place) results.set(line.place.branch, new BranchResult(index, line));
+    if ("branch" in line.place) results.set(line.place.branch, new BranchChanges(index, line));
   return results;
 }

@@ -10,7 +10,7 @@ const nothing = /^0+$/;
 export const submodule = "160000";
 
 /** A changed file with the object ids of both contents. `undefined` means no file. */
-export interface ChangedFile {
+export interface GitChange {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
@@ -25,14 +25,10 @@ export interface ChangedFile {
 }
 
 /** Returns the files and submodules that differ between two commits. A renamed file counts as two. */
-export async function changedFiles(
-  repository: GitRepository,
-  from: string,
-  to: string,
-): Promise<readonly ChangedFile[]> {
+export async function gitChanges(repository: GitRepository, from: string, to: string): Promise<readonly GitChange[]> {
   const args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", checkedId(from), checkedId(to)];
   const fields = (await repository.objects(args)).output.toString().split("\0");
-  const files: ChangedFile[] = [];
+  const files: GitChange[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [oldMode = "", mode = "", before = "", after = ""] = (fields[at] ?? "").slice(1).split(" ");
     const modes = [oldMode, mode].filter((each) => !nothing.test(each));
@@ -84,7 +80,7 @@ export async function entriesOf(
   return entries;
 }
 
-export function entryAfter({ path, after, mode }: ChangedFile): TreeEntry {
+export function entryAfter({ path, after, mode }: GitChange): TreeEntry {
   return { path, ...(after !== undefined && { object: { id: after, mode } }) };
 }
 

@@ -55,7 +55,7 @@ export interface PruneReport {
 /**
  * Applies a retention policy to the agents of a storage. Reports the error of one agent and continues with the others.
  */
-export function prune(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
+export function pruneStorage(setup: PersistenceSetup, options: PruneOptions): Promise<PruneReport> {
   checkSchema(optionsSchema, options, "options of prune()");
   const action = () => pruneAgents(setup, options);
   const telemetry = options.dryRun ? undefined : setup.telemetry;

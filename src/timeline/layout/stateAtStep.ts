@@ -22,7 +22,7 @@ export function stepsByKey(items: readonly TimelineItem[]): ReadonlyMap<string, 
 }
 
 /** Computes the state at a step. A parent that is not on the page counts as empty. */
-export function stateAt(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): StateAtStep {
+export function stateAtStep(step: TimelineStep, steps: ReadonlyMap<string, TimelineStep>): StateAtStep {
   let messages: TimelineMessage[] = [];
   const storage = new Map<string, string>();
   const files = new Map<string, TimelineFile>();

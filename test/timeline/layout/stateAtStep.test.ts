@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TimelineChanges, TimelineMessage } from "../../../src/timeline/data/TimelineData.ts";
 import { shownItems } from "../../../src/timeline/layout/shownItems.ts";
-import { stateAt, stepsByKey, stateDifference } from "../../../src/timeline/layout/stateAt.ts";
+import { stateAtStep, stepsByKey, stateDifference } from "../../../src/timeline/layout/stateAtStep.ts";
 import { itemsOf, stepOf } from "../steps.ts";
 
 const message = (number: number, before?: number): TimelineMessage => ({
@@ -24,7 +24,7 @@ const items = [
   changed("d<a", { storage: { size: "S" }, input: "in d" }),
 ];
 const steps = stepsByKey(items);
-const at = (key: string) => stateAt(steps.get(key) ?? stepOf("none"), steps);
+const at = (key: string) => stateAtStep(steps.get(key) ?? stepOf("none"), steps);
 
 describe("the state at a step", () => {
   it("contains the changes of its ancestors and of no other steps", () => {

@@ -2,7 +2,7 @@ import { mergeSorted } from "../../../internal/mergeSorted.ts";
 import type { TableList, TableListed, TableSelection } from "../../table/LogTable.ts";
 import type { DynamoDBConnection, FoundItem } from "../items/DynamoDBConnection.ts";
 import { compareBytes, headKey, summaryKey } from "../items/itemKeys.ts";
-import { bytesOf } from "../items/itemParts.ts";
+import { itemBytes } from "../items/itemParts.ts";
 import type { ListEntries, ListEntry } from "./ListEntries.ts";
 import { type Picture, pictureParts, picturesOf } from "./Picture.ts";
 import type { Summaries } from "./Summaries.ts";
@@ -17,7 +17,7 @@ export interface ListSources {
   readonly summaries: Summaries;
 }
 
-export async function listAgents(sources: ListSources, selection: TableSelection): Promise<TableList> {
+export async function listTableAgents(sources: ListSources, selection: TableSelection): Promise<TableList> {
   const lists = selection.statuses ?? [undefined];
   const streams = lists.map((status) => sources.entries.read(status, selection));
   const merged = mergeSorted(streams, (one, other) => compareBytes(one.place, other.place));
@@ -58,7 +58,7 @@ async function show(
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { current, pictures } = await summaries.resolve(agentId, attempt === 0 ? known : undefined);
     if (current === undefined || pictures === undefined || !isMeant(entry, current)) return undefined;
-    const bytes = await bytesOf(connection, pictureParts(agentId, current), current.content);
+    const bytes = await itemBytes(connection, pictureParts(agentId, current), current.content);
     if (bytes) return { agentId, order, text: new TextDecoder().decode(bytes), head: headOf(head) };
     // The parts were removed because a newer summary was settled.
     known = pictures;

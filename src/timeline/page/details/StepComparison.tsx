@@ -1,19 +1,19 @@
 import type { TimelineStep } from "../../data/TimelineData.ts";
-import { stateAt, stateDifference } from "../../layout/stateAt.ts";
+import { stateAtStep, stateDifference } from "../../layout/stateAtStep.ts";
 import { MessageBlock } from "./Conversation.tsx";
-import { Difference, FileBlock } from "./StateParts.tsx";
+import { TextDifference, FileBlock } from "./StateParts.tsx";
 import { titleOf } from "../list/StepRow.tsx";
 import { timeText } from "../../layout/durations.ts";
 
-interface ComparisonProps {
+interface StepComparisonProps {
   readonly from: TimelineStep;
   readonly to: TimelineStep;
   readonly steps: ReadonlyMap<string, TimelineStep>;
   readonly onClose: () => void;
 }
 
-export function Comparison({ from, to, steps, onClose }: ComparisonProps) {
-  const { same, removed, added, values, files } = stateDifference(stateAt(from, steps), stateAt(to, steps));
+export function StepComparison({ from, to, steps, onClose }: StepComparisonProps) {
+  const { same, removed, added, values, files } = stateDifference(stateAtStep(from, steps), stateAtStep(to, steps));
   const isSame = removed.length + added.length + values.size + files.length === 0;
   return (
     <>
@@ -48,7 +48,7 @@ export function Comparison({ from, to, steps, onClose }: ComparisonProps) {
         {[...values].map(([name, [before, after]]) => (
           <section class="block">
             <h3>{name}</h3>
-            <Difference before={before} after={after} />
+            <TextDifference before={before} after={after} />
           </section>
         ))}
         {files.map((file) => (

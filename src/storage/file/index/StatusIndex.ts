@@ -5,7 +5,7 @@ import type { Disk } from "../../../node/Disk.ts";
 import type { ProcessIdentity } from "../../../node/ProcessIdentity.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { droppedFolder, dueFolder, dueMark, statusFolder, statusMark } from "./Mark.ts";
-import { type FoundMark, isMissing, MarkFolder } from "./MarkFolder.ts";
+import { type FoundMark, isUnavailable, MarkFolder } from "./MarkFolder.ts";
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 
@@ -35,7 +35,7 @@ const building = "+building-";
  * the matching agents. The index is derived from the logs and may be lost or outdated, so its content is always
  * verified.
  */
-export class AgentIndex {
+export class StatusIndex {
   readonly #disk: Disk;
   readonly #clock: Clock;
   readonly #tasks: string;
@@ -168,7 +168,7 @@ export class AgentIndex {
       await add();
     } catch (error) {
       // The index was removed concurrently. The next build reads this agent.
-      if (isMissing(error) && (await this.#found()) === "none") return;
+      if (isUnavailable(error) && (await this.#found()) === "none") return;
       if (!isForbidden(error)) throw error;
       await this.#revoke();
     }

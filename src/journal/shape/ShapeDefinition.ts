@@ -9,7 +9,7 @@ const latestTime = 8.64e15;
 const timeDigits = 16;
 
 /** The definition of a log that does not belong to an agent: its records, and the state that they build. */
-export interface LogShape<Rec extends LogRecord, State extends ShapeState<Rec>> {
+export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** The status of its logs in lists, the shape in their first record, and the prefix of their ids. */
   readonly name: Exclude<LogShapeName, "agent">;
   /** The version of its records, from 1. Logs with a higher version are refused. */
