@@ -5,9 +5,9 @@ import { nextVisitOf, type AgentState } from "../checkpoint/state/AgentState.ts"
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
+import { checkpointAt } from "../checkpoint/moment/beginLine.ts";
 import { statusRecordsBefore } from "../checkpoint/state/statusRecords.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
-import { withoutUndefined } from "../internal/withoutUndefined.ts";
 
 export function runRecord(journal: Journal, runId: string, input: unknown, trace?: string): RunRecord {
   return {
@@ -48,20 +48,4 @@ export function endRecords(
   journal.runs.set(runId, [tombstone.version, journal.position + 1]);
   if (end.status === "cancelled") journal.cancelled.add(runId);
   return [...statusRecordsBefore(journal.statusState, end.status, tombstone.at), ...(begun ? [] : [first]), tombstone];
-}
-
-type Assigned = "kind" | "lane" | "version" | "id" | "at";
-type CheckpointFields = Pick<CheckpointRecord, "node" | "input" | "iteration"> & {
-  readonly [Field in Exclude<keyof CheckpointRecord, Assigned>]?: CheckpointRecord[Field] | undefined;
-};
-
-/** Returns a checkpoint record with the current time and the next version. Keeps the given order of fields. */
-export function checkpointAt(
-  journal: Pick<Journal, "nextVersion" | "clock" | "usage">,
-  lane: number,
-  fields: CheckpointFields,
-): CheckpointRecord {
-  const version = journal.nextVersion++;
-  const { clock, usage } = journal;
-  return withoutUndefined({ kind: "checkpoint", lane, version, at: clock.now(), usage, ...fields });
 }

@@ -1,27 +1,22 @@
+import type { Clock } from "../../internal/Clock.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { isOver } from "../records/callRecords.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { LanePlace, LaneRecord } from "../records/lineRecords.ts";
+import type { LanePlace } from "../records/lineRecords.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { Visit } from "../records/Visit.ts";
-import { type AgentState, firstVisitOf, visitAt } from "../state/AgentState.ts";
+import { type AgentState, firstVisitOf } from "../state/AgentState.ts";
 import { foldUpTo } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { ValueReader } from "../state/ValueReader.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { encodeValue } from "../values/valueCodec.ts";
+import { beginLine, type LineChange } from "./beginLine.ts";
 import { CallIds } from "./CallIds.ts";
 import { linesTo } from "../lines/linesTo.ts";
 import type { LineAt, Moment } from "./momentAt.ts";
 import { recordsSince } from "./recordsSince.ts";
-
-export interface LineChange {
-  readonly records: readonly AgentRecord[];
-  /** Fields of the checkpoint. `undefined` removes a field. Without `visit`, the node starts a new visit. */
-  readonly checkpoint: { readonly [Field in keyof CheckpointRecord]?: CheckpointRecord[Field] | undefined };
-}
 
 export interface NewLinesOptions {
   readonly move: "branch" | "fork" | "edit" | "migration";
@@ -83,13 +78,16 @@ class Beginning implements NewLines {
   readonly requests = new Map<string, string>();
   nextLane: number;
   nextVersion: number;
+  readonly clock: Pick<Clock, "now">;
+  readonly usage: ModelUsage | undefined;
   readonly #index: LogProjection;
   readonly #options: NewLinesOptions;
 
   constructor(index: LogProjection, options: NewLinesOptions) {
     this.#index = index;
     this.#options = options;
-    ({ nextLane: this.nextLane, nextVersion: this.nextVersion } = options);
+    ({ nextLane: this.nextLane, nextVersion: this.nextVersion, usage: this.usage } = options);
+    this.clock = { now: () => options.at };
   }
 
   add(line: LineAt): void {
@@ -104,10 +102,10 @@ class Beginning implements NewLines {
     const change = this.#options.change?.(line, lane, state);
     const visitOf = visitsOf(line, lane);
     const ids = this.#idsOf(line, { lane, state, visitOf });
-    this.records.push(this.#laneRecord(line, lane, place));
-    if (change) this.records.push(...change.records);
-    else this.#addSince(line, { lane, state, ids, visitOf });
-    const version = line.point && this.#addCheckpoint(line.point.record, visitAt(line.point), lane, change);
+    const first = this.#index.lanes.get(line.lane)?.record;
+    const version = line.point && this.nextVersion;
+    const start = { lane, point: line.point, first, place, move: this.#options.move };
+    this.records.push(...beginLine(this, start, change ?? this.#kept(line, { lane, state, ids, visitOf })));
     this.lines.set(line.lane, { lane, version, state, ids, visitOf, isChanged: change !== undefined });
   }
 
@@ -135,44 +133,13 @@ class Beginning implements NewLines {
     else if (id === call && outcome) this.records.push({ ...outcome, ...at });
   }
 
-  #laneRecord({ lane: before, point }: LineAt, lane: number, place: LanePlace | undefined): LaneRecord {
-    const within = place && { place };
-    if (point) return { kind: "lane", lane, from: point.version, keep: "all", ...within };
-    const { place: _place, ...begun } = this.#index.lanes.get(before)?.record ?? { kind: "lane", keep: "nothing" };
-    return { ...begun, lane, ...within };
-  }
-
-  #addSince(line: LineAt, begun: Omit<Begun, "isChanged" | "version">): void {
+  #kept(line: LineAt, begun: Omit<Begun, "isChanged" | "version">): LineChange {
     const { move, at, asksAgain = false } = this.#options;
+    const isFork = move === "fork";
     const isTriedAgain = (call: string) => this.#isTriedAgain(call);
-    const since = recordsSince(this.#index, line, { ...begun, isFork: move === "fork", at, asksAgain, isTriedAgain });
-    this.records.push(...since.records);
-    for (const [before, now] of since.requests) this.requests.set(before, now);
-  }
-
-  #addCheckpoint(
-    record: CheckpointRecord,
-    visit: CheckpointRecord["visit"],
-    lane: number,
-    change: LineChange | undefined,
-  ): number {
-    const version = this.nextVersion++;
-    const { at, usage, move } = this.#options;
-    const { node, input, inputType, unresolved, iteration, progress, summary, joined, ended } = record;
-    const next = { node, input, inputType, unresolved, visit, iteration, progress, summary, joined, ended, move };
-    const ends = move === "fork" ? endOf(record) : {};
-    const checkpoint = {
-      kind: "checkpoint",
-      lane,
-      version,
-      at,
-      usage,
-      ...next,
-      ...ends,
-      ...change?.checkpoint,
-    } as const;
-    this.records.push(withoutUndefined(checkpoint) as CheckpointRecord);
-    return version;
+    const { records, requests } = recordsSince(this.#index, line, { ...begun, isFork, at, asksAgain, isTriedAgain });
+    for (const [before, now] of requests) this.requests.set(before, now);
+    return { records, checkpoint: isFork && line.point ? endOf(line.point.record) : undefined };
   }
 
   /** A fork retries a call whose failure ended the run. */
@@ -199,6 +166,6 @@ function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }
 
-function endOf({ status, digest, reason, verification, files }: CheckpointRecord) {
+function endOf({ status, digest, reason, verification, files }: CheckpointRecord): LineChange["checkpoint"] {
   return { status, digest, reason, verification, files };
 }

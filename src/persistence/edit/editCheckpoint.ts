@@ -5,7 +5,7 @@ import { historyRecords, storageRecords } from "../../checkpoint/format/changeRe
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { momentAt } from "../../checkpoint/moment/momentAt.ts";
-import type { LineChange } from "../../checkpoint/moment/newLines.ts";
+import type { LineChange } from "../../checkpoint/moment/beginLine.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";

@@ -1,10 +1,10 @@
 import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { checkpointAt } from "../../checkpoint/moment/beginLine.ts";
 import { nextVisitOf } from "../../checkpoint/state/AgentState.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { checkpointAt } from "../../journal/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { structureRecord, structureReference } from "../record/strategyRecord.ts";

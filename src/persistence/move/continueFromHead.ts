@@ -1,21 +1,19 @@
 import { openLaneOf } from "../../checkpoint/lines/openLaneOf.ts";
 import { historyRecords } from "../../checkpoint/format/changeRecords.ts";
+import { beginLine } from "../../checkpoint/moment/beginLine.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { LanePlace, LaneRecord } from "../../checkpoint/records/lineRecords.ts";
-import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
-import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
-import { type AgentState, visitAt } from "../../checkpoint/state/AgentState.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
-import { checkpointAt } from "../../journal/runRecords.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
+import type { CheckpointHead } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import { laneForNode } from "./laneForNode.ts";
 import type { ExecutionPoint } from "./setExecutionPoint.ts";
@@ -45,26 +43,17 @@ export async function continueFromHead(journal: Journal, log: AgentLog, point: N
   const { messageHistory } = point;
   if (messageHistory) history.rewrite(() => messageHistory);
   const lane = journal.nextLane++;
-  const { iteration, progress, summary } = head.record;
-  const { node, input, ...kept } = nextAt(point, head, () => reader.read(state.checkpoint?.record.input));
-  const checkpoint = checkpointAt(journal, lane, {
-    node,
-    input: journal.writer.input(input, `the input of node "${node}"`, lane, (message) => history.numberOf(message)),
-    ...kept,
-    iteration,
-    progress,
-    summary,
-    move: point.move,
-  });
-  const changes = historyRecords(history.takeChanges(), lane, journal.writer);
-  const structure = point.setup ? changedStructure(point.setup, state, lane, journal) : [];
-  journal.append([
-    ...(reopens ? [run] : []),
-    laneFrom(head.version, lane, log.index.lanes.get(head.record.lane)?.record.place),
-    ...structure,
-    ...changes,
-    checkpoint,
-  ]);
+  const begins = "node" in point;
+  const { node } = begins ? point : head.record;
+  const next = begins ? point.input : reader.read(state.checkpoint?.record.input);
+  const input = journal.writer.input(next, `the input of node "${node}"`, lane, (message) => history.numberOf(message));
+  const records = historyRecords(history.takeChanges(), lane, journal.writer);
+  if (point.setup) records.unshift(...changedStructure(point.setup, state, lane, journal));
+  const { place } = log.index.lanes.get(head.record.lane)?.record ?? {};
+  const begun = begins && { inputType: undefined, unresolved: undefined, joined: undefined };
+  const checkpoint = { node, input, visit: undefined, ...begun };
+  const start = { lane, point: head, place, move: point.move };
+  journal.append([...(reopens ? [run] : []), ...beginLine(journal, start, { records, checkpoint })]);
   const paused = { status: "paused", at: journal.clock.now(), reason: point.pauseReason } as const;
   await journal.store(statusRecords(journal.statusState, paused));
 }
@@ -81,52 +70,22 @@ function headFor(
   return { head, state };
 }
 
-function nextAt(
-  point: NextPoint,
-  { record: { node, inputType, unresolved, joined } }: CheckpointPoint,
-  readInput: () => unknown,
-): Pick<ExecutionPoint, "node" | "input"> & Pick<CheckpointRecord, "inputType" | "unresolved" | "joined"> {
-  if ("node" in point) return { node: point.node, input: point.input };
-  return { node, input: readInput(), ...withoutUndefined({ inputType, unresolved, joined }) };
-}
-
 /**
- * A lane that starts at a checkpoint. The lane gets a new checkpoint, so that the latest checkpoint is always the head.
+ * Restarts one line at a checkpoint. The lane gets a new checkpoint, so that the latest checkpoint is always the head.
+ *
+ * @param changes returns the records that change the state of the lane.
  */
-export interface Branch {
-  readonly lane: number;
-  readonly records: readonly AgentRecord[];
-  readonly head: { readonly version: number; readonly id: string };
-}
-
-interface Continuation {
-  readonly index: LogProjection;
-  readonly run: RunRecord;
-  readonly reopens: boolean;
-  readonly journal: Journal;
-}
-
-export function branchFrom(
-  target: CheckpointPoint,
+export function restartLine(
+  journal: Journal,
+  { index, point }: { readonly index: LogProjection; readonly point: CheckpointPoint },
   move: "rollback" | "branch",
-  { index, run, reopens, journal }: Continuation,
-): Branch {
-  const place = index.lanes.get(openLaneOf(index, target.record.lane) ?? target.record.lane)?.record.place;
+  changes: (lane: number) => readonly AgentRecord[] = () => [],
+): { readonly lane: number; readonly records: readonly AgentRecord[]; readonly head: CheckpointHead } {
+  const place = index.lanes.get(openLaneOf(index, point.record.lane) ?? point.record.lane)?.record.place;
   const lane = journal.nextLane++;
-  const { node, input, inputType, unresolved, iteration, progress, summary, joined } = target.record;
-  const visit = visitAt(target);
-  const point = { node, input, inputType, unresolved, visit, iteration, progress, summary, joined, move };
-  const checkpoint = checkpointAt(journal, lane, point);
-  const { version } = checkpoint;
-  return {
-    lane,
-    records: [...(reopens ? [run] : []), laneFrom(target.version, lane, place), checkpoint],
-    head: { version, id: `${journal.generation}-${version}` },
-  };
-}
-
-function laneFrom(from: number, lane: number, place: LanePlace | undefined): LaneRecord {
-  return { kind: "lane", lane, from, keep: "all", ...(place && { place }) };
+  const version = journal.nextVersion;
+  const records = beginLine(journal, { lane, point, place, move }, { records: changes(lane) });
+  return { lane, records, head: { version, id: `${journal.generation}-${version}` } };
 }
 
 /**

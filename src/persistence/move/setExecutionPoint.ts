@@ -3,6 +3,7 @@ import { assertMessage } from "../../agent/model/assertMessage.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import { checkpointAt } from "../../checkpoint/moment/beginLine.ts";
 import { isOfState } from "../../checkpoint/records/isOfState.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 import { encodeValue, envelopeKeyOf, type StoredValue } from "../../checkpoint/values/valueCodec.ts";
@@ -12,7 +13,6 @@ import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchem
 import type { Node } from "../../agent/strategy/Strategy.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import { placesBelow } from "../../checkpoint/lines/lineage.ts";
-import { checkpointAt } from "../../journal/runRecords.ts";
 import { loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -20,7 +20,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
-import { branchFrom, runAt } from "../move/continueFromHead.ts";
+import { restartLine, runAt } from "../move/continueFromHead.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../start/startRecorder.ts";
@@ -50,11 +50,11 @@ export async function rollBack(
   const { reverted, failed, skipped } = await revertCalls(rollback, plan, steps);
   const participants = await applyParticipants(planned, rollback);
   const { run, reopens } = runAt(target, log.index);
-  const { lane, head, records } = branchFrom(target, "rollback", { index: log.index, run, reopens, journal });
+  const { lane, head, records } = restartLine(journal, { index: log.index, point: target }, "rollback", (lane) => [
+    ...(leaves ? movedCode(setup, log, state, { lane, journal }) : []),
+    ...storageRecords(changes, lane, journal.writer),
+  ]);
   changeRuns(journal, log.index, options);
-  // The checkpoint is the last record at the start of a lane, and includes the records before it.
-  const code = leaves ? movedCode(setup, log, state, { lane, journal }) : [];
-  const begun = records.toSpliced(-1, 0, ...code, ...storageRecords(changes, lane, journal.writer));
   const before = doneBefore(log, target);
   const report = runMoved({
     checkpointId: target.id,
@@ -68,7 +68,7 @@ export async function rollBack(
   });
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
   const goal = goalRecord(options);
-  journal.append([...begun, { kind: "rollback_end", ...goal, report: kept }]);
+  journal.append([...(reopens ? [run] : []), ...records, { kind: "rollback_end", ...goal, report: kept }]);
   // In the same turn of the event loop, so that both are in the same append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();

@@ -20,7 +20,7 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { Moment } from "../../checkpoint/moment/momentAt.ts";
 import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
-import { branchFrom } from "../move/continueFromHead.ts";
+import { restartLine } from "../move/continueFromHead.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -282,8 +282,8 @@ async function branchOfMain(
   const head = foldTo(log.index);
   if (head?.checkpoint === target && log.index.unfinished && !log.index.lines.hasNested) return undefined;
   const { run, reopens } = branchRun(journal, log, target);
-  const { lane, head: begun, records } = branchFrom(target, "branch", { index: log.index, run, reopens, journal });
-  const opening = [...(reopens ? [] : startRecords(journal)), ...records];
+  const { lane, head: begun, records } = restartLine(journal, { index: log.index, point: target }, "branch");
+  const opening = [...(reopens ? [run] : startRecords(journal)), ...records];
   const state = stateAt(log.index, target);
   if (!(await tryLines(fittingOf(call), { log, state, nested: new Map() }, opening)))
     return resumedAfter(call, opening);
