@@ -14,7 +14,7 @@ import { scriptedModel } from "agent-persistence/testing";
 import { ConflictResolver, Workspace, type WorkspaceOptions } from "agent-persistence/workspace";
 import { describe, expect, it } from "vitest";
 import { Fault } from "../persistence/support/durableAgent.ts";
-import { logStorages, type Opened } from "../persistence/support/storages.ts";
+import { logStorages, memory, type Opened } from "../persistence/support/storages.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { isAsLeft } from "../../src/workspace/restore/compareFiles.ts";
 import { fileHistories } from "../../src/workspace/restore/FileHistory.ts";
@@ -156,8 +156,6 @@ describe.each(logStorages)("recovery of files, $name", ({ open }) => {
 });
 
 describe("recovery of files", () => {
-  const memory = logStorages[0]!;
-
   it("the recovery of files restores the agent's changes after the checkpoint without a conflict", async () => {
     const project = new Project(await memory.open());
     project.inSecond = (context) => edit(context, "doc.md", "line 9\n", "later\n");
@@ -354,7 +352,6 @@ describe.each(logStorages)("files changed by the agent, $name", ({ open }) => {
 });
 
 describe("a recovery without the root", () => {
-  const memory = logStorages[0]!;
   const places = [
     ["is the working directory of the run", true],
     ["is not recorded by the run", false],
@@ -410,8 +407,6 @@ describe("a recovery without the root", () => {
 });
 
 describe("files changed by the agent", () => {
-  const memory = logStorages[0]!;
-
   it("are compared with their last state, even from after the checkpoint", async () => {
     const writer = new Writer(await memory.open());
     writer.inSecond = (context) => call(context, "write_file", { path: "a.txt", content: "later" });

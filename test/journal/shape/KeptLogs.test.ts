@@ -4,7 +4,7 @@ import { KeptLogs } from "../../../src/journal/shape/KeptLogs.ts";
 import { readShape } from "../../../src/journal/shape/readShape.ts";
 import { TableRecordLog } from "../../../src/storage/table/TableRecordLog.ts";
 import { LogPersistenceStorageProvider as Provider } from "../../../src/storage/LogPersistenceStorageProvider.ts";
-import { logStorages, type TestStorage } from "../../persistence/support/storages.ts";
+import { logStorages, memory, type TestStorage } from "../../persistence/support/storages.ts";
 import { MemoryTable } from "../../storage/table/MemoryTable.ts";
 import { TestClock } from "../../storage/file/support/TestClock.ts";
 import { listShapeOf } from "./listOfTexts.ts";
@@ -60,7 +60,7 @@ describe.each([...logStorages, table])("logs that are kept open, in the storage 
 
 describe("logs that are kept open", () => {
   it("share one log among all users, with one append per turn", async () => {
-    const opened = await logStorages[0]?.open();
+    const opened = await memory.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
     const logs = keep(storage);
     expect(logs.opened("a")).toBeUndefined();
@@ -81,7 +81,7 @@ describe("logs that are kept open", () => {
   });
 
   it("are released if they are unused for some time", async () => {
-    const opened = await logStorages[0]?.open();
+    const opened = await memory.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
     const clock = new TestClock();
     const logs = keep(storage, { clock, idleMs: 1_000 });
@@ -121,7 +121,7 @@ describe("logs that are kept open", () => {
   });
 
   it("are opened again after a deletion", async () => {
-    const opened = await logStorages[0]?.open();
+    const opened = await memory.open();
     const storage = opened?.() as LogPersistenceStorageProvider;
     const logs = keep(storage);
     await add(logs, "first");

@@ -5,10 +5,9 @@ import { checkLines } from "./support/checkLines.ts";
 import { crashing, liveLines, undisturbed } from "./support/liveLines.ts";
 import { losingPower } from "./support/losingPower.ts";
 import { type LineBody, type LineStep, linesOf, type RandomLines } from "./support/randomLines.ts";
-import { logStorages } from "../support/storages.ts";
+import { logStorages, memory } from "../support/storages.ts";
 import { cases } from "../../soak/cases.ts";
 
-const memory = logStorages[0] as (typeof logStorages)[number];
 const counts = { memory: cases(6, 30), file: cases(1, 5) };
 
 describe.each(logStorages)("$name: random lines", (storage) => {

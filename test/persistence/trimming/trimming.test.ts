@@ -18,7 +18,7 @@ import { resultsOf } from "../../../src/persistence/trimming/planTrimming.ts";
 import { summarizePlainly } from "../../../src/persistence/trimming/summarizePlainly.ts";
 import { durableAgent, Stopped } from "../support/durableAgent.ts";
 import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
-import { logStorages } from "../support/storages.ts";
+import { logStorages, memory } from "../support/storages.ts";
 
 const look = tool({
   name: "look",
@@ -210,7 +210,7 @@ describe.each(logStorages)("$name: trimming", (storage) => {
 });
 
 it("trimming stores little more than the messages if one output is shortened in each of many steps", async () => {
-  const opened = await (logStorages[0] as (typeof logStorages)[number]).open();
+  const opened = await memory.open();
   const steps = 600;
   const growing = strategy<string, string>("growing", (g) => {
     const step = g.node("step", (at: number, context) => {

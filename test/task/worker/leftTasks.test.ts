@@ -7,7 +7,7 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
 import { retryAfterMs } from "../../../src/task/worker/TaskWorker.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
-import { logStorages, type Opened } from "../../persistence/support/storages.ts";
+import { memory, type Opened } from "../../persistence/support/storages.ts";
 import { segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";
 import { oneNode, type Body } from "./oneNode.ts";
 
@@ -57,7 +57,7 @@ class Polling {
 
 // In memory alone: the clock that a test moves would outrun real files.
 describe("a worker that polls", () => {
-  const open = async () => logStorages[0]!.open();
+  const open = async () => memory.open();
 
   it("a polling worker claims a task that was paused while it ran only after it is resumed", async () => {
     const at = new Polling(await open());

@@ -9,14 +9,12 @@ import { linesAgent } from "../../lines/support/linesAgent.ts";
 import { ancestorsIn, comparable, LinesWorld } from "../../lines/support/LinesWorld.ts";
 import { crashing, goOn, goPartly, livePartly, undisturbed } from "../../lines/support/liveLines.ts";
 import type { RandomLines } from "../../lines/support/randomLines.ts";
-import { logStorages, type Opened } from "../../support/storages.ts";
+import { memory, type Opened } from "../../support/storages.ts";
 import { recordsOf } from "../../support/stored.ts";
 import { bytesOf } from "../../../transfer/movedAgents.ts";
 import { temporaryFolder, treeOf } from "../../../workspace/fixture.ts";
 
 type Storages = Opened<LogPersistenceStorageProvider>;
-
-const memory = logStorages[0] as (typeof logStorages)[number];
 
 interface Life {
   readonly lines: RandomLines;

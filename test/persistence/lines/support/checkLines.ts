@@ -6,10 +6,8 @@ import { linesAgent } from "./linesAgent.ts";
 import { comparable, type LinesWorld } from "./LinesWorld.ts";
 import { undisturbed } from "./liveLines.ts";
 import type { RandomLines } from "./randomLines.ts";
-import { logStorages, type Opened } from "../../support/storages.ts";
+import { memory, type Opened } from "../../support/storages.ts";
 import { recordsOf } from "../../support/stored.ts";
-
-const memory = logStorages[0] as (typeof logStorages)[number];
 
 /** What a run leaves, by which two runs of the same are compared. */
 function leftBy(world: LinesWorld, { messageHistory, storage, lastInput }: AgentCheckpointData): unknown {
