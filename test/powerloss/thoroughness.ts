@@ -4,7 +4,7 @@ import { every, soak } from "../soak/cases.ts";
 /** How thoroughly power loss is tried. */
 export const thoroughness: Thoroughness = {
   ...(soak ? { samples: 3, nestEvery: 1, nestedMoments: 2 } : { samples: 1, nestEvery: 6, nestedMoments: 1 }),
-  stride: every(4, 1),
+  stride: every(12, 1),
   seed: 1,
 };
 
@@ -13,6 +13,6 @@ export const agentThoroughness: Thoroughness = {
   samples: 1,
   nestEvery: soak ? 4 : 8,
   nestedMoments: 1,
-  stride: every(11, 2),
+  stride: every(30, 2),
   seed: 1,
 };

@@ -16,7 +16,7 @@ describe("an agent with effects and a rollback, after every crash", () => {
       expect([...stage.world.standing.values()].sort()).toEqual(allBooked);
       const crashes = new Crashes(agentThoroughness);
       await exploreAgent(stage, crashes);
-      expect(crashes.distinct).toBeGreaterThan(cases(40, 350));
+      expect(crashes.distinct).toBeGreaterThan(cases(12, 350));
     },
   );
 });

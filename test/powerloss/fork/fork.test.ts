@@ -30,7 +30,7 @@ describe("a fork, after every crash", () => {
   ])("%s is stored whole or not at all, and can be made, finished and removed", async (_name, forked) => {
     const stage = new ForkStage(new SimulatedFileSystem(), forked);
     const moments = await stage.play();
-    const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 25 });
+    const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 50 });
     await stage.explore(moments, crashes);
     expect(crashes.distinct).toBeGreaterThan(5);
   });

@@ -11,7 +11,7 @@ describe("an agent received from another storage, after every crash", () => {
   it("is stored whole or not at all, and can be received again and deleted", async () => {
     const stage = new ReceiveStage(new SimulatedFileSystem());
     const moments = await stage.play();
-    const crashes = new Crashes(soak ? thoroughness : agentThoroughness);
+    const crashes = new Crashes(soak ? thoroughness : { ...agentThoroughness, stride: 11 });
     await stage.explore(moments, crashes);
     expect(crashes.distinct).toBeGreaterThan(20);
   });

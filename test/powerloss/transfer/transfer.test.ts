@@ -26,7 +26,7 @@ it("a move lets at most one agent run after every crash, and is finished or canc
   const { receipt } = await importAgent(target, exportAgent(source, agentId, { move: true }));
   const arrived = fileSystem.position;
   await finishMove(source, agentId, receipt);
-  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: every(7, 1) });
+  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: every(21, 1) });
   for (const state of crashes.statesOf(fileSystem, begun, false)) {
     const restarted = crashes.restart(state, String(state.after >= arrived));
     if (restarted) await crashes.check(state, () => recover(restarted, state.after >= arrived));
@@ -46,7 +46,7 @@ it("a canceled move and a takeover of a copy are done or can be repeated after e
   const copied = fileSystem.position;
   await payer(target).feature.agent(agentId).takeOver();
   const taken = fileSystem.position;
-  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: every(20, 1) });
+  const crashes = new Crashes({ samples: 1, nestEvery: 0, nestedMoments: 0, seed: 1, stride: every(45, 1) });
   for (const state of crashes.statesOf(fileSystem, begun, false)) {
     const [isBack, isThere, isTaken] = [calledOff, copied, taken].map((moment) => state.after >= moment);
     const here = isBack ? ["waiting"] : ["waiting", "moving"];
