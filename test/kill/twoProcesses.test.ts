@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { sharedEngines } from "../storage/engines/engines.ts";
+import { enginesOfProcesses } from "../storage/engines/enginesOfProcesses.ts";
 import { bundleWorker } from "./bundleWorker.ts";
 import { readEndState } from "./judge/readEndState.ts";
 import { temporaryDirectory } from "./temporaryDirectory.ts";
@@ -23,7 +23,7 @@ afterEach(killRunningWorkers);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes on one agent", () => {
-  it.each(sharedEngines)(
+  it.each(enginesOfProcesses)(
     "are admitted one at a time, and the second at once if the first was killed, $name",
     async (engine) => {
       const place = await engine.place();

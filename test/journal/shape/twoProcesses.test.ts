@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { sharedEngines } from "../../storage/engines/engines.ts";
+import { enginesOfProcesses } from "../../storage/engines/enginesOfProcesses.ts";
 
 const execute = promisify(execFile);
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => rm(home, { recursive: true, force: true }));
 
 describe("two processes that keep one log open", () => {
-  it.each(sharedEngines)("write in turns, because an idle process releases it, $name", async ({ place }) => {
+  it.each(enginesOfProcesses)("write in turns, because an idle process releases it, $name", async ({ place }) => {
     const controller = new AbortController();
     onTestFinished(() => controller.abort());
     const { signal } = controller;

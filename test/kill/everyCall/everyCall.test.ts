@@ -7,7 +7,7 @@ import { type End, killableProgram } from "./killableProgram.ts";
 import { every } from "../../soak/cases.ts";
 
 /** Killed before each of so many calls: before which of them, the seed says. */
-const stride = every(160, 4);
+const stride = every(300, 4);
 /** At once. */
 const lanes = 2;
 

@@ -11,7 +11,7 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { Contender } from "./Contender.ts";
 import { cases } from "../../soak/cases.ts";
 
-const [rounds, takeOvers] = [cases(2, 40), cases(1, 4)];
+const [rounds, takeOvers] = [cases(1, 40), cases(1, 4)];
 /** Until all have been told, and wait for the same moment. */
 const headStartMs = 15;
 

@@ -9,13 +9,13 @@ import { Ledger } from "./Ledger.ts";
 import { type AgentEnd, type Life, nodeKinds, verbNames } from "./Program.ts";
 import { cases } from "../../soak/cases.ts";
 
-const kills = Number(process.env["ATTACK_KILLS"] ?? cases(4, 25));
+const kills = Number(process.env["ATTACK_KILLS"] ?? cases(2, 25));
 /** Even a busy machine needs less for so many kills. */
 const mostMs = 900_000 + kills * 10_000;
 const mostLives = 6;
 const mostCalls = 5;
 /** The calls to the storage of a life, about: a later kill leaves the life whole. */
-const callsOfLife = 160;
+const callsOfLife = { file: 160, sqlite: 50 };
 
 const start = killableProgram("verbs/verbsWorker.ts");
 
@@ -40,7 +40,7 @@ it.each(["file", "sqlite"] as const)(
       const failures: unknown[] = [];
       for (const calls of lives) {
         const life: Life = { directory, storage, nodes, ...(calls && { calls }) };
-        const end = await start(JSON.stringify(life), 1 + pick(callsOfLife));
+        const end = await start(JSON.stringify(life), 1 + pick(callsOfLife[storage]));
         if (end.killed) killed++;
         else if (!Array.isArray(end.said)) failures.push(end.said);
       }

@@ -5,6 +5,10 @@ import type { RunResult } from "agent-persistence";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../bundleWorker.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
+import { cases } from "../../soak/cases.ts";
+
+/** Processes that act on one request at once. */
+const processes = cases(4, 10);
 
 let home: string;
 let program: string;
@@ -38,11 +42,11 @@ describe("a waiting run", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("accepts one of eight simultaneous answers from eight processes", async () => {
+  it(`accepts one of ${processes} simultaneous answers from ${processes} processes`, async () => {
     const directory = await temporaryDirectory();
     const waiting = (await inOwnProcess(directory, "run")) as RunResult<string>;
     const [request] = waiting.status === "waiting" ? waiting.requests : [];
-    const given = ["S", "M", "S", "M", "S", "M", "S", "M"];
+    const given = Array.from({ length: processes }, (_, at) => (at % 2 === 0 ? "S" : "M"));
     const said = await Promise.all(
       given.map((answer) => inOwnProcess(directory, "answer", request?.requestId ?? "", answer)),
     );
@@ -55,12 +59,12 @@ describe("a waiting run", () => {
   });
 
   it.each([false, true])(
-    "makes a call once that ten processes approve at once, or at most once if another cancels (%s)",
+    `makes a call once that ${processes} processes approve at once, or at most once if another cancels (%s)`,
     async (cancels) => {
       const directory = await temporaryDirectory();
       const waiting = (await inOwnProcess(directory, "run", "refund")) as RunResult<string>;
       const [request] = waiting.status === "waiting" ? waiting.requests : [];
-      const ids = Array.from({ length: 10 }, () => request?.requestId ?? "");
+      const ids = Array.from({ length: processes }, () => request?.requestId ?? "");
       const approvals = Promise.all(ids.map((id) => inOwnProcess(directory, "approve", id)));
       const canceled = cancels ? await inOwnProcess(directory, "cancel") : undefined;
       const taken = (await approvals).filter((each) => "taken" in (each as object));

@@ -7,7 +7,8 @@ import { TaskManager, type TaskStatus } from "agent-persistence/task";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { type SharedEngine, sharedEngines } from "../../storage/engines/engines.ts";
+import type { SharedEngine } from "../../storage/engines/engines.ts";
+import { enginesOfProcesses } from "../../storage/engines/enginesOfProcesses.ts";
 import { type StoragePlace, storageAt } from "../../storage/engines/storageAt.ts";
 import { testDirectory } from "../../storage/file/support/fixture.ts";
 import type { WorkerProcessOptions } from "./workerProcess.ts";
@@ -50,7 +51,7 @@ describe("workers in two processes", () => {
     return { directory, place, ids, tasks, statuses };
   }
 
-  it.each(sharedEngines)("share their tasks $name: each runs once", async (engine) => {
+  it.each(enginesOfProcesses)("share their tasks $name: each runs once", async (engine) => {
     const { place, ids, statuses } = await created(engine.isSlow ? 8 : 20, engine);
     const lines: string[] = [];
     // A process that comes second to a task may have said that it resumes it, and then finds it owned.
@@ -60,7 +61,7 @@ describe("workers in two processes", () => {
     expect(await statuses()).toEqual(ids.map(() => "completed"));
   });
 
-  it.each(sharedEngines)("recover tasks of a killed worker in $name", async (engine) => {
+  it.each(enginesOfProcesses)("recover tasks of a killed worker in $name", async (engine) => {
     const { place, ids, statuses } = await created(4, engine);
     const lines: string[] = [];
     await work(program, { place, hangsAt: "t02" }, (line, child) => {
