@@ -4,8 +4,7 @@ import type { OwnedLog } from "../../../src/storage/RecordLog.ts";
 import { FaultyFileSystem } from "./support/FaultyFileSystem.ts";
 import { append, collect, nextOwner, summaryOf, testDirectory, testLog, textsOf } from "./support/fixture.ts";
 import { HastyClock } from "./support/TestClock.ts";
-import { every } from "../../soak/cases.ts";
-import { soak } from "../../soak/cases.ts";
+import { every, soak } from "../../soak/cases.ts";
 
 /** What is known of the appends of a run: acknowledged ones must be there, the others may. */
 interface Known {
@@ -74,7 +73,7 @@ const reasons: Readonly<Record<string, string>> = {
 const codes = soak ? ["EIO", "ENOSPC", "EMFILE", "EACCES", "EROFS", "short"] : ["short"];
 
 /** Of so many calls, one fails. */
-const stride = every(3, 1);
+const stride = every(8, 1);
 
 describe("a file system that fails", () => {
   it.each(codes.flatMap((code) => [[code, false] as const, [code, true] as const]))(
@@ -97,7 +96,7 @@ describe("a file system that fails", () => {
   it.each(["drop", "prune"] as const)(
     "during %s at any call leaves the log complete or in the intended state",
     async (operation) => {
-      for (let call = 1; ; call++) {
+      for (let call = 1; ; call += every(4, 1)) {
         const directory = await testDirectory();
         const fileSystem = new FaultyFileSystem();
         const log = testLog(directory, { fileSystem, clock: new HastyClock() });

@@ -7,6 +7,7 @@ import { seededNumbers } from "../../../../src/testing/powerLoss/seededNumbers.t
 import { delegating } from "../../../powerloss/delegating.ts";
 import { collect } from "../support/fixture.ts";
 import { TestClock } from "../support/TestClock.ts";
+import { cases } from "../../../soak/cases.ts";
 
 const count = 2_000;
 /** A folder takes about 256 marks: one that was filled unevenly has at most this many. */
@@ -72,7 +73,7 @@ it.each(orders)(
     ).toBeLessThan(most);
     // They are worked off from the first one on.
     const worst = [];
-    for (const mark of found.slice(0, 300)) {
+    for (const mark of found.slice(0, cases(60, 300))) {
       await fresh.remove(mark);
       worst.push(
         await cost(async () => {
