@@ -24,6 +24,7 @@ export default defineConfig({
     "src/ai-sdk.ts",
     "src/openai-agents.ts",
     "src/langgraph.ts",
+    "src/mcp.ts",
     "src/otel.ts",
     "src/testing.ts",
     "src/cli/bin.ts",

@@ -86,7 +86,7 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/langgraph/saver"],
   ["integrations/langgraph/tools"],
   ["integrations/langgraph"],
-  ["integrations/otel"],
+  ["integrations/mcp", "integrations/otel"],
   ["cli/terminal"],
   ["cli/storage", "cli/ids"],
   ["cli/session"],
@@ -136,6 +136,7 @@ export const strangers: Readonly<Record<string, readonly string[]>> = {
   coding: ["persistence", "task", "workspace", "storage", "agent"],
   testing: ["persistence", "task", "workspace", "coding"],
   "integrations/openai-agents": ["task", "workspace", "coding", "testing"],
+  "integrations/mcp": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
   "integrations/otel": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
   "integrations/ai-sdk": ["persistence", "task", "workspace", "coding", "testing", "storage", "journal"],
 };

@@ -20,8 +20,17 @@ export async function bundleWorker(directory: string, source = "worker/worker.ts
     format: "esm",
     target: "node20",
     // Bundled are dependencies too; only what brings a binary, or cannot be bundled, is not.
-    noExternal: [/^(?!(ai|ai7|libsql|pg|@aws-sdk\/.*|@openai\/.*|@opentelemetry\/.*)$)/],
-    external: ["ai", "ai7", "libsql", "pg", /^@aws-sdk\//, /^@openai\//, /^@opentelemetry\//],
+    noExternal: [/^(?!(ai|ai7|libsql|pg|@aws-sdk\/.*|@modelcontextprotocol\/.*|@openai\/.*|@opentelemetry\/.*)$)/],
+    external: [
+      "ai",
+      "ai7",
+      "libsql",
+      "pg",
+      /^@aws-sdk\//,
+      /^@modelcontextprotocol\//,
+      /^@openai\//,
+      /^@opentelemetry\//,
+    ],
     clean: false,
     silent: true,
   });

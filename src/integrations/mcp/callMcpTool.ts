@@ -1,0 +1,75 @@
+import type { ToolCallOptions, ToolEffect } from "../../agent/tool/Tool.ts";
+import { ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
+import type { McpClient, McpToolResult } from "./McpClient.ts";
+
+/** The key of `_meta` that carries the id of the call. A server can use it as an idempotency key. */
+export const toolCallIdKey = "agent-persistence/toolCallId";
+
+/** The time limit is the agent's. Timers of JavaScript accept no longer time than this. */
+const noTimeoutMs = 2 ** 31 - 1;
+
+/** A call of a tool of an MCP server. */
+export interface McpCall {
+  readonly client: McpClient;
+  /** The name on the server. */
+  readonly name: string;
+  /** The name that the model uses. */
+  readonly toolName: string;
+  readonly effect: ToolEffect;
+}
+
+/**
+ * Calls a tool of an MCP server.
+ *
+ * @throws ToolOutcomeUnknownError if the call may have taken effect and no answer of the server says whether it did.
+ */
+export async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptions): Promise<unknown> {
+  const { toolCallId, abortSignal } = options;
+  let result: McpToolResult;
+  try {
+    result = await request(call, input, options);
+  } catch (error) {
+    if (abortSignal.aborted || isHarmless(call.effect) || isWithoutEffect(error)) throw error;
+    throw new ToolOutcomeUnknownError(call.toolName, toolCallId);
+  }
+  if (result.isError) throw new Error(textOf(result) ?? "The server reported an error without a text.");
+  return outputOf(result);
+}
+
+async function request(
+  { client, name }: McpCall,
+  input: unknown,
+  { toolCallId, abortSignal }: ToolCallOptions,
+): Promise<McpToolResult> {
+  const params = { name, arguments: input as Record<string, unknown>, _meta: { [toolCallIdKey]: toolCallId } };
+  const options = { signal: abortSignal, timeout: noTimeoutMs };
+  // Version 1 has a result schema in between, with a default. A default does not count as a parameter.
+  const rest = client.callTool.length < 2 ? [undefined, options] : [options];
+  return client.callTool(params, ...(rest as never[]));
+}
+
+function isHarmless(effect: ToolEffect): boolean {
+  return effect === "none" || effect === "idempotent";
+}
+
+/** Codes that version 1 gives to a closed connection and to a timeout, although no server answered. */
+const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
+/** Failures of version 2 from before the request is sent. */
+const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
+
+/** Returns whether the server answered with an error, or the request was not sent. */
+function isWithoutEffect(error: unknown): boolean {
+  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  if (typeof code === "number") return !codesWithoutAnswer.includes(code);
+  return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
+}
+
+/** Returns structured content, else the text of a result that contains only text, else its content. */
+function outputOf(result: McpToolResult): unknown {
+  return result.structuredContent ?? textOf(result) ?? result.content ?? [];
+}
+
+function textOf({ content = [] }: McpToolResult): string | undefined {
+  const texts = content.map((part) => (part.type === "text" ? (part as { readonly text?: unknown }).text : undefined));
+  return texts.length > 0 && texts.every((text) => typeof text === "string") ? texts.join("\n") : undefined;
+}

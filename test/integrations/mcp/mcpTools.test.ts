@@ -1,0 +1,187 @@
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Client as ClientOfVersion1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport as TransportOfVersion1 } from "@modelcontextprotocol/sdk/inMemory.js";
+import {
+  AIAgent,
+  type AgentCheckpointData,
+  InMemoryPersistenceStorageProvider,
+  Persistence,
+  persistence,
+} from "agent-persistence";
+import { type McpClient, mcpTools } from "agent-persistence/mcp";
+import { scriptedModel, type ScriptedToolCall } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type Deed, testServer } from "./testServer.ts";
+
+interface Desk {
+  readonly client: McpClient;
+  readonly deeds: Deed[];
+  /** Ends the connection, as a server that dies. */
+  readonly cut: () => Promise<void>;
+}
+
+async function desk(version: 1 | 2 = 2, onDeed: () => void | Promise<void> = () => {}): Promise<Desk> {
+  const deeds: Deed[] = [];
+  const server = testServer({
+    onDeed: async (deed) => {
+      deeds.push(deed);
+      await onDeed();
+    },
+  });
+  const [ours, theirs] = version === 2 ? InMemoryTransport.createLinkedPair() : TransportOfVersion1.createLinkedPair();
+  await server.connect(theirs as InMemoryTransport);
+  const client =
+    version === 2 ? new Client({ name: "a", version: "1" }) : new ClientOfVersion1({ name: "a", version: "1" });
+  await client.connect(ours as never);
+  return { client, deeds, cut: () => server.close() };
+}
+
+async function results(
+  { client }: Desk,
+  calls: readonly ScriptedToolCall[],
+  options?: Parameters<typeof mcpTools>[1],
+): Promise<unknown[]> {
+  const promptExecutor = scriptedModel([{ toolCalls: calls }, "done"]);
+  const agent = new AIAgent({ promptExecutor, llmModel: "m", tools: await mcpTools(client, options) });
+  agent.install(Persistence, { storage: new InMemoryPersistenceStorageProvider() });
+  await agent.run("go", { agentId: "a" });
+  const head = await persistence(agent).agent("a").getLatestCheckpoint();
+  return outputsIn(head);
+}
+
+/** The results that the model got: the output, and an error as `{ error }`. */
+function outputsIn(head: AgentCheckpointData | undefined): unknown[] {
+  const parts = (head?.messageHistory ?? []).flatMap(({ content }) => (Array.isArray(content) ? content : []));
+  return parts.flatMap((part) =>
+    part.type === "tool-result" ? [part.isError ? { error: part.output } : part.output] : [],
+  );
+}
+
+describe("tools of an MCP server", () => {
+  it("get their effect, danger and schema from the server", async () => {
+    const { client } = await desk();
+    const tools = await mcpTools(client, { prefix: "desk_" });
+    expect(tools.map(({ name, effect, dangerous, externalApi }) => ({ name, effect, dangerous, externalApi }))).toEqual(
+      [
+        { name: "desk_rooms_list", effect: "none", dangerous: false, externalApi: true },
+        { name: "desk_tag", effect: "idempotent", dangerous: false, externalApi: true },
+        { name: "desk_book", effect: "irreversible", dangerous: true, externalApi: true },
+        { name: "desk_photo", effect: "irreversible", dangerous: true, externalApi: true },
+        { name: "desk_refuse", effect: "irreversible", dangerous: true, externalApi: true },
+      ],
+    );
+    const book = tools.find(({ name }) => name === "desk_book");
+    expect(z.toJSONSchema(book?.inputSchema as z.ZodType, { io: "input", target: "draft-7" })).toMatchObject({
+      type: "object",
+      properties: { room: { type: "string", description: "The number of the room." } },
+      required: ["room"],
+    });
+  });
+
+  it("have the settings of the user instead of the annotations", async () => {
+    const { client } = await desk();
+    const settings = {
+      effect: "reversible",
+      dangerous: false,
+      timeoutMs: 5,
+      needsApproval: true,
+      name: "reserve",
+    } as const;
+    const tools = await mcpTools(client, { prefix: "desk_", tools: { book: settings } });
+    expect(tools.find(({ name }) => name === "reserve")).toMatchObject(settings);
+  });
+
+  it.each([1, 2] as const)(
+    "return structured content, text or content, with version %i of the client",
+    async (version) => {
+      const one = await desk(version);
+      const calls = ["rooms_list", "book", "photo", "refuse"].map((toolName) => ({
+        toolName,
+        input: toolName === "rooms_list" ? {} : { room: "7" },
+      }));
+      expect(await results(one, calls)).toMatchObject([
+        { free: 2 },
+        "book 7",
+        [{ type: "text", text: "A room." }, { type: "image" }],
+        { error: "Room 7 is taken." },
+      ]);
+      expect(one.deeds).toEqual([{ tool: "book", id: expect.stringMatching(/./) }]);
+    },
+  );
+
+  it("report to the model which input the server refuses", async () => {
+    const [output] = await results(await desk(), [{ toolName: "book", input: { floor: 1 } }]);
+    expect(output).toMatchObject({ error: expect.stringContaining("room") });
+  });
+
+  it.each([1, 2] as const)(
+    "have an unknown outcome when the connection is lost in a call, with version %i of the client",
+    async (version) => {
+      let cut = async () => {};
+      const one = await desk(version, () => cut());
+      cut = one.cut;
+      expect(await results(one, [{ toolName: "book", input: { room: "7" } }])).toMatchObject([
+        { error: expect.stringContaining("It is not known whether this call had its effect") },
+      ]);
+      expect(one.deeds).toHaveLength(1);
+    },
+  );
+
+  it("fail when the connection is lost in a call that is safe to repeat", async () => {
+    let cut = async () => {};
+    const one = await desk(2, () => cut());
+    cut = one.cut;
+    expect(await results(one, [{ toolName: "tag", input: { room: "7" } }])).toMatchObject([
+      { error: expect.stringContaining("Connection closed") },
+    ]);
+  });
+
+  it.each([1, 2] as const)("fail without a connection, with version %i of the client", async (version) => {
+    const one = await desk(version);
+    const tools = await mcpTools(one.client);
+    await one.cut();
+    const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "book", input: { room: "7" } }] }, "done"]);
+    const agent = new AIAgent({ promptExecutor, llmModel: "m", tools });
+    agent.install(Persistence, { storage: new InMemoryPersistenceStorageProvider() });
+    await agent.run("go", { agentId: "a" });
+    expect(outputsIn(await persistence(agent).agent("a").getLatestCheckpoint())).toEqual([{ error: "Not connected" }]);
+    expect(one.deeds).toEqual([]);
+  });
+
+  const page = (names: readonly string[], nextCursor?: string) => ({
+    tools: names.map((name) => ({ name, inputSchema: { type: "object" } })),
+    ...(nextCursor !== undefined && { nextCursor }),
+  });
+  const listing = (pages: (cursor?: string) => object): McpClient => ({
+    listTools: async ({ cursor } = {}) => pages(cursor) as never,
+    callTool: async () => ({}),
+  });
+
+  it("are those of every page", async () => {
+    const client = listing((cursor) => (cursor === undefined ? page(["a"], "2") : page(["b"])));
+    expect((await mcpTools(client)).map(({ name }) => name)).toEqual(["a", "b"]);
+  });
+
+  it.each<[string, McpClient, object | undefined, string]>([
+    ["an object without the methods", {} as never, undefined, "expected an object with listTools, callTool"],
+    ["a misspelled option", listing(() => page([])), { prefixes: "a" }, 'did you mean "prefix"'],
+    ["settings of no tool", listing(() => page(["book"])), { tools: { bok: {} } }, 'has no tool "bok"; it has "book"'],
+    [
+      "a misspelled setting",
+      listing(() => page(["book"])),
+      { tools: { book: { effects: "none" } } },
+      'did you mean "effect"',
+    ],
+    ["a wrong effect", listing(() => page(["book"])), { tools: { book: { effect: "safe" } } }, 'at "effect"'],
+    ["two tools of one name", listing(() => page(["a.b", "a/b"])), undefined, '"a.b" and "a/b" are both named "a_b"'],
+    ["a name too long for models", listing(() => page(["a".repeat(65)])), undefined, "expected 1 to 64 letters"],
+    ["a list without tools", listing(() => ({})), undefined, 'at "tools"'],
+    ["a list without an end", listing((cursor) => page([], `${cursor}1`)), undefined, "at most 1000 pages"],
+  ])("are refused: %s", async (_name, client, options, message) => {
+    await expect(mcpTools(client, options)).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining(message),
+    });
+  });
+});
