@@ -1,3 +1,4 @@
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { validateRecord } from "../../checkpoint/format/validateRecord.ts";
 import { liveEntries } from "../../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
@@ -12,6 +13,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
+import { callsOf, type ToolCallPart } from "./AnswerMessage.ts";
 
 export interface HeldRecord<Kind> {
   readonly record: Kind;
@@ -149,10 +151,33 @@ export class RunRecords {
     return id === undefined ? undefined : outcomes.get(id);
   }
 
+  /** Returns the newest request for the approval of a call. */
+  request(call: string): RequestRecord | undefined {
+    return [...this.#found.requests.values()].findLast(({ approval }) => approval?.call === call);
+  }
+
+  /** Returns the library's id of a call that a response of the run requests under an id of the provider. */
+  callOfProvider(id: string): string | undefined {
+    return this.#calls.find(({ providerToolCallId }) => providerToolCallId === id)?.toolCallId;
+  }
+
+  /** Returns whether a response of the run requests a call, by the library's id. */
+  hasCall(id: string): boolean {
+    const { outcomes } = this.#found;
+    return (
+      outcomes.has(id) || this.request(id) !== undefined || this.#calls.some(({ toolCallId }) => toolCallId === id)
+    );
+  }
+
   approval(ids: readonly string[]): HeldRecord<ReplyRecord> | undefined {
     const { requests, replies } = this.#found;
     const request = [...requests.values()].findLast(({ approval }) => approval && ids.includes(approval.call));
     return request && replies.get(request.request);
+  }
+
+  get #calls(): readonly ToolCallPart[] {
+    const messages = [...this.#found.answers.values()].map(({ record, log }) => log.readValue(record.message));
+    return messages.flatMap((message) => callsOf(message as AssistantMessage).map(({ part }) => part));
   }
 
   get #found(): RunFacts {

@@ -26,17 +26,12 @@ import { joinNestedRuns } from "./runner/nestedRuns.ts";
 import { makeDurable, withoutRecords } from "./wrapped/runnerConfig.ts";
 import { takingBack } from "./wrapped/StoredRunSession.ts";
 import { isStopped, StreamCancelled } from "./runner/StreamCancelled.ts";
-import { interruptedState } from "./runner/interruptedState.ts";
+import { type Attempt, waitingState } from "./runner/waitingState.ts";
 import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
-import {
-  type RunInput,
-  runLoop,
-  type RunRequest,
-  type SdkOptions,
-  streamLoop,
-  withOriginalAgents,
-} from "./runner/runLoop.ts";
-import type { AnyAgent, AnyResult, AnyStream } from "./wrapped/AnyAgent.ts";
+import { type RunInput, runLoop, type RunRequest, type SdkOptions, streamLoop } from "./runner/runLoop.ts";
+import { optionsOfState } from "./runner/optionsOfState.ts";
+import { decisionsIn, laterDecisionsIn } from "./runner/decisionsIn.ts";
+import type { AnyAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyAgent.ts";
 
 /** Options of a `DurableRunner`: the storage and the options of `install(Persistence)`. */
 export interface DurableRunnerOptions extends HostedConfig {
@@ -71,10 +66,7 @@ const optionsSchema = z.looseObject({
   stream: z.boolean().optional(),
 });
 const inputSchema = z.union([z.string(), z.array(z.looseObject({}))], {
-  error: ({ input }) =>
-    input instanceof RunState
-      ? "expected the input of the run: a RunState is not stored. Call resume(agent, { agentId })"
-      : "expected a text or a list of items",
+  error: "expected a text, a list of items or a RunState",
 });
 const runnerSchema = z.looseObject({
   storage: z.looseObject({}),
@@ -90,11 +82,16 @@ interface Asked {
    * any input.
    */
   readonly input?: StoredInput;
+  /** The state whose decisions apply, also to later requests. */
+  readonly state?: AnyState;
 }
 
+type Result = HostedResult<AnyResult | AnyStream>;
 type Body = HostedBody<AnyResult | AnyStream>;
 type Work = (run: DurableRun, request: RunRequest) => Promise<AnyResult | AnyStream>;
-type Begin = (signal: AbortSignal, body: Body) => Promise<HostedResult<AnyResult | AnyStream>>;
+type Answers = DurableResumeOptions["answers"];
+/** Runs a body. `later` are answers to requests of an earlier attempt. */
+type Begin = (signal: AbortSignal, body: Body, later?: Answers) => Promise<Result>;
 
 /**
  * Runs agents of the OpenAI Agents SDK durably. Records each model response and each call of a function tool, including
@@ -133,26 +130,30 @@ export class DurableRunner {
    * Runs an agent like the SDK's `run`, but durably. An unfinished run with the same input is continued. A finished run
    * with the same `runId` is replayed without calling models or tools.
    *
+   * A `RunState` of the run resumes it. The decisions of its `approve` and `reject` answer the open requests. Its items
+   * are read from the records, and `runId` and `unfinished` do not apply.
+   *
    * @returns the result of the SDK. While calls need approvals, it contains `interruptions`, and `agent(agentId)` lists
    * the requests.
    * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError, or an error of the SDK. The run stays resumable.
    */
   run<Given extends AnyAgent, Context = undefined>(
     agent: Given,
-    input: string | AgentInputItem[],
+    input: string | AgentInputItem[] | RunState<Context, Given>,
     options: Streamed<Context, Given> & DurableRunOptions,
   ): Promise<StreamedRunResult<Context, Given>>;
   run<Given extends AnyAgent, Context = undefined>(
     agent: Given,
-    input: string | AgentInputItem[],
+    input: string | AgentInputItem[] | RunState<Context, Given>,
     options: Whole<Context, Given> & DurableRunOptions,
   ): Promise<RunResult<Context, Given>>;
   async run(
     agent: AnyAgent,
-    input: RunInput,
+    input: RunInput | AnyState,
     options: SdkOptions & DurableRunOptions & { readonly stream?: boolean },
   ): Promise<AnyResult | AnyStream> {
     checkSchema(optionsSchema, options, "options of a run");
+    if (input instanceof RunState) return this.#continue(agent, input, options);
     checkSchema(inputSchema, input, "input of a run");
     const { agentId, runId, unfinished, takeOver, stream = false, ...sdk } = options;
     const own = { agentId, ...withoutUndefined({ runId, unfinished, takeOver }) };
@@ -183,11 +184,7 @@ export class DurableRunner {
     options: SdkOptions & DurableResumeOptions & { readonly stream?: boolean },
   ): Promise<AnyResult | AnyStream> {
     checkSchema(optionsSchema, options, "options of a resume");
-    const { agentId, answers, takeOver, stream = false, ...sdk } = options;
-    const own = { agentId, ...withoutUndefined({ answers, takeOver }) };
-    return this.#start({ agent, options: sdk }, stream, (signal, body) =>
-      this.#agents.resume({ ...own, signal }, body),
-    );
+    return this.#resume(agent, options);
   }
 
   /** Returns one durable agent for access from outside a run: requests, checkpoints, rollbacks and more. */
@@ -200,41 +197,63 @@ export class DurableRunner {
     return this.#agents.feature.unfinished(options);
   }
 
+  async #continue(
+    agent: AnyAgent,
+    state: AnyState,
+    options: SdkOptions & DurableRunOptions,
+  ): Promise<AnyResult | AnyStream> {
+    const { runId: _runId, unfinished: _unfinished, ...rest } = options;
+    const requests = await this.agent(options.agentId).getRequests();
+    const answers = decisionsIn(state, await this.#agents.records(options.agentId), requests);
+    return this.#resume(agent, { ...optionsOfState(state), ...withoutUndefined(rest), answers } as never, state);
+  }
+
+  #resume(
+    agent: AnyAgent,
+    options: SdkOptions & DurableResumeOptions & { readonly stream?: boolean },
+    state?: AnyState,
+  ): Promise<AnyResult | AnyStream> {
+    const { agentId, answers, takeOver, stream = false, ...sdk } = options;
+    const own = { agentId, ...withoutUndefined({ takeOver }) };
+    const asked = { agent, options: sdk, ...(state && { state }) };
+    return this.#start(asked, stream, (signal, body, later = answers) =>
+      this.#agents.resume({ ...own, ...withoutUndefined({ answers: later }), signal }, body),
+    );
+  }
+
   async #start(asked: Asked, stream: boolean, begin: Begin): Promise<AnyResult | AnyStream> {
-    const { agent, options } = asked;
+    const { options } = asked;
     // Aborts a rejected resume instead of failing it, so that the state of the run is unchanged.
     const refusal = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, refusal.signal]) : refusal.signal;
-    let current: DurableRun | undefined;
+    const attempt: Attempt = {};
+    const onStop = (stopped: Attempt["stopped"]) => (attempt.stopped = stopped);
+    const settled = async (work: Work) => {
+      const body = this.#body(asked, refusal, (run, request) => {
+        attempt.run = run;
+        attempt.stopped = undefined;
+        return work(run, request);
+      });
+      return decided(asked, attempt, (later) => begin(signal, body, later));
+    };
     if (stream) {
       const joined = new JoinedStream(options.signal);
-      const done = begin(
-        signal,
-        this.#body(asked, refusal, async (run, request) => {
-          current = run;
-          const streamed = await streamLoop(run, request, joined);
-          if (isStopped(streamed)) refusal.abort(new StreamCancelled());
-          refusal.signal.throwIfAborted();
-          return streamed;
-        }),
+      const done = settled(async (run, request) => {
+        joined.restart();
+        const streamed = await streamLoop(run, request, joined, onStop);
+        if (isStopped(streamed)) refusal.abort(new StreamCancelled());
+        refusal.signal.throwIfAborted();
+        return streamed;
+      });
+      return joined.begun(
+        done.then((result) =>
+          result.status === "waiting" ? waitingState(asked, result.requests, attempt) : undefined,
+        ),
       );
-      const state = done.then((result) =>
-        result.status === "waiting" ? interruptedState(agent, options, result.requests, current?.approvals) : undefined,
-      );
-      return joined.begun(state);
     }
-    let latest: AnyResult | undefined;
-    const onRound = (round: AnyResult) => (latest = round);
-    const result = await begin(
-      signal,
-      this.#body(asked, refusal, (run, request) => {
-        current = run;
-        return runLoop(run, request, onRound);
-      }),
-    );
+    const result = await settled((run, request) => runLoop(run, request, onStop));
     if (result.status === "completed") return result.value as AnyResult;
-    if (latest && latest.interruptions.length > 0) return withOriginalAgents(latest);
-    return new RunResult(interruptedState(agent, options, result.requests, current?.approvals));
+    return new RunResult(waitingState(asked, result.requests, attempt));
   }
 
   #body({ agent, options, input: asked }: Asked, refusal: AbortController, work: Work): Body {
@@ -254,4 +273,19 @@ export class DurableRunner {
       return inRun(run, undefined, () => (isAsked ? work(run, request) : runLoop(run, request)));
     };
   }
+}
+
+/** Begins a run, and again as long as a `RunState` has decided its requests in advance. */
+async function decided(
+  { state }: Asked,
+  attempt: Attempt,
+  begin: (later?: Answers) => Promise<Result>,
+): Promise<Result> {
+  let result = await begin();
+  while (state && attempt.run && result.status === "waiting") {
+    const later = laterDecisionsIn(state, result.requests, attempt.run.approvals);
+    if (Object.keys(later).length === 0) break;
+    result = await begin(later);
+  }
+  return result;
 }

@@ -6,6 +6,12 @@ import { withOriginalAgent } from "../wrapped/originals.ts";
 import { StreamCancelled } from "./StreamCancelled.ts";
 import type { AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
+interface EventCounts {
+  responses: number;
+  /** Events that are not from a model. */
+  others: number;
+}
+
 /**
  * Joins the streams of a loop into one, because the SDK creates a new stream after each approval. The loop continues
  * without a reader. A reader that cancels the stream or leaves it cancels the SDK's stream.
@@ -20,6 +26,8 @@ export class JoinedStream {
   #cancelCurrent: () => Promise<void> = async () => {};
 
   readonly #signal: AbortSignal | undefined;
+  readonly #shownCounts: EventCounts = { responses: 0, others: 0 };
+  #counts: EventCounts = { responses: 0, others: 0 };
 
   /** @param signal ends the stream without an error, as in the SDK */
   constructor(signal?: AbortSignal) {
@@ -35,9 +43,23 @@ export class JoinedStream {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      this.#events.push(shown(value));
+      if (this.#isNew(value)) this.#events.push(shown(value));
     }
     await stream.completed;
+  }
+
+  /** Expects the loop to run again from its start. Its earlier events are not shown again. */
+  restart(): void {
+    this.#counts = { responses: 0, others: 0 };
+  }
+
+  #isNew(event: RunStreamEvent): boolean {
+    const kind = event.type === "raw_model_stream_event" ? "responses" : "others";
+    const isNew = this.#counts[kind] >= this.#shownCounts[kind];
+    const isCounted = event.type !== "raw_model_stream_event" || event.data.type === "response_done";
+    if (isCounted) this.#counts[kind]++;
+    if (isCounted && isNew) this.#shownCounts[kind]++;
+    return isNew;
   }
 
   #cancel(): void {
@@ -63,7 +85,7 @@ export class JoinedStream {
   }
 
   #end(state: AnyState | undefined): void {
-    if (state && !this.#current?.interruptions.length) this.#current = new StreamedRunResult({ state });
+    if (state && this.#current?.state !== state) this.#current = new StreamedRunResult({ state });
     this.#events.end();
   }
 

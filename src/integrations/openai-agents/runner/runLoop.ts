@@ -1,9 +1,10 @@
 import { Runner } from "@openai/agents-core";
 import { durableAgent } from "../wrapped/durableAgent.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
-import { givenOriginals, originalOf } from "../wrapped/originals.ts";
+import { givenOriginals } from "../wrapped/originals.ts";
 import type { JoinedStream } from "./JoinedStream.ts";
-import { runToEnd } from "./runToEnd.ts";
+import { type OnStop, runToEnd } from "./runToEnd.ts";
+import { errorWithOriginalAgents, withOriginalAgents } from "./withOriginalAgents.ts";
 import { sessionInRun } from "../wrapped/sessionInRun.ts";
 import type { AnyAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
@@ -22,22 +23,17 @@ export interface RunRequest {
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its runner
 export const runOfSdk: Run = Runner.prototype.run;
 
-/**
- * Runs an agent inside a durable run, including all approvals. `onRound` receives each result, including the last one.
- */
+/** Runs an agent inside a durable run, including all approvals. */
 export async function runLoop(
   run: DurableRun,
   { runner, agent, input, options }: RunRequest,
-  onRound: (result: AnyResult) => void = () => {},
+  onStop?: OnStop<AnyResult>,
 ): Promise<AnyResult> {
   const given = optionsIn(run, options);
   const durable = durableAgent(agent, run);
-  const result = await runToEnd(run, input, async (from: RunInput | AnyState) => {
-    const round = (await runOfSdk.call(runner, durable, from, given as never)) as AnyResult;
-    onRound(round);
-    return round;
-  });
-  return withOriginalAgents(result);
+  const begin = async (from: RunInput | AnyState) =>
+    (await runOfSdk.call(runner, durable, from, given as never)) as AnyResult;
+  return withOriginals(run, agent, () => runToEnd(run, input, begin, onStop));
 }
 
 /** Streams like {@link runLoop}. The streams are added to `joined`. */
@@ -45,15 +41,28 @@ export async function streamLoop(
   run: DurableRun,
   { runner, agent, input, options }: RunRequest,
   joined: JoinedStream,
+  onStop?: OnStop<AnyStream>,
 ): Promise<AnyStream> {
   const given = { ...optionsIn(run, options), stream: true } as const;
   const durable = durableAgent(agent, run);
-  const result = await runToEnd(run, input, async (from: RunInput | AnyState) => {
+  const begin = async (from: RunInput | AnyState) => {
     const round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as AnyStream;
     await joined.add(round);
     return round;
-  });
-  return withOriginalAgents(result);
+  };
+  return withOriginals(run, agent, () => runToEnd(run, input, begin, onStop));
+}
+
+async function withOriginals<Result extends AnyResult | AnyStream>(
+  run: DurableRun,
+  agent: AnyAgent,
+  loop: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return withOriginalAgents(await loop(), agent, run);
+  } catch (error) {
+    throw errorWithOriginalAgents(error, agent, run);
+  }
 }
 
 function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
@@ -63,12 +72,4 @@ function optionsIn(run: DurableRun, options: SdkOptions): SdkOptions {
     ...(session && { session: sessionInRun(session, run) }),
     ...(callModelInputFilter && { callModelInputFilter: givenOriginals(callModelInputFilter) }),
   };
-}
-
-/** Restores the user's agents in a result, because users compare them by identity. */
-export function withOriginalAgents<Result extends AnyResult | AnyStream>(result: Result): Result {
-  const { state, newItems, lastAgent } = result;
-  for (const item of newItems) if ("agent" in item) Object.assign(item, { agent: originalOf(item.agent) });
-  if (lastAgent) state.setCurrentAgent(originalOf(lastAgent));
-  return result;
 }

@@ -8,6 +8,9 @@ interface Round {
   readonly state: AnyState;
 }
 
+/** Receives the result with which a loop stops for approvals, and `undefined` once the loop continues. */
+export type OnStop<Result> = (stopped: Result | undefined) => void;
+
 /**
  * Runs an SDK loop to its end. Each time the loop stops for approvals, it continues after the answers.
  *
@@ -17,10 +20,13 @@ export async function runToEnd<Result extends Round, Input>(
   run: DurableRun,
   input: Input,
   begin: (input: Input | AnyState) => Promise<Result>,
+  onStop: OnStop<Result> = () => {},
 ): Promise<Result> {
   let result = await begin(input);
   while (result.interruptions.length > 0) {
+    onStop(result);
     await decideApprovals(run, result);
+    onStop(undefined);
     result = await begin(result.state);
   }
   // An aborted stream of the SDK ends without an error.

@@ -7,6 +7,8 @@ import type { AnyAgent, AnyTool } from "./AnyAgent.ts";
 
 /** The state that the wrappers of one run share in this process. */
 export class DurableRun {
+  readonly agentId: string;
+  readonly runId: string;
   readonly ids = new ProvidedIds();
   /** The durable agents by their originals. */
   readonly agents = new WeakMap<AnyAgent, AnyAgent>();
@@ -22,7 +24,9 @@ export class DurableRun {
     readonly loop: HostedLoop,
     readonly knownTools: KnownTools,
     readonly isFinished: boolean,
-  ) {}
+  ) {
+    ({ agentId: this.agentId, runId: this.runId } = loop);
+  }
 
   /**
    * Returns whether the run may change a session now, after its records are durable. A finished run has made its

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import {
   type AgentInputItem,
   type RunConfig,
@@ -26,6 +25,7 @@ const storage = new InMemoryPersistenceStorageProvider();
 let runs = 0;
 /** The durable agents, by the calls that they wait for: a state that comes back from its text has these ids. */
 const waiting = new Map<string, string>();
+const states = new WeakMap<AnyState, string>();
 
 /** A runner of the SDK whose runs are durable. A state of an interrupted run stands for the resume of that run. */
 export class Runner extends SdkRunner {
@@ -54,73 +54,42 @@ interface Asked {
 
 async function runDurably(durable: DurableRunner, { agent, input, options }: Asked): Promise<AnyResult> {
   if (options.session instanceof MemorySession) await options.session.ready;
-  if (!(input instanceof RunState)) {
-    const agentId = `agent-${runs++}`;
-    return noted(agentId, await durable.run(agent, input, { ...options, agentId } as never));
-  }
-  const items = input.getInterruptions();
-  const agentId = items.map((item) => waiting.get(idOf(item))).find((id) => id !== undefined);
+  const agentId = input instanceof RunState ? agentIdOf(input) : `agent-${runs++}`;
   // States that a test has made by hand are of no durable run.
   if (agentId === undefined)
     return SdkRunner.prototype.run.call(durable.runner, agent, input as never, options as never);
-  const answers = await answersOf(durable, agentId, input);
-  const context = options.context ?? input._context;
-  return noted(agentId, await durable.resume(agent, { ...options, context, agentId, answers } as never));
-}
-
-async function answersOf(durable: DurableRunner, agentId: string, state: AnyState): Promise<Record<string, unknown>> {
-  const requests = await durable.agent(agentId).getRequests();
-  const items = state.getInterruptions();
-  const answers: Record<string, unknown> = {};
-  for (const request of requests) {
-    if (request.kind !== "approval") continue;
-    const item = items.find((each) => isFor(each, request));
-    const decision = item && decisionOf(state, item);
-    if (decision) answers[request.requestId] = decision;
+  try {
+    return noted(agentId, await durable.run(agent, input as never, { ...options, agentId } as never));
+  } catch (error) {
+    noteState(agentId, error);
+    throw error;
   }
-  return answers;
 }
 
-/** Members of the SDK's context that its types leave out. */
-interface HostedApprovals {
-  _getHostedMcpApprovalStatus(item: RunToolApprovalItem): boolean | undefined;
-  _getHostedMcpRejectionMessage(item: RunToolApprovalItem): string | undefined;
+function agentIdOf(state: AnyState): string | undefined {
+  const found = state.getInterruptions().map((item) => waiting.get(idOf(item)));
+  return states.get(state) ?? found.find((id) => id !== undefined);
 }
 
-function decisionOf(state: AnyState, item: RunToolApprovalItem): unknown {
-  const context = state._context as AnyState["_context"] & HostedApprovals;
-  const toolName = item.name ?? "";
-  const callId = idOf(item);
-  const isHosted = item.rawItem.type === "hosted_tool_call";
-  const approved = isHosted ? context._getHostedMcpApprovalStatus(item) : context.isToolApproved({ toolName, callId });
-  if (approved === undefined) return undefined;
-  const reason = isHosted ? context._getHostedMcpRejectionMessage(item) : context.getRejectionMessage(toolName, callId);
-  return { approved, ...(!approved && reason !== undefined && { reason }) };
-}
-
-async function noted(agentId: string, result: AnyResult): Promise<AnyResult> {
+function noted(agentId: string, result: AnyResult): AnyResult {
   const note = () => {
+    noteState(agentId, result);
     for (const item of result.interruptions) waiting.set(idOf(item), agentId);
   };
-  if ("completed" in result) result.completed.then(note, () => {});
-  else note();
+  note();
+  if ("completed" in result)
+    result.completed.then(note, (error: unknown) => {
+      note();
+      noteState(agentId, error);
+    });
   return result;
+}
+
+function noteState(agentId: string, carrier: unknown): void {
+  const { state } = Object(carrier) as { readonly state?: unknown };
+  if (state instanceof RunState) states.set(state, agentId);
 }
 
 function idOf({ rawItem }: RunToolApprovalItem): string {
   return "callId" in rawItem ? rawItem.callId : (rawItem.id ?? "");
-}
-
-/** The provider makes hosted calls, under its own ids. */
-function isFor(
-  item: RunToolApprovalItem,
-  request: { readonly toolCallId: string; readonly toolName: string; readonly input: unknown },
-): boolean {
-  const { rawItem } = item;
-  if (rawItem.type !== "hosted_tool_call") return idOf(item) === request.toolCallId;
-  const { arguments: text } = rawItem.providerData ?? {};
-  return (
-    rawItem.name === request.toolName &&
-    (typeof text !== "string" || isDeepStrictEqual(JSON.parse(text), request.input))
-  );
 }

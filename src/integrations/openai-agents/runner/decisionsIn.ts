@@ -1,0 +1,152 @@
+import type { RunToolApprovalItem } from "@openai/agents-core";
+import { validateToolInvocationName } from "@openai/agents-core/utils/internal";
+import type { PendingRequest } from "../../../agent/feature/RunResult.ts";
+import { isRefusal, type RequestRecord } from "../../../checkpoint/records/requestRecords.ts";
+import { InvalidInputError } from "../../../errors/agentErrors.ts";
+import { quoted } from "../../../errors/quoted.ts";
+import { RequestNotOpenError } from "../../../errors/requestErrors.ts";
+import type { RunRecords } from "../../hosted/RunRecords.ts";
+import type { AnyState } from "../wrapped/AnyAgent.ts";
+import { runOfState } from "./runOfState.ts";
+
+type Answers = Readonly<Record<string, unknown>>;
+
+interface Decision {
+  readonly approved: boolean;
+  readonly reason?: string;
+}
+
+/** Members of the SDK's context that its types leave out. */
+interface Decisions {
+  isToolApproved(call: { toolName: string; callId: string; agent: unknown }): boolean | undefined;
+  getRejectionMessage(toolName: string, callId: string): string | undefined;
+  _getHostedMcpApprovalStatus(item: RunToolApprovalItem): boolean | undefined;
+  _getHostedMcpRejectionMessage(item: RunToolApprovalItem): string | undefined;
+  _mergeApprovalState(source: unknown): void;
+}
+
+/**
+ * Returns the answers of a `RunState` to the open requests of its run. A decision that is recorded already is not
+ * repeated.
+ *
+ * @throws InvalidInputError if the state belongs to another run or has staged input
+ * @throws RequestNotOpenError if a decision differs from the recorded one, or its request was dropped
+ */
+export function decisionsIn(state: AnyState, records: RunRecords, requests: readonly PendingRequest[]): Answers {
+  assertOfRun(state, records);
+  const open = new Set(requests.map(({ requestId }) => requestId));
+  const answers: Record<string, Decision> = {};
+  for (const item of state.getInterruptions()) {
+    const callId = callIn(records, item.rawItem);
+    const request = callId === undefined ? undefined : records.request(callId);
+    if (!request) throw otherRun(records);
+    const decision = decisionOf(state, item);
+    if (!decision) continue;
+    if (open.has(request.request)) answers[request.request] = decision;
+    else assertDecided(request, decision, records, [...open]);
+  }
+  return answers;
+}
+
+/**
+ * Returns the answers of a `RunState` to requests that its run has made since. Only a decision for all calls of a tool
+ * applies to them.
+ */
+export function laterDecisionsIn(
+  state: AnyState,
+  requests: readonly PendingRequest[],
+  approvals: ReadonlyMap<string, RunToolApprovalItem>,
+): Answers {
+  const answers: Record<string, Decision> = {};
+  for (const request of requests) {
+    const item = request.kind === "approval" ? approvals.get(request.toolCallId) : undefined;
+    const decision = item && decisionOf(state, item);
+    if (decision) answers[request.requestId] = decision;
+  }
+  return answers;
+}
+
+/** Adds the decisions of a `RunState` to a later state of its run. */
+export function keepDecisions(state: AnyState, earlier: AnyState): void {
+  if (state._context !== earlier._context)
+    (state._context as unknown as Decisions)._mergeApprovalState(earlier._context);
+}
+
+function assertOfRun(state: AnyState, records: RunRecords): void {
+  const made = runOfState(state);
+  const isKnown = made
+    ? records.exists && made.agentId === records.agentId && made.runId === records.runId
+    : records.exists && hasCallOf(records, state);
+  if (!isKnown) throw otherRun(records);
+  if (state.pendingInput.length > 0) {
+    const expected = "expected no input from addInput(), because it is not stored. Pass it to the next run";
+    throw new InvalidInputError("input of a run", [{ path: "pendingInput", expected }]);
+  }
+}
+
+function otherRun({ agentId }: RunRecords): InvalidInputError {
+  const expected = `expected a RunState of the last run of agent ${quoted(agentId)}, found one that this run did not make. Pass the state of the last result, or call resume(agent, { agentId })`;
+  return new InvalidInputError("input of a run", [{ path: "", expected }]);
+}
+
+function hasCallOf(records: RunRecords, state: AnyState): boolean {
+  return [...state._generatedItems, ...state.getInterruptions()].some((item) => {
+    const callId = "rawItem" in item && item.rawItem ? callIn(records, item.rawItem) : undefined;
+    return callId !== undefined && records.hasCall(callId);
+  });
+}
+
+/** Returns the library's id of a call. */
+function callIn(records: RunRecords, rawItem: object): string | undefined {
+  const id = idOf(rawItem);
+  return isHosted(rawItem) && id !== undefined ? records.callOfProvider(id) : id;
+}
+
+function isHosted(rawItem: object): boolean {
+  return "type" in rawItem && rawItem.type === "hosted_tool_call";
+}
+
+/** Returns the id of a call in the SDK. Calls of hosted tools have the ids of their provider. */
+function idOf(rawItem: object): string | undefined {
+  const { callId, id, providerData } = rawItem as {
+    readonly callId?: string;
+    readonly id?: string;
+    readonly providerData?: { readonly id?: string };
+  };
+  return isHosted(rawItem) ? (providerData?.id ?? id) : callId;
+}
+
+/** @throws ModelBehaviorError of the SDK if the decision is for a changed copy of the item */
+function decisionOf({ _context }: AnyState, item: RunToolApprovalItem): Decision | undefined {
+  const context = _context as unknown as Decisions;
+  const { agent, name = "", rawItem } = item;
+  const { functionToolStateKey } = item as { readonly functionToolStateKey?: string };
+  const toolName = functionToolStateKey ?? name;
+  const callId = idOf(rawItem) ?? "";
+  const isOfProvider = isHosted(rawItem);
+  if (isOfProvider || functionToolStateKey !== undefined)
+    validateToolInvocationName(_context, agent, toolName, rawItem);
+  const approved = isOfProvider
+    ? context._getHostedMcpApprovalStatus(item)
+    : context.isToolApproved({ toolName, callId, agent });
+  if (approved !== false) return approved && { approved };
+  const reason = isOfProvider
+    ? context._getHostedMcpRejectionMessage(item)
+    : context.getRejectionMessage(toolName, callId);
+  return { approved, ...(reason !== undefined && { reason }) };
+}
+
+/** @throws RequestNotOpenError unless the records contain the same decision */
+function assertDecided(
+  { request, approval, expiresAt }: RequestRecord,
+  { approved }: Decision,
+  records: RunRecords,
+  open: readonly string[],
+): void {
+  const { agentId } = records;
+  const reply = approval && records.approval([approval.call])?.record;
+  if (!reply) throw new RequestNotOpenError("request_not_found", agentId, request, undefined, open);
+  if (approved !== isRefusal(reply)) return;
+  if (!reply.expired) throw new RequestNotOpenError("request_answered", agentId, request);
+  throw new RequestNotOpenError("request_expired", agentId, request, new Date(expiresAt ?? reply.at).toISOString());
+}

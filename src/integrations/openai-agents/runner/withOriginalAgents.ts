@@ -1,0 +1,54 @@
+import { RunState } from "@openai/agents-core";
+import type { DurableRun } from "../wrapped/DurableRun.ts";
+import { originalOf } from "../wrapped/originals.ts";
+import type { AnyAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
+import { noteRun } from "./runOfState.ts";
+
+/** Gives a finished result the user's agents, because users compare them by identity. */
+export function withOriginalAgents<Result extends AnyResult | AnyStream>(
+  result: Result,
+  agent: AnyAgent,
+  run: DurableRun,
+): Result {
+  return Object.assign(result, { state: givenState(result.state, agent, run) });
+}
+
+/** Gives the state of an error of the SDK the user's agents. Returns the error. */
+export function errorWithOriginalAgents(error: unknown, agent: AnyAgent, run: DurableRun): unknown {
+  const { state } = Object(error) as { readonly state?: unknown };
+  if (state instanceof RunState) Object.assign(error as object, { state: givenState(state, agent, run) });
+  return error;
+}
+
+/** Returns a copy of a state without durable agents. Its text and its decisions are those of the user's agents. */
+function givenState(state: AnyState, agent: AnyAgent, run: DurableRun): AnyState {
+  for (const item of itemsOf(state)) {
+    for (const key of ["agent", "sourceAgent", "targetAgent"])
+      if (key in item) Object.assign(item, { [key]: originalOf(Reflect.get(item, key) as unknown) });
+  }
+  const members = Object.entries(state).map(([key, value]): [string, unknown] => [key, withOriginalKeys(value)]);
+  const given = new RunState(state._context, [], originalOf(agent), state._maxTurns);
+  Object.assign(given, Object.fromEntries(members));
+  noteRun(state, run);
+  noteRun(given, run);
+  return given;
+}
+
+function itemsOf(state: AnyState): readonly object[] {
+  const { _currentStep: step, _lastProcessedResponse: response } = state;
+  const interruptions = step?.type === "next_step_interruption" ? (step.data["interruptions"] as object[]) : [];
+  // Proofs of made calls keep items that the state no longer shows.
+  const proofs = [...state._completedToolInvocationEvidence.values()].flatMap((calls) => [...calls.values()]);
+  return [
+    ...state._generatedItems,
+    ...state._outputGuardrailResults,
+    ...(response?.newItems ?? []),
+    ...interruptions,
+    ...proofs.flatMap(({ items }) => items),
+  ];
+}
+
+function withOriginalKeys(value: unknown): unknown {
+  if (!(value instanceof Map)) return originalOf(value);
+  return new Map([...(value as Map<unknown, unknown>)].map(([key, each]) => [originalOf(key), each]));
+}
