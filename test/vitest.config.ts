@@ -45,7 +45,7 @@ export default defineConfig({
     ],
     // The default leaves one core idle. Many tests wait for the disk, and leave another worker their core.
     maxWorkers: availableParallelism() + 1,
-    setupFiles: ["test/seedProperties.ts"],
+    setupFiles: ["test/seedProperties.ts", "test/starter/startGitFromSmallProcess.ts"],
     // These find what hangs. A slow machine must not reach them.
     testTimeout: soak ? 3_600_000 : 900_000,
     hookTimeout: 900_000,

@@ -82,7 +82,7 @@ it("a scan includes tracked and unignored files in every directory of a reposito
           { prefix: "a/", exclude: undefined, excludesFile: undefined, tracked: ["a/out/f"] },
         ],
       ],
-      numRuns: cases(20, 60),
+      numRuns: cases(8, 60),
     },
   );
 });

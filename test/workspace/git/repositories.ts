@@ -1,6 +1,6 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { runSync } from "../../starter/runSync.ts";
 import { temporaryFolder } from "../fixture.ts";
 
 /** Commits and fetches start no second process that looks whether there is anything to clean up. */
@@ -39,12 +39,10 @@ export class TestRepository {
       ...Object.fromEntries(who),
       ...withoutUpkeep,
     };
-    return execFileSync("git", args, {
-      cwd: this.root,
-      env,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-    }).trim();
+    const options = { cwd: this.root, env, maxBuffer: 64 * 1024 * 1024 };
+    const { error, output } = runSync({ file: "git", args, options });
+    if (error !== null) throw new Error(error.message);
+    return output.trim();
   }
 
   write(path: string, content: string): void {

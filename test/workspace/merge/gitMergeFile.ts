@@ -1,8 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MergeVersions } from "../../../src/workspace/merge/MergeResult.ts";
+import { runSync } from "../../starter/runSync.ts";
 
 export interface GitMerge {
   readonly conflicts: number;
@@ -16,14 +16,12 @@ export class GitMergeFile implements Disposable {
   merge(versions: MergeVersions<string>): GitMerge {
     for (const [name, text] of Object.entries(versions)) writeFileSync(join(this.#folder, name), text);
     const labels = ["-L", "OURS", "-L", "BASE", "-L", "THEIRS"];
-    const { status, stdout, error } = spawnSync("git", ["merge-file", "-p", ...labels, "ours", "base", "theirs"], {
-      cwd: this.#folder,
-      env: { PATH: process.env["PATH"], GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" },
-      maxBuffer: 2 ** 26,
-      encoding: "utf8",
-    });
-    if (status === null || status > 127) throw new Error("git merge-file failed", { cause: error ?? status });
-    return { conflicts: status, text: stdout };
+    const args = ["merge-file", "-p", ...labels, "ours", "base", "theirs"];
+    const env = { PATH: process.env["PATH"], GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" };
+    const { error, output } = runSync({ file: "git", args, options: { cwd: this.#folder, env, maxBuffer: 2 ** 26 } });
+    const status = error === null ? 0 : error.code;
+    if (typeof status !== "number" || status > 127) throw new Error("git merge-file failed", { cause: error });
+    return { conflicts: status, text: output };
   }
 
   [Symbol.dispose](): void {
