@@ -20,17 +20,12 @@ export async function bundleWorker(directory: string, source = "worker/worker.ts
     format: "esm",
     target: "node20",
     // Bundled are dependencies too; only what brings a binary, or cannot be bundled, is not.
-    noExternal: [/^(?!(ai|ai7|libsql|pg|@aws-sdk\/.*|@modelcontextprotocol\/.*|@openai\/.*|@opentelemetry\/.*)$)/],
-    external: [
-      "ai",
-      "ai7",
-      "libsql",
-      "pg",
-      /^@aws-sdk\//,
-      /^@modelcontextprotocol\//,
-      /^@openai\//,
-      /^@opentelemetry\//,
-    ],
+    noExternal: [/^(?!(ai|ai7|libsql|pg|@aws-sdk\/.*|@modelcontextprotocol\/.*|@opentelemetry\/.*)$)/],
+    external: ["ai", "ai7", "libsql", "pg", /^@aws-sdk\//, /^@modelcontextprotocol\//, /^@opentelemetry\//],
+    // Some dependencies require modules of Node.
+    banner: {
+      js: 'import { createRequire } from "node:module"; globalThis.require ??= createRequire(import.meta.url);',
+    },
     clean: false,
     silent: true,
   });
