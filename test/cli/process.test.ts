@@ -8,9 +8,17 @@ import textWidth from "fast-string-truncated-width";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildCode, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
+import { soak } from "../soak/cases.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
 import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
 import { deskOn } from "./support/desk/desk.mjs";
+
+/** Keys, the exit code, and whether the change is made. */
+const answers: readonly (readonly [string, number, boolean])[] = [
+  ["y", 0, true],
+  ["\r", 4, false],
+  ["\x03", 4, false],
+];
 
 describe("the command line as a process", () => {
   let built: BuiltPackage;
@@ -106,6 +114,7 @@ describe("the command line as a process", () => {
 
   describe.each(terminalKinds)("on a %s", (kind) => {
     const columns = 50;
+    const isThorough = soak || kind === terminalKinds.at(-1);
     const onTerminal = (line: string, env: Readonly<Record<string, string>> = {}) =>
       new TerminalProcess(kind, line.replace("ap", `${process.execPath} ${built.root}${built.bin}`), {
         cwd: built.app,
@@ -126,7 +135,7 @@ describe("the command line as a process", () => {
       expect((await onTerminal("ap list", { NO_COLOR: "1" }).ended()).screen).not.toContain("\x1b");
     });
 
-    it("draws a progress bar for long work and restores the cursor", async () => {
+    it.runIf(isThorough)("draws a progress bar for long work and restores the cursor", async () => {
       const { code, screen } = await onTerminal("ap verify").ended();
       expect(code).toBe(0);
       const [, drawn = ""] = screen.split("\x1b[?25l");
@@ -134,19 +143,18 @@ describe("the command line as a process", () => {
       expect(drawn).toContain("\x1b[?25h");
     });
 
-    it.each([
-      ["y", 0, true],
-      ["\r", 4, false],
-      ["\x03", 4, false],
-    ])("asks before a change and accepts %j as an answer", async (keys, code, isDone) => {
-      const newId = `${kind.slice(0, 3)}${keys.charCodeAt(0)}`;
-      const asking = onTerminal(`ap fork order-1 ${newId}`);
-      await asking.types(keys, "Go ahead?");
-      expect((await asking.ended()).code).toBe(code);
-      expect(isThere(newId)).toBe(isDone);
-    });
+    it.each(isThorough ? answers : answers.slice(0, 1))(
+      "asks before a change and accepts %j as an answer",
+      async (keys, code, isDone) => {
+        const newId = `${kind.slice(0, 3)}${keys.charCodeAt(0)}`;
+        const asking = onTerminal(`ap fork order-1 ${newId}`);
+        await asking.types(keys, "Go ahead?");
+        expect((await asking.ended()).code).toBe(code);
+        expect(isThere(newId)).toBe(isDone);
+      },
+    );
 
-    it("prints no colors into a pipe", async () => {
+    it.runIf(isThorough)("prints no colors into a pipe", async () => {
       const { screen } = await onTerminal("ap list | cat", { PIPED: "1" }).ended();
       expect(screen).toContain("order-1");
       expect(screen).not.toContain("\x1b");
