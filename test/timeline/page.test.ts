@@ -6,8 +6,9 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { inspect } from "agent-persistence/inspect";
 import { timelinePage, type TimelineOptions } from "agent-persistence/timeline";
 import axe from "axe-core";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { soak } from "../soak/cases.ts";
 import { Coder } from "../workspace/fixture.ts";
 import { openBrowser } from "./browser/openBrowser.ts";
 import { manySteps } from "./manySteps.ts";
@@ -24,15 +25,19 @@ interface OpenedPage {
 }
 
 let browser: Browser;
-let context: BrowserContext | undefined;
+/** All tests share a tab, because the start of its process takes longer than most tests. */
+let tab: Page | undefined;
+/** The tab of one test, whose script runs before that of the page. */
+let ownTab: Page | undefined;
+let files = 0;
 const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-timeline-"));
 
 beforeAll(async () => {
   browser = await openBrowser();
 });
 afterEach(async () => {
-  await context?.close();
-  context = undefined;
+  await ownTab?.close();
+  ownTab = undefined;
 });
 afterAll(async () => {
   await browser.close();
@@ -70,12 +75,13 @@ async function openHtml(
   html: string,
   { width = 1200, dark = false, before }: Pick<OpenOptions, "width" | "dark" | "before"> = {},
 ): Promise<OpenedPage> {
-  const file = join(scratch, "page.html");
+  const file = join(scratch, `${++files}.html`);
   writeFileSync(file, html);
-  await context?.close();
-  context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: dark ? "dark" : "light" });
-  const page = await context.newPage();
+  const page = before ? (ownTab = await browser.newPage()) : (tab ??= await browser.newPage());
   if (before) await page.addInitScript(before);
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme: dark ? "dark" : "light", media: null });
+  for (const event of ["pageerror", "console", "request"] as const) page.removeAllListeners(event);
   page.on("pageerror", (error) => expect.unreachable(error.message));
   page.on("console", (message) => expect(`${message.type()}: ${message.text()}`).not.toMatch(/^error/));
   page.on("request", (request) => expect(request.url()).toMatch(/^file:/));
@@ -381,11 +387,12 @@ describe("the details of a step", () => {
 
 describe("accessibility", () => {
   it("the page has no accessibility defects, light and dark, wide and narrow", async () => {
-    for (const [width, dark] of [
-      [1200, false],
+    const looks: readonly (readonly [width: number, dark: boolean])[] = [
       [1200, true],
       [400, false],
-    ] as const) {
+      ...(soak ? [[1200, false] as const] : []),
+    ];
+    for (const [width, dark] of looks) {
       const opened = await open(pictured.rollback, { width, dark });
       expect(await defectsOf(opened), `${width}, dark: ${dark}`).toEqual([]);
       await opened.choose("callTools");
