@@ -8,6 +8,7 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { expect, it, onTestFinished } from "vitest";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
+import { every } from "../soak/cases.ts";
 import { errand, openStorage, World } from "./agents.ts";
 import { agentIds, fixtures, goOn, later, lateAgent, readBack, type Fixture } from "./reading.ts";
 import { digest } from "./shown.ts";
@@ -49,7 +50,7 @@ it.each(names)("%s: logs of 0.1.0 are resumed to the same end without repeating 
 });
 
 it.each(names)(
-  "%s: agents in logs of 0.1.0 are forked from the head and every checkpoint and keep their data",
+  "%s: agents in logs of 0.1.0 are forked from the head and checkpoints and keep their data",
   async (name) => {
     const directory = copyOf(name);
     for (const agentId of await agentIds(name, directory)) {
@@ -61,7 +62,7 @@ it.each(names)(
       expect(await fork.getMessages()).toEqual(await durable.getMessages());
       expect((await fork.getRequests()).map(({ prompt }) => prompt)).toEqual(requests.map(({ prompt }) => prompt));
       expect(await fork.getToolCallsInDoubt()).toEqual([]);
-      for (const id of ids)
+      for (const id of ids.filter((_id, at) => at % every(4, 1) === 0))
         expect((await durable.fork(`${agentId} from ${id}`, { checkpointId: id })).agentId).toContain(id);
       expect(await durable.getCheckpoints()).toEqual(checkpoints);
     }
