@@ -15,6 +15,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { logStorages } from "../persistence/support/storages.ts";
+import { cases } from "../soak/cases.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
 
 const stepKey = storageKey("step", z.number());
@@ -169,6 +170,6 @@ it("workspace files roll back after any sequence of runs, rollbacks and prunings
       }
       expectSame(await editing.goBackTo(await someAncestor(target)));
     }),
-    { numRuns: 10 },
+    { numRuns: cases(3, 10) },
   );
 });

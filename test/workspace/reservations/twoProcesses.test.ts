@@ -7,7 +7,7 @@ import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { cases } from "../../soak/cases.ts";
 
-const attempts = cases(120, 2_500);
+const attempts = cases(40, 2_500);
 
 let home = "";
 let program = "";
@@ -28,12 +28,12 @@ it("a reservation never gives two processes one file to write, and serves each o
 });
 
 it("a reserved file is passed on if its holder or a waiting process is killed", async () => {
-  const survivor = reserve("survivor", 100, 60_000);
-  for (let kills = 0; kills < 5; kills++) {
+  const survivor = reserve("survivor", cases(40, 100), 60_000);
+  for (let kills = 0; kills < cases(2, 5); kills++) {
     const lines = await reserve(`victim ${kills}`, 1_000_000, 200, 5 + kills);
     expect(lines.join()).not.toContain("together");
   }
-  expect((await survivor).at(-1)).toBe("100");
+  expect((await survivor).at(-1)).toBe(`${cases(40, 100)}`);
 });
 
 /** @param killAfter kills the process with its so-and-so-many-th line, at which it has the file. */
