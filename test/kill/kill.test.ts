@@ -11,14 +11,14 @@ import { undisturbedRun } from "./undisturbedRun.ts";
 import { killRunningWorkers, WorkerProcess } from "./WorkerProcess.ts";
 import type { WorkerOptions } from "./worker/WorkerOptions.ts";
 import { testSeed as seed } from "../testSeed.ts";
-import { cases } from "../soak/cases.ts";
+import { cases, soak } from "../soak/cases.ts";
 
 type Ids = WorkerOptions["toolCallIds"];
 
-const killCount = cases(4, 50);
+const killCount = cases(2, 50);
 const nodes = 30;
 /** At once: more only wait for each other. */
-const lanes = 2;
+const lanes = soak ? 2 : 1;
 
 let home: string;
 let program: string;

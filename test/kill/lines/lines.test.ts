@@ -5,9 +5,9 @@ import { seededNumbers } from "../../../src/testing/powerLoss/seededNumbers.ts";
 import { type End, killableProgram } from "../everyCall/killableProgram.ts";
 import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { testSeed as seed } from "../../testSeed.ts";
-import { cases } from "../../soak/cases.ts";
+import { cases, soak } from "../../soak/cases.ts";
 
-const killCount = cases(4, 80);
+const killCount = cases(2, 80);
 /** At most so many in one life. */
 const killsOfLife = 10;
 /** Lives at once. */
@@ -72,6 +72,19 @@ async function expectCalm(shown: { readonly directory: string; readonly seed?: n
   await rm(shown.directory, { recursive: true });
 }
 
+type DeathPlace = readonly [where: string, dieAfter: string, answers: Answers];
+const places: readonly DeathPlace[] = [
+  ["in one of three branches", "did two begun", "later"],
+  ["between an approval and its effect two agents deep", "begins paper", "at once"],
+  ["in a rollback inside a branch", "undid two ended", "at once"],
+];
+const morePlaces: readonly DeathPlace[] = [
+  ["in the merge", "did merge begun", "at once"],
+  ["two agents deep", "did look begun", "later"],
+  ["between an answer and the next step of the branch", "taken", "at once"],
+  ["between an approval and the effect of the approved call", "begins order", "later"],
+];
+
 describe.concurrent("a run with several lines", () => {
   it("does everything once and makes each request once if it is undisturbed", () => {
     expect(calm).toMatchObject({
@@ -92,15 +105,8 @@ describe.concurrent("a run with several lines", () => {
     expect(calm.effects.filter((line) => line === "did paper")).toHaveLength(2);
   });
 
-  it.each<[where: string, dieAfter: string, answers: Answers]>([
-    ["in one of three branches", "did two begun", "later"],
-    ["in the merge", "did merge begun", "at once"],
-    ["two agents deep", "did look begun", "later"],
-    ["between an answer and the next step of the branch", "taken", "at once"],
-    ["between an approval and the effect of the approved call", "begins order", "later"],
-    ["between an approval and its effect two agents deep", "begins paper", "at once"],
-    ["in a rollback inside a branch", "undid two ended", "at once"],
-  ])("reaches the same end after a kill %s", async (_where, dieAfter, answers) => {
+  const tried = soak ? [...places, ...morePlaces] : places;
+  it.each(tried)("reaches the same end after a kill %s", async (_where, dieAfter, answers) => {
     const directory = await newLife();
     expect(await start(directory, { answers, dieAfter })).toMatchObject({ killed: true });
     await expectCalm({ directory }, await start(directory, { answers }));

@@ -8,11 +8,11 @@ import { temporaryDirectory } from "../temporaryDirectory.ts";
 import { killRunningWorkers } from "../WorkerProcess.ts";
 import { ImportLife, type KillPlace } from "./ImportLife.ts";
 import { testSeed as seed } from "../../testSeed.ts";
-import { cases } from "../../soak/cases.ts";
+import { cases, soak } from "../../soak/cases.ts";
 
 const killCount = cases(8, 50);
 /** At once: more only wait for each other. */
-const lanes = 2;
+const lanes = soak ? 2 : 1;
 
 let home: string;
 let program: string;
