@@ -6,22 +6,28 @@ import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ProviderHarness } from "../../src/testing/provider/providerTest.ts";
 import { testDirectory } from "../storage/file/support/fixture.ts";
 import { TextProvider } from "./TextProvider.ts";
+import { soak } from "../soak/cases.ts";
 
 const tiny = { inlineThresholdBytes: 16 };
 let directories = 0;
 
-/** Every provider that must conform, by name; each call makes one that holds nothing. */
-export const providersUnderTest: Readonly<Record<string, () => Promise<ProviderHarness>>> = {
-  "in memory": async () => ({ provider: new InMemoryPersistenceStorageProvider() }),
+/** The suite of logs tests blobs. */
+const ofSmallBlobs: Readonly<Record<string, () => Promise<ProviderHarness>>> = {
   "in memory, all but the smallest values as blobs": async () => ({
     provider: new LogPersistenceStorageProvider(new MemoryRecordLog(), tiny),
   }),
-  "in files": () => inFiles({}),
   "in files, all but the smallest values as blobs": () => inFiles(tiny),
+};
+
+/** Every provider that must conform, by name; each call makes one that holds nothing. */
+export const providersUnderTest: Readonly<Record<string, () => Promise<ProviderHarness>>> = {
+  "in memory": async () => ({ provider: new InMemoryPersistenceStorageProvider() }),
+  "in files": () => inFiles({}),
   "of three methods": async () => {
     const table = new Map<string, string[]>();
     return { provider: new TextProvider(table), reopen: () => new TextProvider(table) };
   },
+  ...(soak && ofSmallBlobs),
 };
 
 async function inFiles(options: { readonly inlineThresholdBytes?: number }): Promise<ProviderHarness> {
