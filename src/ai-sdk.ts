@@ -1,6 +1,6 @@
 export { aiSdkExecutor } from "./integrations/ai-sdk/aiSdkExecutor.ts";
 export type { AiSdkExecutor, AiSdkExecutorOptions, AiSdkModels } from "./integrations/ai-sdk/aiSdkExecutor.ts";
-export type { AiSdkAnswer } from "./integrations/ai-sdk/answerOf.ts";
+export type { AiSdkAnswer } from "./integrations/ai-sdk/aiSdkResponse.ts";
 export type {
   AiSdkFinishReason,
   AiSdkGeneration,

@@ -10,7 +10,7 @@ export type { ProcessFacts, ProcessIdentity } from "./node/ProcessIdentity.ts";
 export { incarnationOf } from "./node/incarnation.ts";
 export type { BlobStore } from "./storage/BlobStore.ts";
 export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storage/LogPersistenceStorageProvider.ts";
-export { ReceivedLines } from "./checkpoint/format/ReceivedLines.ts";
+export { ReceivedAppends } from "./checkpoint/format/ReceivedAppends.ts";
 export { filterCheckpoints } from "./storage/PersistenceStorageProvider.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
 export type { TornTail } from "./checkpoint/format/TornTail.ts";
@@ -27,7 +27,7 @@ export type {
   ReadOptions,
   RebuiltSummary,
   RecordLog,
-  StoredLines,
+  StoredAppends,
 } from "./storage/RecordLog.ts";
 export { processOwner } from "./storage/ReleasableLog.ts";
 export type {

@@ -150,17 +150,17 @@ function encode(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
 }
 
-function cellsOf({ position, line, snapshot, pruned }: TableAppend): (string | number)[] {
-  return [position, encode(line), flag(snapshot), flag(pruned)];
+function cellsOf({ position, encoded, snapshot, pruned }: TableAppend): (string | number)[] {
+  return [position, encode(encoded), flag(snapshot), flag(pruned)];
 }
 
 function summaryOf(agentId: string, { summary }: TableAppend): string[] {
   return summary ? [summary.status, summary.order, placeOf(summary.order, agentId), summary.text] : [];
 }
 
-function rowOf(cell: string): { readonly position: number; readonly line: Uint8Array } {
-  const [position = "", line = ""] = cell.split(" ");
-  return { position: Number(position), line: Buffer.from(line, "base64") };
+function rowOf(cell: string): { readonly position: number; readonly encoded: Uint8Array } {
+  const [position = "", encoded = ""] = cell.split(" ");
+  return { position: Number(position), encoded: Buffer.from(encoded, "base64") };
 }
 
 /** Sorts like the bytes of the order, then those of the id: `!` is before every hexadecimal digit. */

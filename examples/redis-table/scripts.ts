@@ -15,7 +15,7 @@ local function removeSummary()
   redis.call('ZREM', prefix .. 'agents:' .. field('status'), field('place'))
   redis.call('HDEL', agent, 'place', 'status', 'order', 'text')
 end
--- An append is: position, line, isSnapshot, isPruning.
+-- An append is: position, encoded, isSnapshot, isPruning.
 local function store(at, stage)
   local position = ARGV[at]
   redis.call('ZADD', key(stage .. 'rows'), position, position .. ' ' .. ARGV[at + 1])

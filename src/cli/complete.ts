@@ -3,7 +3,7 @@ import { inspect, type AgentStatus } from "../inspect.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { findAgent } from "./ids/findLog.ts";
-import { newestCheckpoints } from "./ids/findCheckpoint.ts";
+import { newestCheckpoints } from "./ids/findCheckpointId.ts";
 import { type CommonOptions, Session } from "./session/Session.ts";
 import { visibleText } from "./terminal/visibleText.ts";
 

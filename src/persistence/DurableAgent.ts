@@ -166,7 +166,7 @@ export class DurableAgent {
    * @returns the new agent, already durable. Resume it with `resume({ agentId })`.
    * @throws AlreadyExistsError (`agent_exists`) if the id is in use.
    * @throws CheckpointNotFoundError if the checkpoint or the agent does not exist.
-   * @throws NotSupportedError for a storage without `lines` and `receive`, such as a three-method storage.
+   * @throws NotSupportedError for a storage without `encodedAppends` and `receive`, such as a three-method storage.
    * @throws AgentBusyError while another process creates an agent with that id.
    * @throws CorruptLogError, UnreadableValueError if the log of this agent is damaged.
    */

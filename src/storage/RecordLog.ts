@@ -163,10 +163,10 @@ export interface LogWatch {
 }
 
 /** The stored appends of a log, for {@link RecordLog.receive}. */
-export interface StoredLines {
-  /** The lines in the format of {@link RecordLog.lines}, oldest first, at least one. */
-  readonly lines: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-  /** The generation of the last line, which is the highest one. At most 2^40. */
+export interface StoredAppends {
+  /** The appends in the format of {@link RecordLog.encodedAppends}, oldest first, at least one. */
+  readonly appends: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** The generation of the last append, which is the highest one. At most 2^40. */
   readonly generation: number;
 }
 
@@ -200,33 +200,33 @@ export interface RecordLog {
    */
   unremovedBytes?(agentId: string): Promise<number>;
   /**
-   * Reads the stored lines of an agent, oldest first. Each line is the UTF-8 text that its checksum covers, without a
-   * line break. Positions that a stored `pruned` record removes are skipped. Each line has a separate buffer that never
-   * changes. Requires no ownership and does not write. Yields no lines for an unknown agent. If the method is missing,
+   * Reads the encoded appends of an agent, oldest first. Each one is the UTF-8 text that its checksum covers, without a
+   * line break. Positions that a stored `pruned` record removes are skipped. Each append has a separate buffer that
+   * never changes. Requires no ownership and does not write. Yields no appends for an unknown agent. If the method is missing,
    * agents of this storage can neither be forked nor moved.
    *
    * @param options.upTo - the last position to read, inclusive. Defaults to the last position when reading starts.
-   * @throws CorruptLogError in place of a line whose stored bytes were changed.
+   * @throws CorruptLogError in place of an append whose stored bytes were changed.
    */
-  lines?(agentId: string, options?: { readonly upTo?: number }): AsyncIterable<Uint8Array>;
+  encodedAppends?(agentId: string, options?: { readonly upTo?: number }): AsyncIterable<Uint8Array>;
   /**
-   * Creates an agent from the lines of another log and owns it. The lines are stored byte for byte, so positions,
-   * checksums and generations are preserved. One more append follows them. The operation is atomic and survives
-   * crashes. Until it resolves, the agent has no entries and is not listed. The lines are requested one at a time while
-   * the agent is owned. If the method is missing, agents cannot be forked or moved to this storage.
+   * Creates an agent from the appends of another log and owns it. They are stored byte for byte, so positions, checksums
+   * and generations are preserved. One more append follows them. The operation is atomic and survives crashes. Until it
+   * resolves, the agent has no entries and is not listed. The appends are requested one at a time while the agent is
+   * owned. If the method is missing, agents cannot be forked or moved to this storage.
    *
-   * @param last - returns the append that follows the lines. `position` is the position of the last line. `generation`
-   * is the new owner's generation, which is above the generations of all lines and all earlier owners. The append must
-   * have a summary.
+   * @param last - returns the append that follows them. `position` is the position of the last received append. `generation`
+   * is the new owner's generation, which is above the generations of all these appends and of all earlier owners. The
+   * append must have a summary.
    * @returns the log, positioned at the last append.
    * @throws AlreadyExistsError (`agent_exists`) if the agent has entries.
    * @throws AgentBusyError if the agent has another owner.
-   * @throws CorruptLogError if a line is damaged, does not follow its predecessor or has a generation that is too high.
+   * @throws CorruptLogError if an append is damaged, does not follow its predecessor or has a generation that is too high.
    */
   receive?(
     agentId: string,
     owner: LogOwner,
-    received: StoredLines,
+    received: StoredAppends,
     last: (end: { readonly generation: number; readonly position: number }) => LogAppend | PromiseLike<LogAppend>,
   ): Promise<OwnedLog>;
   /**

@@ -57,7 +57,7 @@ function crashingLog(log: RecordLog, save: Save): RecordLog {
     owner: (agentId) => log.owner(agentId),
     ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
     ...(log.watch && { watch: log.watch.bind(log) }),
-    ...(log.lines && { lines: log.lines.bind(log) }),
+    ...(log.encodedAppends && { encodedAppends: log.encodedAppends.bind(log) }),
     ...(log.receive && { receive: receiving(log.receive.bind(log), save) }),
     requestStop: (agentId, reason) => log.requestStop(agentId, reason),
     close: () => log.close(),

@@ -2,7 +2,7 @@ import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { lineReferences, openLineStates, unreachedLine } from "../checkpoint/data/openLines.ts";
 import { decodeEntry } from "../checkpoint/format/entryCodec.ts";
 import { wholeRecords } from "../checkpoint/format/leanRecords.ts";
-import { noteVerified } from "../checkpoint/format/verifiedLines.ts";
+import { noteVerified } from "../checkpoint/format/verifiedAppends.ts";
 import { type NextNumbers, numbersAfter, unknownKind, validateRecord } from "../checkpoint/format/validateRecord.ts";
 import { liveEntries, pruningIn } from "../checkpoint/pruning/liveEntries.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";

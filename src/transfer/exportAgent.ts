@@ -23,7 +23,7 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { ArchiveHash, type ArchiveHeader, type ArchivePart, encodePart, textOfFacts } from "./archiveFormat.ts";
 import { BlobsOfLines } from "./transferredBlobs.ts";
 import { gzipped } from "./gzipStream.ts";
-import { type CopiedLog, keptLines, type LogSurvey, surveyLog } from "./keptLines.ts";
+import { type CopiedLog, keptAppends, type LogSurvey, surveyLog } from "./keptAppends.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { quoted } from "../errors/quoted.ts";
 
@@ -81,10 +81,10 @@ export async function* exportAgent(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   assertAgentId(agentId);
   checkSchema(optionsSchema, options, "options of exportAgent()");
-  const source = logOf(storage, "lines", "exportAgent()");
+  const source = logOf(storage, "encodedAppends", "exportAgent()");
   const move = options.move ? await beginMove(source, agentId) : undefined;
   const sha256 = await source.sha256();
-  const log = await keptLines(source.log, agentId, sha256);
+  const log = await keptAppends(source.log, agentId, sha256);
   const { fromCheckpoint } = options;
   const start = fromCheckpoint === undefined ? undefined : await prefixTo(log, agentId, fromCheckpoint);
   const survey = await surveyLog(log, agentId, { sha256, ...(start && { upTo: start.upTo }) });
@@ -126,7 +126,7 @@ async function* archiveOf(
   yield [encoder.encode(head)];
   let lines = 0;
   let [first, last]: readonly (Uint8Array | undefined)[] = [];
-  for await (const bytes of log.lines(agentId, { upTo: position })) {
+  for await (const bytes of log.encodedAppends(agentId, { upTo: position })) {
     for (const reference of blobs.newIn(bytes)) {
       const blob = await blobs.read(reference, bytes);
       if (blob) yield encoded(blob);
@@ -145,7 +145,7 @@ async function* archiveOf(
 
 /** Returns whether the log still starts at the same append. */
 async function beginsWith(log: CopiedLog, agentId: string, first: ChainLink | undefined): Promise<boolean> {
-  for await (const bytes of log.lines(agentId, { upTo: first?.position ?? 0 }))
+  for await (const bytes of log.encodedAppends(agentId, { upTo: first?.position ?? 0 }))
     return linkOf(bytes)?.checksum === first?.checksum;
   return false;
 }
@@ -177,7 +177,7 @@ function assertHere(agentId: string, { custody }: LogSurvey): void {
 }
 
 /** Starts a move, or continues one. Resolves to the id of the move when it is durable. */
-async function beginMove(storage: TransferStorage<"lines">, agentId: string): Promise<string> {
+async function beginMove(storage: TransferStorage<"encodedAppends">, agentId: string): Promise<string> {
   lastOf(agentId, await surveyLog(storage.log, agentId, { sha256: await storage.sha256() }));
   await using journal = await openForMove(storage, agentId);
   const { custody } = journal.statusState;

@@ -6,7 +6,7 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { lastOf, openForMove } from "./exportAgent.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
-import { type LogSurvey, surveyLog } from "./keptLines.ts";
+import { type LogSurvey, surveyLog } from "./keptAppends.ts";
 import { quoted } from "../errors/quoted.ts";
 import { z } from "zod";
 import { strictOptions } from "../internal/options/strictOptions.ts";
@@ -35,7 +35,7 @@ export async function finishMove(
 ): Promise<void> {
   assertAgentId(agentId);
   checkSchema(moveReceiptSchema, receipt, "receipt of a move");
-  const source = logOf(storage, "lines", "finishMove()");
+  const source = logOf(storage, "encodedAppends", "finishMove()");
   const survey = await surveyLog(source.log, agentId, { sha256: await source.sha256() });
   const move = await assertReceipt(source, agentId, survey, receipt);
   const before = survey.custody;
@@ -59,7 +59,7 @@ export async function finishMove(
  */
 export async function cancelMove(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   assertAgentId(agentId);
-  const source = logOf(storage, "lines", "cancelMove()");
+  const source = logOf(storage, "encodedAppends", "cancelMove()");
   await using journal = await openForMove(source, agentId);
   const { custody } = journal.statusState;
   if (custody?.state === "here" && custody.move !== undefined) return;
@@ -73,7 +73,7 @@ function isSamePlace(one: CustodyRecord["to"], other: MoveReceipt["to"]): boolea
 }
 
 async function assertReceipt(
-  storage: TransferStorage<"lines">,
+  storage: TransferStorage<"encodedAppends">,
   agentId: string,
   survey: LogSurvey,
   { from, to, move, digest }: MoveReceipt,

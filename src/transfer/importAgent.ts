@@ -124,7 +124,7 @@ async function importFrom(
   };
   const lines = linesIn(reader.parts(), target, agentId, imported);
   try {
-    const owned = await target.log.receive(agentId, processOwner(), { lines, generation }, last);
+    const owned = await target.log.receive(agentId, processOwner(), { appends: lines, generation }, last);
     await owned.release();
   } catch (error) {
     const before = isTaken(error) ? await importedBefore(target, header) : undefined;

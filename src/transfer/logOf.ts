@@ -4,12 +4,12 @@ import { offersLog, type LogStorage } from "../storage/LogStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../storage/PersistenceStorageProvider.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 
-export type TransferStorage<Method extends "lines" | "receive"> = LogStorage & {
+export type TransferStorage<Method extends "encodedAppends" | "receive"> = LogStorage & {
   readonly log: RecordLog & Required<Pick<RecordLog, Method>>;
 };
 
 /** @throws NotSupportedError if the storage has no log, or the log lacks the method. */
-export function logOf<Method extends "lines" | "receive">(
+export function logOf<Method extends "encodedAppends" | "receive">(
   storage: PersistenceStorageProvider,
   method: Method,
   operation: string,
@@ -20,7 +20,7 @@ export function logOf<Method extends "lines" | "receive">(
   return storage;
 }
 
-function has<Method extends "lines" | "receive">(
+function has<Method extends "encodedAppends" | "receive">(
   storage: LogStorage,
   method: Method,
 ): storage is TransferStorage<Method> {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { AgentBusyError, OwnershipLostError } from "agent-persistence";
 import { AlreadyExistsError } from "agent-persistence/errors";
-import type { LogAppend, OwnedLog, StoredLines } from "agent-persistence/storage";
+import type { LogAppend, OwnedLog, StoredAppends } from "agent-persistence/storage";
 import { FileRecordLog, type FileSystem } from "agent-persistence/file";
 import { SimulatedFileSystem } from "agent-persistence/testing";
 import { collect } from "../storage/file/support/fixture.ts";
@@ -50,7 +50,7 @@ export class Contention {
   }
 
   /** A process that makes the log of lines, and appends to it. @param texts what the lines and the append after them have. */
-  async receive(name: string, received: StoredLines, last: LogAppend, texts: readonly string[]): Promise<void> {
+  async receive(name: string, received: StoredAppends, last: LogAppend, texts: readonly string[]): Promise<void> {
     const none = async (): Promise<undefined> => undefined;
     await this.begin(name, none, async (log) => {
       const owned = await log.receive(agentId, ownerNamed(name), received, async () => last);

@@ -20,7 +20,7 @@ async function* linesOf(generation: number): AsyncGenerator<Uint8Array> {
       prev,
       records: [{ kind: "test", text }],
     };
-    const { line, checksum } = encodeEntry(entry, nodeSha256);
+    const { encoded: line, checksum } = encodeEntry(entry, nodeSha256);
     yield line.slice(0, -1);
     prev = checksum;
   }
@@ -29,7 +29,7 @@ async function* linesOf(generation: number): AsyncGenerator<Uint8Array> {
 const receive = (contention: Contention, name: string, generation: number): Promise<void> => {
   const arrival = `${name} arrives`;
   const last = { id: arrival, records: [{ kind: "test", text: arrival } as never] };
-  return contention.receive(name, { lines: linesOf(generation), generation }, last, ["a", "b", arrival]);
+  return contention.receive(name, { appends: linesOf(generation), generation }, last, ["a", "b", arrival]);
 };
 
 /** One receives a log whose newest line has a generation, and another comes at once. */

@@ -23,7 +23,7 @@ export function delegatingLog(
     owner: (agentId) => log.owner(agentId),
     ...(log.unremovedBytes && { unremovedBytes: log.unremovedBytes.bind(log) }),
     ...(log.watch && { watch: log.watch.bind(log) }),
-    ...(log.lines && { lines: log.lines.bind(log) }),
+    ...(log.encodedAppends && { encodedAppends: log.encodedAppends.bind(log) }),
     ...(log.receive && {
       receive: async (agentId, ...received) => {
         const owned = await log.receive?.(agentId, ...received);

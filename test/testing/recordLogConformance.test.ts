@@ -78,7 +78,7 @@ const leftOutParts: Readonly<Record<string, readonly string[]>> = {
   "in a database": [
     noTable,
     noReceive,
-    ...["lines", "blobs.copy", "watch"].map((part) => `${part}: the log has no such method`),
+    ...["encodedAppends", "blobs.copy", "watch"].map((part) => `${part}: the log has no such method`),
   ],
   "in a table without stage and publish": [noReceive],
 };

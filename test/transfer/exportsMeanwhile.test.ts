@@ -85,9 +85,9 @@ describe.each(Object.keys(storages))("an export from %s", (name) => {
     const source = await storages[name]!();
     const { feature } = await waitingPayer(source);
     const { log } = source;
-    const lines = log.lines!.bind(log);
+    const lines = log.encodedAppends!.bind(log);
     let reads = 0;
-    vi.spyOn(log, "lines").mockImplementation(async function* (...given) {
+    vi.spyOn(log, "encodedAppends").mockImplementation(async function* (...given) {
       // The first pass keeps all lines, and the next one only looks whether the log is there.
       if (++reads === 2) await feature.deleteAgent("order-7");
       yield* lines(...given);

@@ -42,7 +42,7 @@ export function withLines({ header, parts }: ArchiveParts, change: (entry: Encod
     if (!decoded.ok) throw new TypeError(decoded.defect);
     const { entry, snapshot, summary } = decoded;
     const given = { ...entry, prev: prev ?? entry.prev, snapshot, ...(summary && { summary }) };
-    const { line, checksum } = encodeEntry(change(given), nodeSha256);
+    const { encoded: line, checksum } = encodeEntry(change(given), nodeSha256);
     prev = checksum;
     return { kind: "line", bytes: line.slice(0, -1) };
   });

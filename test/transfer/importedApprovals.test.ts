@@ -82,7 +82,7 @@ async function forged(storage: Storage, added: (records: readonly LogRecord[]) =
   const position = header.position + 1;
   const records = added(await recordsOf(storage)) as readonly LogRecord[];
   const entry = { prev: checksum, position, id: `${generation}-${position}`, generation, records };
-  const { line } = encodeEntry(entry, nodeSha256);
+  const { encoded: line } = encodeEntry(entry, nodeSha256);
   return archiveWith({
     header: { ...header, position },
     parts: [...parts, { kind: "line", bytes: line.slice(0, -1) }],

@@ -7,7 +7,7 @@ import { bytesOf, finish, payer, storages, waitingPayer } from "./movedAgents.ts
 
 async function blobsOf(storage: LogPersistenceStorageProvider): Promise<readonly string[]> {
   const found: string[] = [];
-  for await (const line of storage.log.lines?.("order-7") ?? []) found.push(...blobsNamedIn(line));
+  for await (const line of storage.log.encodedAppends?.("order-7") ?? []) found.push(...blobsNamedIn(line));
   return found;
 }
 

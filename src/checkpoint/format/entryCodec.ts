@@ -3,7 +3,7 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { maximumDepth } from "../../internal/maximumDepth.ts";
 import type { Entry } from "../records/Entry.ts";
 
-/** The first bytes of a line with a snapshot. Every other line starts with a bracket. */
+/** The first bytes of an encoded append with a snapshot. Every other one starts with a bracket. */
 export const snapshotMark = '{"snapshot":';
 
 const plainStart = '["';
@@ -19,7 +19,7 @@ const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 const unknownChecksum = "-".repeat(checksumLength);
-/** A buffer for all encodings, which only grows. Allocating a buffer costs more than encoding a line. */
+/** A buffer for all encodings, which only grows. Allocating a buffer costs more than encoding an append. */
 let scratch = new Uint8Array(64 * 1024);
 
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
@@ -28,7 +28,7 @@ export interface EncodableEntry extends Omit<Entry, "checksum"> {
   readonly summary?: object;
 }
 
-/** A decoded line, or the reason why it is invalid. `checksum` means that the bytes do not match the checksum. */
+/** A decoded append, or the reason why it is invalid. `checksum` means that the bytes do not match the checksum. */
 export type DecodedEntry =
   | { readonly ok: true; readonly entry: Entry; readonly snapshot: boolean; readonly summary: object | undefined }
   | { readonly ok: false; readonly defect: "malformed" | "checksum" };
@@ -45,13 +45,13 @@ export type DecodedEntry =
  * The checksum covers every byte after the comma that follows it, up to the line break. `generation` is omitted if the
  * id starts with it. An append with a snapshot is an object, so that readers can find it by its first bytes.
  *
- * @returns `line` is valid only until the next call. Copy it before you await.
+ * @returns `encoded` is valid only until the next call. Copy it before you await.
  * @throws Errors of `JSON.stringify` for values that are not JSON.
  */
 export function encodeEntry(
   entry: EncodableEntry,
   sha256: Sha256,
-): { readonly line: Uint8Array; readonly checksum: string } {
+): { readonly encoded: Uint8Array; readonly checksum: string } {
   const start = entry.snapshot === true ? snapshotStart : plainStart;
   const { prev, position, id } = entry;
   const bodyAt = start.length + checksumLength + 2;
@@ -63,52 +63,55 @@ export function encodeEntry(
   // The text is encoded once. The checksum of its bytes then overwrites the placeholder.
   const checksum = sha256.base64url(scratch.subarray(bodyAt, length - 1));
   for (let at = 0; at < checksumLength; at++) scratch[start.length + at] = checksum.charCodeAt(at);
-  return { line: scratch.subarray(0, length), checksum };
+  return { encoded: scratch.subarray(0, length), checksum };
 }
 
-/** Decodes a line without its line break. The checksum is verified before the line is parsed. */
-export function decodeEntry(line: string | Uint8Array, sha256: Sha256): DecodedEntry {
-  const text = typeof line === "string" ? line : decoder.decode(line);
+/** Decodes an append without its line break. The checksum is verified before the text is parsed. */
+export function decodeEntry(encoded: string | Uint8Array, sha256: Sha256): DecodedEntry {
+  const text = typeof encoded === "string" ? encoded : decoder.decode(encoded);
   const snapshot = text.startsWith(snapshotStart);
   if (!snapshot && !text.startsWith(plainStart)) return { ok: false, defect: "malformed" };
   const at = snapshot ? snapshotStart.length : plainStart.length;
   const bodyAt = at + checksumLength + 2;
-  // Up to here, lines of `encodeEntry` are ASCII, so the offset is also valid in bytes.
-  const body = typeof line === "string" ? line.slice(bodyAt) : line.subarray(bodyAt);
+  // Up to here, the text of `encodeEntry` is ASCII, so the offset is also valid in bytes.
+  const body = typeof encoded === "string" ? encoded.slice(bodyAt) : encoded.subarray(bodyAt);
   if (text.slice(at, bodyAt) !== `${sha256.base64url(body)}",`) return { ok: false, defect: "checksum" };
   const parsed = parse(text);
-  // Only long lines can exceed the depth limit. The check lets other code walk values without a depth limit.
+  // Only long appends can exceed the depth limit. The check lets other code walk values without a depth limit.
   const deep = text.length > 2 * deepestRecords && isDeeper(parsed, deepestRecords);
   return (deep ? undefined : entryOf(parsed, snapshot)) ?? { ok: false, defect: "malformed" };
 }
 
-export function isSnapshotLine(line: Uint8Array): boolean {
-  return line[0] === snapshotStart.charCodeAt(0);
+export function hasSnapshot(encoded: Uint8Array): boolean {
+  return encoded[0] === snapshotStart.charCodeAt(0);
 }
 
-/** Returns the link at the start of a line, without verification. `undefined` for an unknown form. */
-export function linkOf(line: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
-  const [, checksum, prev, position] = place.exec(decoder.decode(line.subarray(0, longestPlace))) ?? [];
+/** Returns the link at the start of an encoded append, without verification. `undefined` for an unknown form. */
+export function linkOf(encoded: Uint8Array): (ChainLink & { readonly prev: string }) | undefined {
+  const [, checksum, prev, position] = place.exec(decoder.decode(encoded.subarray(0, longestPlace))) ?? [];
   if (checksum === undefined || prev === undefined) return undefined;
   return { checksum, prev, position: Number(position) };
 }
 
-/** Like {@link linkOf}, or `undefined` if the checksum is invalid. Use it to copy a line without parsing it. */
-export function verifiedLinkOf(line: Uint8Array, sha256: Sha256): (ChainLink & { readonly prev: string }) | undefined {
-  const link = linkOf(line);
-  const start = isSnapshotLine(line) ? snapshotStart.length : plainStart.length;
-  return link?.checksum === sha256.base64url(line.subarray(start + checksumLength + 2)) ? link : undefined;
+/** Like {@link linkOf}, or `undefined` if the checksum is invalid. Use it to copy an append without parsing it. */
+export function verifiedLinkOf(
+  encoded: Uint8Array,
+  sha256: Sha256,
+): (ChainLink & { readonly prev: string }) | undefined {
+  const link = linkOf(encoded);
+  const start = hasSnapshot(encoded) ? snapshotStart.length : plainStart.length;
+  return link?.checksum === sha256.base64url(encoded.subarray(start + checksumLength + 2)) ? link : undefined;
 }
 
 /**
- * Returns the generation of a line, or `undefined` for an invalid line. Parses the line only if the generation is not
- * part of the id.
+ * Returns the generation of an encoded append, or `undefined` if it is invalid. Parses it only if the generation is
+ * not part of the id.
  */
-export function generationOfLine(line: Uint8Array, sha256: Sha256): number | undefined {
-  const hasExtras = line.at(isSnapshotLine(line) ? -3 : -2) !== "]".charCodeAt(0);
-  const digits = hasExtras ? undefined : impliedGeneration.exec(decoder.decode(line.subarray(0, longestPlace)))?.[1];
+export function generationOfAppend(encoded: Uint8Array, sha256: Sha256): number | undefined {
+  const hasExtras = encoded.at(hasSnapshot(encoded) ? -3 : -2) !== "]".charCodeAt(0);
+  const digits = hasExtras ? undefined : impliedGeneration.exec(decoder.decode(encoded.subarray(0, longestPlace)))?.[1];
   if (digits !== undefined) return Number(digits);
-  const decoded = decodeEntry(line, sha256);
+  const decoded = decodeEntry(encoded, sha256);
   return decoded.ok ? decoded.entry.generation : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { type AgentInspector, type CheckpointDifference, inspect, type ShownValue } from "../../inspect.ts";
 import { assertFound, findAgent } from "../ids/findLog.ts";
-import { findCheckpoint } from "../ids/findCheckpoint.ts";
+import { findCheckpointId } from "../ids/findCheckpointId.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted, plain } from "../terminal/painted.ts";
@@ -21,8 +21,8 @@ export async function diff(
   const storage = await session.storage();
   const agentId = await findAgent(storage, given);
   const view = inspect(storage);
-  const fromId = await findCheckpoint(view, agentId, from);
-  const toId = to === undefined ? await newest(view, agentId) : await findCheckpoint(view, agentId, to);
+  const fromId = await findCheckpointId(view, agentId, from);
+  const toId = to === undefined ? await newest(view, agentId) : await findCheckpointId(view, agentId, to);
   const difference = await view.diff(agentId, fromId, toId);
   if (output.json) return output.document(difference);
   await showDifference(session, difference);

@@ -13,7 +13,7 @@ import type { Output } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { type Part, painted, type Paint } from "../terminal/painted.ts";
 import { shown, statusOf, messageText, fileLines } from "./shown.ts";
-import { findCheckpoint } from "../ids/findCheckpoint.ts";
+import { findCheckpointId } from "../ids/findCheckpointId.ts";
 
 const paints: Readonly<Record<CallView["state"], Paint>> = {
   running: "cyan",
@@ -124,7 +124,7 @@ async function showCheckpoint(
   { agentId, given, messages }: { readonly agentId: string; readonly given: string; readonly messages: number },
 ): Promise<void> {
   const { output } = session;
-  const checkpointId = await findCheckpoint(view, agentId, given);
+  const checkpointId = await findCheckpointId(view, agentId, given);
   const content = await view.checkpoint(agentId, checkpointId, { messagesLimit: messages === 0 ? Infinity : messages });
   if (output.json) return output.document(content);
   await showFacts(session, content);

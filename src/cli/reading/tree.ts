@@ -1,6 +1,6 @@
 import { type CheckpointView, inspect } from "../../inspect.ts";
 import { findAgent } from "../ids/findLog.ts";
-import { newestCheckpoints } from "../ids/findCheckpoint.ts";
+import { newestCheckpoints } from "../ids/findCheckpointId.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { checkpointGraph } from "./checkpointGraph.ts";

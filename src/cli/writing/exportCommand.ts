@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { exportAgent } from "../../transfer.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-import { checkpointGiven } from "../ids/findCheckpoint.ts";
+import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { assertNoFile, writeNew } from "../storage/commandFiles.ts";

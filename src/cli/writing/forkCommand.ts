@@ -1,5 +1,5 @@
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
-import { checkpointGiven } from "../ids/findCheckpoint.ts";
+import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";

@@ -1,6 +1,6 @@
 import type { RunResult } from "../../index.ts";
 import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
-import { checkpointGiven } from "../ids/findCheckpoint.ts";
+import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";

@@ -3,7 +3,7 @@ import { inspect, type RollbackPreview } from "../../inspect.ts";
 import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
-import { findCheckpoint } from "../ids/findCheckpoint.ts";
+import { findCheckpointId } from "../ids/findCheckpointId.ts";
 import { fileLines, shown } from "../reading/shown.ts";
 import type { Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
@@ -30,7 +30,7 @@ export async function rollback(
   const storage = loaded?.storage ?? (await session.storage());
   const agentId = await findAgent(storage, given);
   const view = inspect(storage);
-  const preview = await view.previewRollback(agentId, await findCheckpoint(view, agentId, checkpoint));
+  const preview = await view.previewRollback(agentId, await findCheckpointId(view, agentId, checkpoint));
   if (!loaded || options.preview) return output.json ? output.document(preview) : showPreview(output, preview);
   if (session.saysChange) await showPreview(output.beside, preview);
   const { checkpointId } = preview.target;

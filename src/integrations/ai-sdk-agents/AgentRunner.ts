@@ -4,7 +4,7 @@ import type { HostedAgents, HostedBody, HostedResult } from "../hosted/HostedAge
 import type { HostedLoop } from "../hosted/HostedLoop.ts";
 import type { HostedTool } from "../hosted/HostedTool.ts";
 import type { RunRecords } from "../hosted/RunRecords.ts";
-import { approvalsGiven, type GivenApproval, type CallInput, messagesOf, runLegs } from "./runLegs.ts";
+import { approvalsGiven, type GivenApproval, type CallInput, promptMessages, runLegs } from "./runLegs.ts";
 import { type Durable, DurableDefinition } from "./Durable.ts";
 import type { BoundAgentOptions } from "./DurableAgentOptions.ts";
 import { followed, isAbandoned, unlessBusy } from "./followed.ts";
@@ -156,7 +156,7 @@ export class AgentRunner {
    * @throws RequestNotOpenError if an approval matches neither an open request nor an approval of the last run
    */
   async #answered(agentId: string, input: CallInput): Promise<readonly GivenApproval[] | undefined> {
-    const given = approvalsGiven(messagesOf(input));
+    const given = approvalsGiven(promptMessages(input));
     if (given.length === 0) return undefined;
     const agent = this.#hosted.agent(agentId);
     const requests = await agent.getRequests();

@@ -41,11 +41,11 @@ export async function runLegs<Result>(
     const given = await loop.approvals(wanted.map((each) => ({ ...each, tool: toolOf(each.toolName) })));
     decided = wanted.map(({ toolCallId }) => toolCallId);
     const { prompt: _prompt, ...rest } = next;
-    next = { ...rest, messages: [...messagesOf(next), ...messages, responseTo(wanted, given)] };
+    next = { ...rest, messages: [...promptMessages(next), ...messages, responseTo(wanted, given)] };
   }
 }
 
-export function messagesOf({ prompt, messages = [] }: CallInput): readonly ProviderMessage[] {
+export function promptMessages({ prompt, messages = [] }: CallInput): readonly ProviderMessage[] {
   if (typeof prompt === "string") return [{ role: "user", content: prompt }];
   return prompt ?? messages;
 }

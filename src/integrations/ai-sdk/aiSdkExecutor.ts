@@ -5,7 +5,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { customSchema, functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type AiSdkGeneration, type AiSdkLanguageModel, generationSchema } from "./AiSdkLanguageModel.ts";
-import { type AiSdkAnswer, answerOf } from "./answerOf.ts";
+import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
 import { assertAnswerShape } from "../../agent/model/assertAnswerShape.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
 import { streamedGeneration } from "./streamedGeneration.ts";
@@ -62,7 +62,7 @@ export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions
     const generation = await generated(model, request, generate);
     assertAnswerShape(generationSchema, generation, model.modelId, model.provider);
     for (const warning of generation.warnings ?? []) options.onWarning?.(warning, request.model);
-    return answerOf(model, generation);
+    return aiSdkResponse(model, generation);
   };
   return {
     execute: (request) => answer(request, (model, callOptions) => model.doGenerate(callOptions)),

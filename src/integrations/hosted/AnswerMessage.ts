@@ -21,7 +21,9 @@ export function hostedAnswer(
 
 export type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 
-export function callsOf(message: AssistantMessage): readonly { readonly part: ToolCallPart; readonly index: number }[] {
+export function toolCallsIn(
+  message: AssistantMessage,
+): readonly { readonly part: ToolCallPart; readonly index: number }[] {
   if (typeof message.content === "string") return [];
   return message.content.flatMap((part, index) => (part.type === "tool-call" ? [{ part, index }] : []));
 }

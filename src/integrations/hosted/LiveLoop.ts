@@ -12,7 +12,7 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 import { persistence } from "../../persistence/Persistence.ts";
-import { AnsweredCalls, type AskedCall } from "./AnsweredCalls.ts";
+import { ResponseCalls, type ResponseCall } from "./ResponseCalls.ts";
 import { hostedAnswer, storedAnswer } from "./AnswerMessage.ts";
 import type {
   ApprovableCall,
@@ -28,7 +28,7 @@ export class LiveLoop implements HostedLoop {
   readonly #context: AgentContext;
   /** The contexts of the calls in progress. Requests inside a call belong to that call. */
   readonly #within = new ScopedValue<AgentContext>();
-  readonly #calls = new AnsweredCalls();
+  readonly #calls = new ResponseCalls();
   #live = false;
   /** Whether records were added since the last checkpoint of this node. */
   #isUnsaved = false;
@@ -129,7 +129,7 @@ export class LiveLoop implements HostedLoop {
   }
 
   /** An unknown call ends the run, so that the model does not see the error. */
-  #asked(toolCallId: string): Promise<AskedCall> {
+  #asked(toolCallId: string): Promise<ResponseCall> {
     return this.#calls.of(toolCallId).catch((error: unknown) => this.#fail(error));
   }
 
@@ -176,6 +176,6 @@ export class LiveLoop implements HostedLoop {
 }
 
 /** Returns the input object of the response if both inputs are equal, so that the input is stored only once. */
-function inputOf({ part }: AskedCall, input: unknown): unknown {
+function inputOf({ part }: ResponseCall, input: unknown): unknown {
   return isSameValue(part.input, input) ? part.input : input;
 }

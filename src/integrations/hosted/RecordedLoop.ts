@@ -6,7 +6,7 @@ import { NotSerializableError, UnreadableValueError } from "../../errors/storedD
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { AnsweredCalls } from "./AnsweredCalls.ts";
+import { ResponseCalls } from "./ResponseCalls.ts";
 import { hostedAnswer } from "./AnswerMessage.ts";
 import type { ApprovableCall, GivenHostedAnswer, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { HeldRecord, RunRecords } from "./RunRecords.ts";
@@ -24,7 +24,7 @@ export class RecordedLoop implements HostedLoop {
   readonly #records: RunRecords;
   readonly #sha256: Sha256;
   readonly #follow: Follow;
-  readonly #calls = new AnsweredCalls();
+  readonly #calls = new ResponseCalls();
   #answers = 0;
   #steps = 0;
   /** The possible ids of a call in the records, by its visible id. */

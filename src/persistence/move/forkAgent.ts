@@ -9,7 +9,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { withBlobs } from "./copyBlobs.ts";
-import { type CopiedLog, keptLines } from "../../transfer/keptLines.ts";
+import { type CopiedLog, keptAppends } from "../../transfer/keptAppends.ts";
 import { forkAppend, recordsOfFork } from "../../transfer/forkAppend.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import { readEntries, readPaced, withLastCheckpoint } from "../../storage/readEntries.ts";
@@ -25,7 +25,8 @@ export async function forkAgent(
   forkId: string,
   checkpointId: string | undefined,
 ): Promise<void> {
-  if (!setup.log.lines || !setup.log.receive) throw new NotSupportedError("fork()", "`lines` and `receive` of a log");
+  if (!setup.log.encodedAppends || !setup.log.receive)
+    throw new NotSupportedError("fork()", "`encodedAppends` and `receive` of a log");
   if (forkId === agentId) throw new AlreadyExistsError("agent_exists", forkId);
   for (let attempt = 1; ; attempt++) {
     const log = await readLines(setup, agentId);
@@ -40,7 +41,7 @@ export async function forkAgent(
 
 async function readLines({ log, storage }: PersistenceSetup, agentId: string): Promise<CopiedLog> {
   try {
-    return await keptLines(log as CopiedLog, agentId, await storage.sha256());
+    return await keptAppends(log as CopiedLog, agentId, await storage.sha256());
   } catch (error) {
     throw await withLastCheckpoint(error, log, agentId);
   }
@@ -101,8 +102,8 @@ async function copy(setup: PersistenceSetup, copied: CopiedLog, source: Source, 
     if (!(await isAsRead(log, source))) throw new UnreadableValueError(`its blob ${missing} is missing`);
   };
   const blobs = { blobs: log.blobs, from: agentId, to: forkId };
-  const lines = withBlobs(copied.lines(agentId, { upTo: end.position }), blobs, assertAsRead);
-  const received = { lines, generation };
+  const appends = withBlobs(copied.encodedAppends(agentId, { upTo: end.position }), blobs, assertAsRead);
+  const received = { appends, generation };
   const owned = await log.receive?.(forkId, processOwner(), received, (at) => forkAppend(records, source, forkId, at));
   await owned?.release();
 }

@@ -36,7 +36,7 @@ export async function repeatCall(
   const { intent, outcome: before, lane } = call;
   if (before && !before.retry) return call;
   const { setup, journal, signal } = rollback;
-  const stored = await storedInput(tool, call);
+  const stored = await checkedInput(tool, call);
   if ("error" in stored) return stored;
   // A permission to retry covers one try.
   if (intent && before) await journal.store([{ ...intent, lane }]);
@@ -158,7 +158,7 @@ function endOf(
 }
 
 /** Validates the stored arguments again with the current schema, because stored data is untrusted. */
-export async function storedInput(
+export async function checkedInput(
   tool: AnyTool,
   call: LoggedCall,
 ): Promise<{ readonly input: unknown } | { readonly error: unknown }> {

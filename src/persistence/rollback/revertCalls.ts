@@ -10,7 +10,7 @@ import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse
 import { attempt } from "../inverse/InverseRetry.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
 import { goalRecord } from "./goalRecord.ts";
-import { callOptions, repeatCall, storedInput } from "./repeatCall.ts";
+import { callOptions, repeatCall, checkedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**
@@ -121,7 +121,7 @@ async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): P
 /** Does not try the inverse if the schema rejects the stored input. */
 async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd> {
   const { setup, journal, signal } = rollback;
-  const stored = await storedInput(toolOf(inverse) ?? inverse.tool, call);
+  const stored = await checkedInput(toolOf(inverse) ?? inverse.tool, call);
   if ("error" in stored) return { kind: "failed", error: stored.error };
   await journal.store([{ kind: "inverse", call: call.call }]);
   const execute = executionOf(inverse, call, stored.input, rollback);

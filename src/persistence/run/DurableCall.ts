@@ -6,14 +6,14 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
 
-export type Next = (request: RunRequest) => Promise<RunResult<unknown>>;
+export type NextRun = (request: RunRequest) => Promise<RunResult<unknown>>;
 
 export interface DurableCall {
   readonly setup: PersistenceSetup;
   readonly recorders: RunRecorders;
   readonly journal: Journal;
   readonly request: RunRequest;
-  readonly next: Next;
+  readonly next: NextRun;
   readonly turn: OwnTurn;
   readonly replaces: boolean;
   readonly span?: ActiveSpan;

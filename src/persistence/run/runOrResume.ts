@@ -34,7 +34,7 @@ import { branchEffects } from "./branchEffects.ts";
 import { comparedInput } from "./comparedInput.ts";
 import { completionData } from "./completionData.ts";
 import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
-import type { DurableCall, Next } from "./DurableCall.ts";
+import type { DurableCall, NextRun } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
 import { openForRun } from "./openForRun.ts";
 import { recordFailure } from "./recordFailure.ts";
@@ -51,7 +51,7 @@ export function runOrResume(
   setup: PersistenceSetup,
   recorders: RunRecorders,
   request: RunRequest,
-  next: Next,
+  next: NextRun,
 ): Promise<RunResult<unknown>> {
   setup.takeId(request.agentId);
   const { telemetry } = setup;

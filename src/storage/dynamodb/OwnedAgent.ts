@@ -130,7 +130,7 @@ export class OwnedAgent {
       const content = await putParts(
         connection,
         takenParts(this.#agentId, this.#generation, append.position),
-        append.line,
+        append.encoded,
       );
       items.push({ ...stagedKey(this.#agentId, this.#generation, append.position), snapshot, ...content });
     }
@@ -165,7 +165,7 @@ export class OwnedAgent {
     const content = await putParts(
       connection,
       appendParts(agentId, { ...slotKey(agentId, slot), ...item }),
-      append.line,
+      append.encoded,
     );
     if (!(await slots.append(agentId, this.#claim, before, { ...item, ...content }))) return false;
     // The append is stored. Lists resolve an unsettled entry by reading the log.

@@ -8,12 +8,12 @@ import {
 import { Mutex } from "../../internal/Mutex.ts";
 import type { TornTail } from "../../checkpoint/format/TornTail.ts";
 import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
-import type { LogAppend, OwnedLog, RebuiltSummary, RecordLog, StoredLines } from "../RecordLog.ts";
+import type { LogAppend, OwnedLog, RebuiltSummary, RecordLog, StoredAppends } from "../RecordLog.ts";
 import type { FileBackend } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { encodeControl } from "./layout/controlLine.ts";
-import { type ReceivedSegment, receiveLines } from "./receiveLines.ts";
+import { type ReceivedSegment, receiveAppends } from "./receiveAppends.ts";
 import { publishReplacement } from "./owner/OwnedSegment.ts";
 import { leaveOutNumbers } from "./takeover/leaveOutNumbers.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
@@ -110,12 +110,12 @@ export class FileOwnedLog implements OwnedLog {
    * Copies the lines of another log into this empty log. The log stays empty until the whole segment is published. The
    * lines are read first, so a failure to read them keeps the ownership.
    */
-  receive(received: StoredLines, last: Parameters<NonNullable<RecordLog["receive"]>>[3]): Promise<void> {
+  receive(received: StoredAppends, last: Parameters<NonNullable<RecordLog["receive"]>>[3]): Promise<void> {
     return this.#inTurn(async () => {
       if (!this.isEmpty) throw new AlreadyExistsError("agent_exists", this.#folder.agentId);
       if (received.generation > this.generation)
         await this.#continueAs(() => leaveOutNumbers(this.#backend, this.#folder, this.#taken, received.generation));
-      const segment = await receiveLines(this.#backend, this.#folder, this.#taken, received, last);
+      const segment = await receiveAppends(this.#backend, this.#folder, this.#taken, received, last);
       const { end, summary } = segment.last;
       await this.#continueAs(() => this.#publishReceived(segment));
       this.#end = end;
@@ -166,12 +166,12 @@ export class FileOwnedLog implements OwnedLog {
     await this.#lease.moved(segment.generation);
   }
 
-  async #store({ line, end, summary }: EncodedAppend): Promise<number> {
+  async #store({ encoded, end, summary }: EncodedAppend): Promise<number> {
     await this.#orEnd(async () => {
       // The caller may cause effects after this append resolves, so the lease must be fresh.
       await this.#lease.refresh();
       if (summary !== undefined) await this.#state.markChanging(summary, this.generation, this.#end);
-      await this.#taken.segment.store(line);
+      await this.#taken.segment.store(encoded);
     });
     this.#end = end;
     // If this fails, the state stays `changing`, and lists read the log instead.

@@ -31,7 +31,7 @@ import type {
   OwnedLog,
   ReadOptions,
   RecordLog,
-  StoredLines,
+  StoredAppends,
 } from "../RecordLog.ts";
 import { isOwned } from "../summaries.ts";
 import { logArguments } from "../ownership/logArguments.ts";
@@ -169,15 +169,15 @@ export class FileRecordLog implements RecordLog {
     for (const entry of await openReader(this.#backend, this.#folder(agentId)).read(options)) yield entry;
   }
 
-  async *lines(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
-    checkSchema(logArguments.lines, options, "options of lines()");
+  async *encodedAppends(agentId: string, options: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    checkSchema(logArguments.encodedAppends, options, "options of encodedAppends()");
     for (const line of await openReader(this.#backend, this.#folder(agentId)).lines(options.upTo)) yield line;
   }
 
   async receive(
     agentId: string,
     owner: LogOwner,
-    received: StoredLines,
+    received: StoredAppends,
     last: Parameters<NonNullable<RecordLog["receive"]>>[3],
   ): Promise<OwnedLog> {
     for await (const _ of this.read(agentId)) throw new AlreadyExistsError("agent_exists", agentId);

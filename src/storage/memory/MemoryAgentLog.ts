@@ -1,5 +1,5 @@
 import { type ChainLink, EntryChain } from "../../checkpoint/format/EntryChain.ts";
-import { decodeEntry, encodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
+import { decodeEntry, encodeEntry, hasSnapshot, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
@@ -10,7 +10,7 @@ import type { AgentSummary, LogAppend, ReadOptions } from "../RecordLog.ts";
 export class MemoryAgentLog {
   readonly agentId: string;
   readonly #sha256: Sha256;
-  #lines = new EntryBytes();
+  #appends = new EntryBytes();
   #snapshots: number[] = [];
   #gaps: PrunedGap[] = [];
   #start = 0;
@@ -39,12 +39,12 @@ export class MemoryAgentLog {
     if (expectedPosition !== this.#position) return this.#acknowledgeAgain(append, expectedPosition);
     const { id, records, summary, snapshot = false } = append;
     const position = expectedPosition + 1;
-    const { line, checksum } = encodeEntry(
+    const { encoded, checksum } = encodeEntry(
       { position, generation, id, records, prev: this.#checksum, snapshot },
       this.#sha256,
     );
     const summaryText = summary === undefined ? this.#summary : JSON.stringify({ ...summary, position });
-    this.#lines.push(position, line.subarray(0, -1));
+    this.#appends.push(position, encoded.subarray(0, -1));
     this.#position = position;
     this.#checksum = checksum;
     this.#summary = summaryText;
@@ -55,7 +55,7 @@ export class MemoryAgentLog {
 
   /** Yields the entries that were appended before the iteration started. */
   *read({ after = 0, upTo = this.#position, sinceSnapshot = false }: ReadOptions): Generator<Entry> {
-    const lines = this.#lines;
+    const appends = this.#appends;
     const snapshot = sinceSnapshot ? (this.#snapshots.findLast((position) => position <= upTo) ?? 0) : 0;
     const from = Math.max(after, snapshot - 1);
     const chain = new EntryChain(
@@ -63,32 +63,32 @@ export class MemoryAgentLog {
       from <= this.#start ? { position: this.#start, checksum: "" } : undefined,
     );
     const last = Math.min(upTo, this.#position);
-    for (let index = lines.indexAfter(from); lines.positionAt(index) <= last; index++) {
-      const entry = this.#decode(lines, index);
+    for (let index = appends.indexAfter(from); appends.positionAt(index) <= last; index++) {
+      const entry = this.#decode(appends, index);
       const defect = chain.accept(entry);
-      if (defect !== undefined) throw this.#corrupt(lines, index, defect);
+      if (defect !== undefined) throw this.#corrupt(appends, index, defect);
       if (!chain.isPruned(entry.position)) yield entry;
     }
   }
 
-  *readLines(upTo = this.#position): Generator<Uint8Array> {
-    const [lines, last] = [this.#lines, Math.min(upTo, this.#position)];
+  *encodedAppends(upTo = this.#position): Generator<Uint8Array> {
+    const [appends, last] = [this.#appends, Math.min(upTo, this.#position)];
     const chain = new EntryChain([...this.#gaps], { position: this.#start, checksum: "" });
-    for (let index = 0; lines.positionAt(index) <= last; index++) {
-      const line = lines.lineAt(index);
-      const link = verifiedLinkOf(line, this.#sha256);
+    for (let index = 0; appends.positionAt(index) <= last; index++) {
+      const encoded = appends.appendAt(index);
+      const link = verifiedLinkOf(encoded, this.#sha256);
       const defect = link ? chain.accept(link) : "checksum";
-      if (defect !== undefined) throw this.#corrupt(lines, index, defect);
-      if (!chain.isPruned(lines.positionAt(index))) yield line.slice();
+      if (defect !== undefined) throw this.#corrupt(appends, index, defect);
+      if (!chain.isPruned(appends.positionAt(index))) yield encoded.slice();
     }
   }
 
-  receive(line: Uint8Array, { position, checksum }: ChainLink): void {
-    if (this.#lines.length === 0) this.#start = position - 1;
-    this.#lines.push(position, line);
+  receive(encoded: Uint8Array, { position, checksum }: ChainLink): void {
+    if (this.#appends.length === 0) this.#start = position - 1;
+    this.#appends.push(position, encoded);
     this.#position = position;
     this.#checksum = checksum;
-    if (isSnapshotLine(line)) this.#snapshots.push(position);
+    if (hasSnapshot(encoded)) this.#snapshots.push(position);
   }
 
   receiveGaps(gaps: readonly PrunedGap[]): void {
@@ -96,18 +96,18 @@ export class MemoryAgentLog {
   }
 
   get unremovedBytes(): number {
-    return this.#prunedIndexes().reduce((sum, index) => sum + this.#lines.lineAt(index).length, 0);
+    return this.#prunedIndexes().reduce((sum, index) => sum + this.#appends.appendAt(index).length, 0);
   }
 
   prune(): void {
-    const positions = new Set(this.#prunedIndexes().map((index) => this.#lines.positionAt(index)));
-    this.#lines = this.#lines.without(positions);
+    const positions = new Set(this.#prunedIndexes().map((index) => this.#appends.positionAt(index)));
+    this.#appends = this.#appends.without(positions);
     this.#snapshots = this.#snapshots.filter((position) => !positions.has(position));
   }
 
   /** Removes all data except the position, so that a late writer still conflicts. */
   clear(): void {
-    this.#lines = new EntryBytes();
+    this.#appends = new EntryBytes();
     this.#snapshots = [];
     this.#gaps = [];
     this.#start = this.#position;
@@ -117,25 +117,25 @@ export class MemoryAgentLog {
 
   #prunedIndexes(): readonly number[] {
     const chain = new EntryChain(this.#gaps);
-    const indexes = Array.from({ length: this.#lines.length }, (_, index) => index);
-    return indexes.filter((index) => chain.isPruned(this.#lines.positionAt(index)));
+    const indexes = Array.from({ length: this.#appends.length }, (_, index) => index);
+    return indexes.filter((index) => chain.isPruned(this.#appends.positionAt(index)));
   }
 
   #acknowledgeAgain({ id }: LogAppend, expectedPosition: number): number {
     const position = expectedPosition + 1;
-    const index = this.#lines.indexAfter(expectedPosition);
-    if (this.#lines.positionAt(index) === position && this.#decode(this.#lines, index).id === id) return position;
+    const index = this.#appends.indexAfter(expectedPosition);
+    if (this.#appends.positionAt(index) === position && this.#decode(this.#appends, index).id === id) return position;
     throw new PositionConflictError(this.agentId, expectedPosition, this.#position);
   }
 
-  #decode(lines: EntryBytes, index: number): Entry {
-    const decoded = decodeEntry(lines.lineAt(index), this.#sha256);
-    if (!decoded.ok) throw this.#corrupt(lines, index, decoded.defect);
+  #decode(appends: EntryBytes, index: number): Entry {
+    const decoded = decodeEntry(appends.appendAt(index), this.#sha256);
+    if (!decoded.ok) throw this.#corrupt(appends, index, decoded.defect);
     return decoded.entry;
   }
 
-  #corrupt(lines: EntryBytes, index: number, found: string): CorruptLogError {
-    const before = index === 0 ? {} : { lastPosition: lines.positionAt(index - 1) };
+  #corrupt(appends: EntryBytes, index: number, found: string): CorruptLogError {
+    const before = index === 0 ? {} : { lastPosition: appends.positionAt(index - 1) };
     return new CorruptLogError(this.agentId, { file: "memory", line: index + 1, ...before }, found);
   }
 }
@@ -144,8 +144,8 @@ const smallestChunk = 4 * 1024;
 const largestChunk = 256 * 1024;
 
 /**
- * Stores the lines of one log as bytes in chunks. This takes a fraction of the memory of strings, which use two bytes
- * per character outside Latin-1, or of one array per line, which adds about 100 bytes each.
+ * Stores the encoded appends of one log as bytes in chunks. This takes a fraction of the memory of strings, which use two bytes
+ * per character outside Latin-1, or of one array per append, which adds about 100 bytes each.
  */
 export class EntryBytes {
   readonly #chunks: Uint8Array[] = [];
@@ -160,20 +160,20 @@ export class EntryBytes {
     return this.#positionOf.length;
   }
 
-  push(position: number, line: Uint8Array): void {
+  push(position: number, encoded: Uint8Array): void {
     const last = this.#chunks.at(-1);
-    if (last === undefined || last.length - this.#used < line.length) this.#grow(line.length);
+    if (last === undefined || last.length - this.#used < encoded.length) this.#grow(encoded.length);
     const start = this.#used;
-    this.#chunks.at(-1)?.set(line, start);
-    this.#used += line.length;
-    this.#total += line.length;
+    this.#chunks.at(-1)?.set(encoded, start);
+    this.#used += encoded.length;
+    this.#total += encoded.length;
     this.#chunkOf.push(this.#chunks.length - 1);
     this.#startOf.push(start);
     this.#endOf.push(this.#used);
     this.#positionOf.push(position);
   }
 
-  lineAt(index: number): Uint8Array {
+  appendAt(index: number): Uint8Array {
     const chunk = this.#chunks[this.#chunkOf[index] ?? 0] ?? new Uint8Array();
     return chunk.subarray(this.#startOf[index], this.#endOf[index]);
   }
@@ -197,7 +197,7 @@ export class EntryBytes {
   without(positions: ReadonlySet<number>): EntryBytes {
     const kept = new EntryBytes();
     for (let index = 0; index < this.length; index++) {
-      if (!positions.has(this.positionAt(index))) kept.push(this.positionAt(index), this.lineAt(index));
+      if (!positions.has(this.positionAt(index))) kept.push(this.positionAt(index), this.appendAt(index));
     }
     return kept;
   }

@@ -19,9 +19,9 @@ import type {
   OwnedLog,
   ReadOptions,
   RecordLog,
-  StoredLines,
+  StoredAppends,
 } from "../RecordLog.ts";
-import { ReceivedLines } from "../../checkpoint/format/ReceivedLines.ts";
+import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
 import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 import { Watchers } from "../ownership/Watchers.ts";
 import { ReleasableLog } from "../ReleasableLog.ts";
@@ -77,18 +77,18 @@ export class MemoryRecordLog implements RecordLog {
   async receive(
     agentId: string,
     owner: LogOwner,
-    received: StoredLines,
+    received: StoredAppends,
     last: Parameters<NonNullable<RecordLog["receive"]>>[3],
   ): Promise<OwnedLog> {
     this.#assertEmpty(agentId);
     const sha256 = await this.#sha256();
-    const checked = new ReceivedLines(agentId, received.generation, sha256);
-    // Owns the log while the lines are read, which excludes other writers. Readers do not see the lines yet.
+    const checked = new ReceivedAppends(agentId, received.generation, sha256);
+    // Owns the log while the appends are read, which excludes other writers. Readers do not see them yet.
     const waiting = await this.open(agentId, owner);
     try {
       this.#assertEmpty(agentId);
       const log = new MemoryAgentLog(agentId, sha256);
-      for await (const line of received.lines) log.receive(line, checked.accept(line));
+      for await (const encoded of received.appends) log.receive(encoded, checked.accept(encoded));
       const { position } = checked.end();
       log.receiveGaps(checked.gaps);
       const generation = Math.max(waiting.generation, received.generation) + 1;
@@ -103,10 +103,10 @@ export class MemoryRecordLog implements RecordLog {
     }
   }
 
-  async *lines(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+  async *encodedAppends(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
     this.#assertUsable(agentId);
     const log = this.#logs.get(agentId);
-    if (log !== undefined) yield* log.readLines(upTo);
+    if (log !== undefined) yield* log.encodedAppends(upTo);
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {

@@ -5,13 +5,13 @@ import type { AgentSummary, LogAppend } from "../RecordLog.ts";
 
 export interface EncodedAppend {
   /** Includes the line break. */
-  readonly line: Uint8Array;
+  readonly encoded: Uint8Array;
   readonly end: ChainLink;
   readonly summary: AgentSummary | undefined;
 }
 
 /**
- * Encodes the line that follows the end of a log. The line includes the summary, so lists can be rebuilt from the log.
+ * Encodes the append that follows the end of a log. It includes the summary, so lists can be rebuilt from the log.
  */
 export function encodeAppend(
   agentId: string,
@@ -31,8 +31,8 @@ export function encodeAppend(
     snapshot,
     ...(summary && { summary: storedSummary(summary) }),
   };
-  const { line, checksum } = encodeEntry(entry, sha256);
-  return { line: line.slice(), end: { position, checksum }, summary };
+  const { encoded, checksum } = encodeEntry(entry, sha256);
+  return { encoded: encoded.slice(), end: { position, checksum }, summary };
 }
 
 function storedSummary({ agentId: _agentId, position: _position, ...summary }: AgentSummary): object {

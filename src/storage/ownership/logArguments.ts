@@ -14,6 +14,6 @@ export const logArguments = {
     upTo: integerFrom(0).optional(),
     sinceSnapshot: z.boolean().optional(),
   }) as z.ZodType,
-  lines: strictOptions({ upTo: integerFrom(0).optional() }) as z.ZodType,
+  encodedAppends: strictOptions({ upTo: integerFrom(0).optional() }) as z.ZodType,
   reason: z.string() as z.ZodType,
 } as const;

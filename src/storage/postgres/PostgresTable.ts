@@ -121,7 +121,7 @@ export class PostgresTable implements LogTable {
     type Found = AppendRow & { readonly end: Numeric };
     const found = await this.#connection.rows<Found>(sql, utf8(agentId), after, upTo ?? noEnd);
     const rows = found.flatMap(rowOf);
-    const isFull = rows.length === pageRows || rows.reduce((sum, { line }) => sum + line.length, 0) >= pageBytes;
+    const isFull = rows.length === pageRows || rows.reduce((sum, { encoded }) => sum + encoded.length, 0) >= pageBytes;
     const end = found[0] && { end: Number(found[0].end) };
     return {
       start: startOf(found),
@@ -229,7 +229,7 @@ function headOf({ generation, owner, beat, idle, stop = null }: HeadRow): TableH
 }
 
 function rowOf({ position, line }: AppendRow): TableRow[] {
-  return position === null || line === null ? [] : [{ position: Number(position), line: ownBytes(line) }];
+  return position === null || line === null ? [] : [{ position: Number(position), encoded: ownBytes(line) }];
 }
 
 function prunedOf({ position, line }: AppendRow): number[] {

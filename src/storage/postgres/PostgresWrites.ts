@@ -75,7 +75,7 @@ export class PostgresWrites {
     const { values, given } = valueList(3);
     const rows = appends.map(
       (append) =>
-        `(${given(append.position, "bigint")}, ${given(markOf(append), "smallint")}, ${given(append.line, "bytea")})`,
+        `(${given(append.position, "bigint")}, ${given(markOf(append), "smallint")}, ${given(append.encoded, "bytea")})`,
     );
     const sql = `WITH head AS (${this.head("renewed = now()")} RETURNING key),
       staged AS (
@@ -121,7 +121,7 @@ export class PostgresWrites {
 }
 
 function rowValues(append: TableAppend, given: Given): string[] {
-  return [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.line, "bytea")];
+  return [given(append.position, "bigint"), given(markOf(append), "smallint"), given(append.encoded, "bytea")];
 }
 
 function summaryValues(summary: TableSummary | undefined, given: Given): string[] {

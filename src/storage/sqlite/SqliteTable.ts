@@ -228,10 +228,10 @@ function insert(
   db: SqliteConnection,
   agentId: string,
   generation: number,
-  { position, line, snapshot, pruned }: TableAppend,
+  { position, encoded, snapshot, pruned }: TableAppend,
 ): boolean {
   const mark = Number(snapshot) + 2 * Number(pruned);
-  return db.run(insertSql, position, mark, line, JSON.stringify(agentId), generation, position - 1) > 0;
+  return db.run(insertSql, position, mark, encoded, JSON.stringify(agentId), generation, position - 1) > 0;
 }
 
 const keySql = "SELECT key FROM agent_persistence_agents WHERE id = ?";
@@ -244,9 +244,9 @@ function keyOf(db: SqliteConnection, id: string): number {
   return db.get<Pick<Agent, "key">>(keySql, id)?.key ?? 0;
 }
 
-function insertInto(db: SqliteConnection, key: number, { position, line, snapshot, pruned }: TableAppend): void {
+function insertInto(db: SqliteConnection, key: number, { position, encoded, snapshot, pruned }: TableAppend): void {
   const sql = `INSERT INTO agent_persistence_appends (number, mark, line) VALUES (? << ${positionBits} | ?, nullif(?, 0), ?)`;
-  db.run(sql, key, position, Number(snapshot) + 2 * Number(pruned), line);
+  db.run(sql, key, position, Number(snapshot) + 2 * Number(pruned), encoded);
 }
 
 function putSummary(
@@ -298,5 +298,5 @@ function headOf({ generation, owner, beat, stop = null }: HeadRow): TableHead {
 }
 
 function rowOf({ position, line }: AppendRow): TableRow[] {
-  return position === null || line === null ? [] : [{ position, line: bytesOf(line) }];
+  return position === null || line === null ? [] : [{ position, encoded: bytesOf(line) }];
 }

@@ -126,7 +126,7 @@ export interface TableRenewal {
 export interface TableRow {
   readonly position: number;
   /** The encoded append, which must be returned byte for byte. */
-  readonly line: Uint8Array;
+  readonly encoded: Uint8Array;
 }
 
 /** An append to store. */

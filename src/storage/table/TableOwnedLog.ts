@@ -13,10 +13,10 @@ import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { encodeAppend } from "../ownership/encodeAppend.ts";
 import type { Watchers } from "../ownership/Watchers.ts";
 import { LeaseRenewal } from "../ownership/LeaseRenewal.ts";
-import type { LogAppend, OwnedLog, StoredLines } from "../RecordLog.ts";
+import type { LogAppend, OwnedLog, StoredAppends } from "../RecordLog.ts";
 import { askAgain, askTableAgain, askTable } from "./askTable.ts";
 import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
-import { type LastAppend, rowOf, stageLines } from "./stageLines.ts";
+import { type LastAppend, rowOf, stageAppends } from "./stageAppends.ts";
 import type { TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { quoted } from "../../errors/quoted.ts";
@@ -120,11 +120,11 @@ export class TableOwnedLog implements OwnedLog {
    * Receives the appends of another log and adds one more. Readers see all of them at once. Call this only before the
    * log is handed out.
    */
-  async receive(received: StoredLines, last: LastAppend): Promise<void> {
+  async receive(received: StoredAppends, last: LastAppend): Promise<void> {
     const { table, sha256 } = this.#backend;
     if (this.damage) throw this.damage;
     if (!this.isEmpty) throw new AlreadyExistsError("agent_exists", this.agentId);
-    const { start, end } = await stageLines(received, this.agentId, sha256, (appends, first) =>
+    const { start, end } = await stageAppends(received, this.agentId, sha256, (appends, first) =>
       this.#owning("stage", () => table.stage?.(this.agentId, this.generation, appends, first)),
     );
     const generation = Math.max(this.generation, received.generation) + 1;
@@ -190,7 +190,7 @@ export class TableOwnedLog implements OwnedLog {
     if (await this.#askOnce("append", () => this.#backend.table.append(this.agentId, this.generation, row)))
       return true;
     const found = await this.#reader.at(row.position);
-    return found !== undefined && isSame(found.line, row.line);
+    return found !== undefined && isSame(found.encoded, row.encoded);
   }
 
   async #acknowledgeAgain(id: string, expectedPosition: number): Promise<number> {

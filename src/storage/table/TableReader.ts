@@ -1,5 +1,5 @@
 import { type ChainLink, EntryChain, positionsOf } from "../../checkpoint/format/EntryChain.ts";
-import { decodeEntry, isSnapshotLine, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
+import { decodeEntry, hasSnapshot, verifiedLinkOf } from "../../checkpoint/format/entryCodec.ts";
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { type PrunedGap, prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
@@ -56,17 +56,17 @@ export class TableReader {
     }
   }
 
-  /** Yields the stored lines without removed ones, after checking each line and its link to the previous one. */
-  async *lines(upTo: number | undefined): AsyncGenerator<Uint8Array> {
+  /** Yields the encoded appends without removed ones, after checking each one and its link to the previous one. */
+  async *encodedAppends(upTo: number | undefined): AsyncGenerator<Uint8Array> {
     const range = { after: 0, upTo };
     const collected = await this.#collect(range);
     const chain = this.#chainOf(range, collected);
     let before: number | undefined;
-    for (const { line, position } of collected.rows) {
-      const link = verifiedLinkOf(line, this.#sha256);
+    for (const { encoded, position } of collected.rows) {
+      const link = verifiedLinkOf(encoded, this.#sha256);
       const defect = link?.position === position ? chain.accept(link) : `position ${position} is damaged (checksum)`;
       if (defect !== undefined) throw this.#corrupt(defect, before);
-      if (!chain.isPruned(position)) yield new Uint8Array(line);
+      if (!chain.isPruned(position)) yield new Uint8Array(encoded);
       before = position;
     }
   }
@@ -107,13 +107,13 @@ export class TableReader {
     let bytes = 0;
     for (const [first, last] of ranges) {
       const { rows } = (await this.#rows({ after: first - 1, upTo: last })) ?? { rows: [] };
-      for (const { line } of rows) bytes += line.length;
+      for (const { encoded } of rows) bytes += encoded.length;
     }
     return bytes;
   }
 
   decode(row: TableRow, before?: number): Entry {
-    const decoded = decodeEntry(row.line, this.#sha256);
+    const decoded = decodeEntry(row.encoded, this.#sha256);
     if (!decoded.ok) throw this.#corrupt(`position ${row.position} is damaged (${decoded.defect})`, before);
     if (decoded.entry.position === row.position) return decoded.entry;
     throw this.#corrupt(`position ${decoded.entry.position} is stored as position ${row.position}`, before);
@@ -163,13 +163,13 @@ export class TableReader {
     const gaps = this.#gapsIn(await this.#prunedAmong(read, pruned));
     const rows = withoutHalves(read, positionsOf(gaps));
     const [first] = read;
-    const isGone = sinceSnapshot && first !== rows[0] && first !== undefined && isSnapshotLine(first.line);
+    const isGone = sinceSnapshot && first !== rows[0] && first !== undefined && hasSnapshot(first.encoded);
     return isGone ? undefined : { start, rows, gaps };
   }
 
   #chainOf({ after, sinceSnapshot }: TableRange, { start, rows, gaps }: Collected): EntryChain {
     const [first] = rows;
-    if (after <= start && !(sinceSnapshot && first && isSnapshotLine(first.line)))
+    if (after <= start && !(sinceSnapshot && first && hasSnapshot(first.encoded)))
       return new EntryChain(gaps, { position: start, checksum: "" });
     const from = (first?.position ?? 0) - 1;
     return new EntryChain(gaps.filter(({ last }) => last > from));
@@ -207,8 +207,8 @@ export class TableReader {
   }
 
   #gapsIn(rows: readonly TableRow[]): readonly PrunedGap[] {
-    return rows.flatMap(({ line }) => {
-      const decoded = decodeEntry(line, this.#sha256);
+    return rows.flatMap(({ encoded }) => {
+      const decoded = decodeEntry(encoded, this.#sha256);
       return decoded.ok ? prunedGapsOf(decoded.entry.records) : [];
     });
   }

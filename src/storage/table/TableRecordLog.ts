@@ -126,8 +126,8 @@ export class TableRecordLog implements RecordLog {
     return this.#open(agentId, owner);
   }
 
-  async *lines(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
-    yield* (await this.#reader(agentId)).lines(upTo);
+  async *encodedAppends(agentId: string, { upTo }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+    yield* (await this.#reader(agentId)).encodedAppends(upTo);
   }
 
   async *read(agentId: string, options: ReadOptions = {}): AsyncGenerator<Entry> {

@@ -124,8 +124,8 @@ export class RecordLogUnderTest {
   }
 
   async lines(agentId: string, options?: { readonly upTo?: number }): Promise<Uint8Array[]> {
-    if (this.log.lines) return collect(this.log.lines(agentId, options));
-    return this.#leftOut.end("lines", { leftOut: "the log has no such method" });
+    if (this.log.encodedAppends) return collect(this.log.encodedAppends(agentId, options));
+    return this.#leftOut.end("encodedAppends", { leftOut: "the log has no such method" });
   }
 
   async receive(agentId: string, ...[received, last]: ReceiveArguments): Promise<OwnedLog> {

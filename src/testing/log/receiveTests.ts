@@ -49,7 +49,7 @@ export const receiveTests: readonly RecordLogTest[] = [
       await source(storage);
       const lines = await storage.lines("a");
       const asked: unknown[] = [];
-      const owned = await storage.receive("b", { lines, generation: 70 }, (end) => {
+      const owned = await storage.receive("b", { appends: lines, generation: 70 }, (end) => {
         asked.push(end);
         return last("b");
       });
@@ -132,7 +132,7 @@ export const receiveTests: readonly RecordLogTest[] = [
         yield line;
       }
     }
-    const owned = await storage.receive("b", { lines: slowly(), generation: 2 }, async () => {
+    const owned = await storage.receive("b", { appends: slowly(), generation: 2 }, async () => {
       await expectNothing(storage, "b", "before its last append", expect);
       return last("b");
     });
@@ -143,7 +143,7 @@ export const receiveTests: readonly RecordLogTest[] = [
       throw new RangeError("the source ended");
     }
     const error = await storage
-      .receive("c", { lines: failing(), generation: 2 }, () => last("c"))
+      .receive("c", { appends: failing(), generation: 2 }, () => last("c"))
       .catch((cause: unknown) => cause);
     expect.isTrue("the error of the lines", error instanceof RangeError, "that of the source", error);
     await expectNothing(storage, "c", "after its lines failed", expect);
@@ -157,7 +157,7 @@ export const receiveTests: readonly RecordLogTest[] = [
     const [first, beside] = [storage.log, await storage.beside()];
     let closed: Promise<void> | undefined;
     let second: OwnedLog | undefined;
-    const copied = storage.receive("b", { lines, generation: 2 }, async () => {
+    const copied = storage.receive("b", { appends: lines, generation: 2 }, async () => {
       closed = first.close();
       second = await receiveWhenFree(beside, storage, lines);
       return last("b");
@@ -225,7 +225,7 @@ async function receiveWhenFree(
 ): Promise<OwnedLog | undefined> {
   for (let attempt = 0; attempt < attempts; attempt++) {
     try {
-      return await log.receive?.("b", storage.nextOwner(), { lines, generation: 2 }, () => last("b"));
+      return await log.receive?.("b", storage.nextOwner(), { appends: lines, generation: 2 }, () => last("b"));
     } catch (error) {
       if ((error as { readonly code?: unknown }).code !== "agent_busy") throw error;
     }
@@ -239,7 +239,7 @@ function receive(
   lines: readonly Uint8Array[],
   generation: number,
 ): Promise<OwnedLog> {
-  return storage.receive(agentId, { lines, generation }, () => last(agentId));
+  return storage.receive(agentId, { appends: lines, generation }, () => last(agentId));
 }
 
 function last(agentId: string) {
@@ -253,7 +253,7 @@ async function expectNothing(
   expect: Expectations,
 ): Promise<void> {
   expect.equal(`the entries of ${agentId} ${when}`, await storage.entries(agentId), []);
-  expect.equal(`the lines of ${agentId} ${when}`, await collect(storage.log.lines?.(agentId) ?? none()), []);
+  expect.equal(`the lines of ${agentId} ${when}`, await collect(storage.log.encodedAppends?.(agentId) ?? none()), []);
   const listed = await storage.listIds();
   expect.isTrue(`the agents listed ${when}`, !listed.includes(agentId), `all but ${agentId}`, listed);
 }

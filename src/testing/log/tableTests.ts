@@ -62,7 +62,7 @@ export const tableTests: readonly RecordLogTest[] = [
 
 function appendOf(position: number, text: string): TableAppend {
   const summary = { status: text, order: "1", updatedAt: 0, text };
-  return { position, line: new TextEncoder().encode(text), snapshot: false, pruned: false, summary };
+  return { position, encoded: new TextEncoder().encode(text), snapshot: false, pruned: false, summary };
 }
 
 async function sightingOf(table: LogTable) {
@@ -72,7 +72,7 @@ async function sightingOf(table: LogTable) {
 
 async function expectRows(table: LogTable, texts: readonly string[], expect: Expectations): Promise<void> {
   const { rows } = await table.rows("a", { after: 0 });
-  const found = rows.map(({ position, line }) => [position, new TextDecoder().decode(line)]);
+  const found = rows.map(({ position, encoded: line }) => [position, new TextDecoder().decode(line)]);
   expect.equal(
     "the appends",
     found,

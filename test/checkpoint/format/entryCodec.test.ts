@@ -30,7 +30,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** The text of an encoded entry, without its line break. */
 function encoded(entry: EncodableEntry): { readonly line: string; readonly checksum: string } {
-  const { line, checksum } = encodeEntry(entry, sha256);
+  const { encoded: line, checksum } = encodeEntry(entry, sha256);
   expect(line.at(-1)).toBe("\n".charCodeAt(0));
   return { line: new TextDecoder().decode(line.subarray(0, -1)), checksum };
 }

@@ -122,7 +122,7 @@ describe.each(logStorages)("a log of another kind than agent, in the storage $na
     const archive = Buffer.concat(await all(exportAgent(storage, "agent"))).toString();
     const [header = "", ...lines] = archive.split("\n");
     const own: string[] = [];
-    for await (const bytes of storage.log.lines?.("thread:a") ?? []) own.push(Buffer.from(bytes).toString());
+    for await (const bytes of storage.log.encodedAppends?.("thread:a") ?? []) own.push(Buffer.from(bytes).toString());
     const forged = Buffer.from([header, ...own, ...lines.slice(1)].join("\n"));
     const target = (await open())();
     const stream = async function* () {

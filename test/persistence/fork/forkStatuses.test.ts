@@ -54,8 +54,8 @@ function linesWith(
   log: RecordLog,
   { before, after }: Partial<Record<"before" | "after", () => Promise<unknown>>>,
 ): void {
-  const linesOf = log.lines?.bind(log);
-  const lines: RecordLog["lines"] = async function* (...wanted) {
+  const linesOf = log.encodedAppends?.bind(log);
+  const lines: RecordLog["encodedAppends"] = async function* (...wanted) {
     await before?.();
     yield* linesOf?.(...wanted) ?? [];
     await after?.();

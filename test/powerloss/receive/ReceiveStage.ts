@@ -56,7 +56,7 @@ export class ReceiveStage {
 
   async recover(promised: boolean): Promise<void> {
     const { log, clock } = this.#start();
-    const found = await mustSucceed("usable", () => collect(log.lines(to)));
+    const found = await mustSucceed("usable", () => collect(log.encodedAppends(to)));
     if (found.length === 0 && promised) throw new Violation("acknowledged", "nothing of the target is left");
     if (found.length > 0) await this.#assertWhole(log, found.length);
     const listed = await mustSucceed("usable", () => collect(log.list()));
@@ -75,12 +75,13 @@ export class ReceiveStage {
     await this.#assertWhole(log, owned.position);
     await mustSucceed("usable", () => appendText(owned, "again"));
     await mustSucceed("usable", () => owned.drop());
-    if ((await collect(log.lines(to))).length > 0) throw new Violation("acknowledged", "the target is still there");
+    if ((await collect(log.encodedAppends(to))).length > 0)
+      throw new Violation("acknowledged", "the target is still there");
   }
 
   async #assertWhole(log: FileRecordLog, count: number): Promise<void> {
     if (count < 4) throw new Violation("acknowledged", `${count} lines are there`);
-    const [ours, theirs] = [await collect(log.lines(to)), await collect(log.lines(from))];
+    const [ours, theirs] = [await collect(log.encodedAppends(to)), await collect(log.encodedAppends(from))];
     const differs = theirs.findIndex((line, at) => !Buffer.from(line).equals(Buffer.from(ours[at] ?? [])));
     if (differs >= 0) throw new Violation("acknowledged", `line ${differs + 1} is another`);
     for (const line of ours)
@@ -98,7 +99,7 @@ export class ReceiveStage {
 /** Every line comes after the blob that it names. */
 function receive(log: FileRecordLog): Promise<OwnedLog> {
   async function* lines() {
-    for await (const line of log.lines(from)) {
+    for await (const line of log.encodedAppends(from)) {
       for (const [reference] of Buffer.from(line)
         .toString()
         .matchAll(/blob:\/\/[0-9a-f]{64}-[0-9]+/g))
@@ -107,7 +108,7 @@ function receive(log: FileRecordLog): Promise<OwnedLog> {
     }
   }
   const last = () => ({ id: "last", records: [exampleRecord("last")], summary: exampleSummary(to, "copied") });
-  return log.receive(to, nextOwner(), { lines: lines(), generation }, last);
+  return log.receive(to, nextOwner(), { appends: lines(), generation }, last);
 }
 
 function referencesIn(line: Uint8Array) {

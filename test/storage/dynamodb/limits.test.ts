@@ -133,7 +133,7 @@ it("reads any range of a moved log, including ranges that end before they start"
   const owned = await opened(process);
   for (const text of ["1", "2", "3"]) await appendText(owned, text);
   const { log } = processOn(new FakeDynamoDB());
-  const received = { lines: process.log.lines?.("a") ?? [], generation: owned.generation };
+  const received = { appends: process.log.encodedAppends?.("a") ?? [], generation: owned.generation };
   const last = { id: "last", records: [exampleRecord("last")] };
   await log.receive?.("b", processOwner(), received, async () => last);
   for (const after of [0, 1, 2, 3, 4])

@@ -29,9 +29,9 @@ async function expectUsable(log: RecordLog): Promise<void> {
   expect(await collect(log.list({ status: ["queued", "other"], dueBefore, free: true }))).toMatchObject([
     { position: 6 },
   ]);
-  const lines = await collect(log.lines?.("é") as AsyncIterable<Uint8Array>);
+  const lines = await collect(log.encodedAppends?.("é") as AsyncIterable<Uint8Array>);
   const last = () => ({ id: "last", records: [], summary: exampleSummary("copy", "copied", { order: "2" }) });
-  const copy = await log.receive?.("copy", processOwner(), { lines, generation: 1 }, last);
+  const copy = await log.receive?.("copy", processOwner(), { appends: lines, generation: 1 }, last);
   expect(await log.blobs.copy?.("é", reference, "copy")).toBe(true);
   expect(copy?.position).toBe(7);
   await copy?.drop();

@@ -33,7 +33,7 @@ async function linesInMemory(appends: number): Promise<Uint8Array[]> {
   const { log } = new InMemoryPersistenceStorageProvider();
   const owned = await log.open("b", processOwner());
   for (let n = 0; n < appends; n++) await appendText(owned, "x");
-  return collect(log.lines?.("b") as AsyncIterable<Uint8Array>);
+  return collect(log.encodedAppends?.("b") as AsyncIterable<Uint8Array>);
 }
 
 const last = { id: "last", records: [], summary: exampleSummary("b", "copied") };
@@ -59,7 +59,7 @@ it("an append takes one round trip, opening two, and a page of a log has 2,000 a
   expect(await count(() => appendText(owned, "x"))).toBe(1);
   expect(await count(() => owned.release())).toBe(1);
   expect(await count(() => log.open("a", processOwner()))).toBe(2);
-  await log.receive?.("b", processOwner(), { lines: await linesInMemory(2_099), generation: 1 }, () => last);
+  await log.receive?.("b", processOwner(), { appends: await linesInMemory(2_099), generation: 1 }, () => last);
   expect(await count(() => collect(log.read("b", { after: 1_000 })))).toBe(1);
   expect(await count(() => collect(log.read("b")))).toBe(3);
   await log.close();

@@ -324,7 +324,7 @@ describe("the SQLite storage", () => {
     const log = storageOn(libsql(file));
     const owned = await log.open("a", processOwner());
     for (let n = 1; n <= 250; n++) await appendText(owned, String(n));
-    const lines = await collect(log.lines?.("a") as AsyncIterable<Uint8Array>);
+    const lines = await collect(log.encodedAppends?.("a") as AsyncIterable<Uint8Array>);
     const last = () => ({ id: "last", records: [], summary: exampleSummary("b", "copied") });
     // Its process is killed when 200 of the lines are in the database.
     const cutShort = new Promise<void>((resolve) => {
@@ -333,7 +333,7 @@ describe("the SQLite storage", () => {
         resolve();
         await new Promise(() => {});
       }
-      void log.receive?.("b", { ...processOwner(), processId: 0 }, { lines: some(), generation: 1 }, last);
+      void log.receive?.("b", { ...processOwner(), processId: 0 }, { appends: some(), generation: 1 }, last);
     });
     await cutShort;
     const database = libsql(file);
@@ -344,7 +344,7 @@ describe("the SQLite storage", () => {
     database.exec("UPDATE agent_persistence_agents SET owner = NULL WHERE id = '\"b\"'");
     const reference = await next.blobs.put("a", 1, new Uint8Array([1]));
     expect(await next.blobs.copy?.("a", reference, "b")).toBe(true);
-    const received = await next.receive?.("b", processOwner(), { lines, generation: 1 }, last);
+    const received = await next.receive?.("b", processOwner(), { appends: lines, generation: 1 }, last);
     expect(received?.position).toBe(251);
     expect(await collect(next.read("b"))).toHaveLength(251);
     expect(await collect(next.list())).toMatchObject([{ agentId: "b", position: 251 }]);

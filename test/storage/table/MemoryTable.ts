@@ -105,7 +105,7 @@ export class MemoryTable implements LogTable {
     return this.#write("append", () => {
       const agent = this.#owned(agentId, generation);
       if (agent === undefined || (agent.rows.at(-1)?.position ?? agent.start) !== append.position - 1) return false;
-      agent.rows.push({ ...append, line: append.line.slice() });
+      agent.rows.push({ ...append, encoded: append.encoded.slice() });
       agent.summary = append.summary ?? agent.summary;
       return true;
     });

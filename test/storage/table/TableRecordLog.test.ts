@@ -298,7 +298,7 @@ it("a lease lasts at most a day, whatever the owner states", async () => {
 it("a refused copy changes neither the log nor an existing agent", async () => {
   const { table, log } = made();
   await (await filled(log, 150)).release();
-  const lines = await collect(log.lines("a"));
+  const lines = await collect(log.encodedAppends("a"));
   const last = () => ({ id: "last", records: [], summary: exampleSummary("b", "copied") });
   const reference = await log.blobs.put("a", 1, new Uint8Array([1]));
   const some = (async function* () {
@@ -306,19 +306,21 @@ it("a refused copy changes neither the log nor an existing agent", async () => {
     await log.blobs.copy?.("a", reference, "b");
     throw new RangeError("cut");
   })();
-  await expect(log.receive?.("b", me, { lines: some, generation: 1 }, last)).rejects.toThrow("cut");
+  await expect(log.receive?.("b", me, { appends: some, generation: 1 }, last)).rejects.toThrow("cut");
   expect(table.agent("b")).toMatchObject({ rows: [], staged: [], blobs: new Map(), owner: undefined });
-  await expect(log.receive?.("a", me, { lines, generation: 1 }, last)).rejects.toMatchObject({ code: "agent_exists" });
+  await expect(log.receive?.("a", me, { appends: lines, generation: 1 }, last)).rejects.toMatchObject({
+    code: "agent_exists",
+  });
   expect(await positions(log)).toHaveLength(150);
   expect(await log.blobs.get("a", reference)).toEqual(new Uint8Array([1]));
-  expect((await log.receive?.("b", me, { lines, generation: 1 }, last))?.position).toBe(151);
+  expect((await log.receive?.("b", me, { appends: lines, generation: 1 }, last))?.position).toBe(151);
 });
 
 describe("a log with a damaged last append", () => {
   const damaged = async () => {
     const { table, log } = made();
     await (await filled(log, 3)).release();
-    table.agent("a").rows[2]?.line.fill(65, 20, 21);
+    table.agent("a").rows[2]?.encoded.fill(65, 20, 21);
     return { table, log };
   };
 
@@ -329,7 +331,7 @@ describe("a log with a damaged last append", () => {
     await expect(owned.append({ id: "x", records: [] }, 3)).rejects.toBe(owned.damage);
     await owned.release();
     const last = () => ({ id: "last", records: [] });
-    const received = log.receive?.("a", me, { lines: [], generation: 1 }, last);
+    const received = log.receive?.("a", me, { appends: [], generation: 1 }, last);
     await expect(received).rejects.toMatchObject({ code: "corrupt_log" });
     expect(await log.owner("a")).toBeUndefined();
     await expect(positions(log)).rejects.toMatchObject({ code: "corrupt_log" });

@@ -119,7 +119,7 @@ describe("an outage shorter than `retryMs`", () => {
     const entries = await collect(log.read("a"));
     const calls: Readonly<Record<string, () => PromiseLike<unknown>>> = {
       read: () => collect(log.read("a")),
-      lines: () => collect(log.lines("a")),
+      lines: () => collect(log.encodedAppends("a")),
       list: () => collect(log.list()),
       owner: () => log.owner("a"),
       unremovedBytes: () => log.unremovedBytes("a"),

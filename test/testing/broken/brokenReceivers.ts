@@ -1,4 +1,4 @@
-import { highestReceivedGeneration } from "../../../src/checkpoint/format/ReceivedLines.ts";
+import { highestReceivedGeneration } from "../../../src/checkpoint/format/ReceivedAppends.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import type { BrokenLog } from "./brokenLogs.ts";
 import { appendingWhatItReceives, changed, filtered, moving } from "../log/alteredLogs.ts";
@@ -13,8 +13,8 @@ export const brokenReceivers: readonly BrokenLog[] = [
     caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
     make: () =>
       moving((log) => ({
-        lines: (agentId, { upTo = Infinity } = {}) =>
-          filtered(log.lines(agentId), (line) => positionOf(line) < upTo || upTo === Infinity),
+        encodedAppends: (agentId, { upTo = Infinity } = {}) =>
+          filtered(log.encodedAppends(agentId), (line) => positionOf(line) < upTo || upTo === Infinity),
       })),
   },
   {
@@ -39,7 +39,8 @@ export const brokenReceivers: readonly BrokenLog[] = [
     caughtBy: "asks for the append after the lines with the generation and position that count",
     make: () =>
       moving((log) => ({
-        receive: (agentId, owner, { lines }, last) => log.receive(agentId, owner, { lines, generation: 2 }, last),
+        receive: (agentId, owner, { appends: lines }, last) =>
+          log.receive(agentId, owner, { appends: lines, generation: 2 }, last),
       })),
   },
   {
@@ -48,15 +49,15 @@ export const brokenReceivers: readonly BrokenLog[] = [
     make: () => {
       const first = new Map<string, Uint8Array[]>();
       return moving((log) => ({
-        async *lines(agentId, options) {
+        async *encodedAppends(agentId, options) {
           const seen = first.get(agentId) ?? [];
-          for await (const line of log.lines(agentId, options))
+          for await (const line of log.encodedAppends(agentId, options))
             if (!seen.some((other) => positionOf(other) === positionOf(line))) seen.push(line);
           first.set(agentId, seen);
           yield* seen.toSorted((a, b) => positionOf(a) - positionOf(b));
         },
         async *read(agentId, options) {
-          await collect(this.lines?.(agentId) ?? log.lines(agentId));
+          await collect(this.encodedAppends?.(agentId) ?? log.encodedAppends(agentId));
           yield* log.read(agentId, options);
         },
       }));
@@ -79,7 +80,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
     caughtBy: "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
     make: () =>
       moving((log) => ({
-        receive: async (agentId, owner, { lines, generation }, last) => {
+        receive: async (agentId, owner, { appends: lines, generation }, last) => {
           const given = await collect(
             (async function* () {
               yield* lines;
@@ -88,7 +89,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
           const whole = given.filter(
             (line, at) => at === 0 || positionOf(line) === positionOf(given[at - 1] ?? line) + 1,
           );
-          return log.receive(agentId, owner, { lines: whole, generation }, last);
+          return log.receive(agentId, owner, { appends: whole, generation }, last);
         },
       })),
   },
@@ -97,11 +98,11 @@ export const brokenReceivers: readonly BrokenLog[] = [
     caughtBy: "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
     make: () =>
       moving((log) => ({
-        receive: (agentId, owner, { lines, generation }, last) =>
+        receive: (agentId, owner, { appends: lines, generation }, last) =>
           log.receive(
             agentId,
             owner,
-            { lines, generation: Math.max(2, Math.min(generation, highestReceivedGeneration)) },
+            { appends: lines, generation: Math.max(2, Math.min(generation, highestReceivedGeneration)) },
             last,
           ),
       })),

@@ -33,7 +33,7 @@ class AnywhereAppendingTable extends MemoryTable {
     const agent = this.agent(agentId);
     if (agent.owner === undefined || agent.generation !== generation) return false;
     const { losesAnswer } = this;
-    agent.rows.push({ ...append, line: append.line.slice() });
+    agent.rows.push({ ...append, encoded: append.encoded.slice() });
     agent.summary = append.summary ?? agent.summary;
     this.losesAnswer = false;
     if (losesAnswer) throw new Error("Connection terminated unexpectedly");

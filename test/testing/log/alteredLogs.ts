@@ -153,7 +153,7 @@ export function startingAnew(): RecordLog {
 }
 
 /** A log in memory whose members are there, though the contract lets them out. */
-type Whole = RecordLog & Required<Pick<RecordLog, "lines" | "receive">>;
+type Whole = RecordLog & Required<Pick<RecordLog, "encodedAppends" | "receive">>;
 
 /** A log that gives other lines, or does something else with those it takes. */
 export function moving(change: (log: Whole) => LogChanges): RecordLog {
@@ -164,7 +164,7 @@ export function moving(change: (log: Whole) => LogChanges): RecordLog {
 /** Appends what it takes one line after another, as if the agent wrote it. */
 export function appendingWhatItReceives(log: Whole): LogChanges {
   return {
-    receive: async (agentId, owner, { lines }, last) => {
+    receive: async (agentId, owner, { appends: lines }, last) => {
       const owned = await log.open(agentId, owner);
       for await (const line of lines) {
         const decoded = decodeEntry(line, nodeSha256);

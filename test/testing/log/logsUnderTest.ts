@@ -68,7 +68,7 @@ export function inTable(table: MemoryTable = new MemoryTable()): ReopenableHarne
       for (let turn = 0; turn < 3; turn++) await nextTurn();
     },
     silence: () => clocks.stopAll(),
-    alter: (agentId, at) => alterByte(found(table.agent(agentId).rows.find(({ position }) => position === at)).line),
+    alter: (agentId, at) => alterByte(found(table.agent(agentId).rows.find(({ position }) => position === at)).encoded),
     alterBlob: (agentId, reference) => alterByte(found(table.agent(agentId).blobs.get(reference))),
     loseAnswer: () => void (table.losesAnswer = true),
   };

@@ -5,7 +5,14 @@ import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";
 import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
-import { answerOf, generationOf, identified, isOwnCall, withCallId, promptWithProviderIds } from "./providerAnswer.ts";
+import {
+  hostedResponseOf,
+  generationOf,
+  identified,
+  isOwnCall,
+  withCallId,
+  promptWithProviderIds,
+} from "./providerResponse.ts";
 import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
 import { StreamedGeneration } from "./StreamedGeneration.ts";
 
@@ -41,7 +48,7 @@ export class DurableModel implements ProviderModel {
       const generation = await this.#model.doGenerate(this.#callIn(call, place));
       assertAnswerShape(generationSchema, generation, this.modelId, this.provider);
       asked = identified(generation, this.modelId);
-      return answerOf(asked);
+      return hostedResponseOf(asked);
     });
     const generation = generationOf(given);
     // Fields that are not recorded, such as headers, are returned only after a live request.
@@ -107,7 +114,7 @@ function recordedStream(
     const generation = streamed.whole;
     if (!generation) return controller.enqueue(part);
     controller.enqueue({ type: "response-metadata", ...generation.response });
-    whole(answerOf(generation));
+    whole(hostedResponseOf(generation));
     controller.enqueue(part);
     await recorded();
   };

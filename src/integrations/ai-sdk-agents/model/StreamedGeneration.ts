@@ -1,6 +1,6 @@
 import { randomId } from "../../../internal/randomId.ts";
 import type { ProviderGeneration, ProviderPart, ProviderResponse } from "./ProviderModel.ts";
-import { withCallId, isOwnCall, leftOut } from "./providerAnswer.ts";
+import { withCallId, isOwnCall, leftOut } from "./providerResponse.ts";
 
 /** Deltas and ends, which extend an earlier part. */
 const additions: ReadonlySet<string> = new Set([

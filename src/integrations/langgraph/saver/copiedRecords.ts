@@ -1,6 +1,6 @@
 import type { StoredValue } from "../../../checkpoint/values/valueCodec.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
-import { type GraphRecord, isMadeAgain, valuesOfRecord, withValues } from "../thread/GraphRecord.ts";
+import { type GraphRecord, isMadeAgain, valuesOfRecord, withRecordValues } from "../thread/GraphRecord.ts";
 import { restated } from "../thread/restated.ts";
 import type { OwnedThread } from "./StoredThreads.ts";
 
@@ -25,6 +25,6 @@ function isOpenCall(record: GraphRecord): boolean {
 export function appendCopied(thread: OwnedThread, records: readonly CopiedRecord[]): void {
   for (const { record, values } of records) {
     const stored = values.map((value): StoredValue => thread.value(value, "a value of a graph"));
-    thread.append([withValues(record, stored)]);
+    thread.append([withRecordValues(record, stored)]);
   }
 }

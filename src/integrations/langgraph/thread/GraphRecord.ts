@@ -13,7 +13,7 @@ export interface ItemsRecord {
 export type ItemReference = number | { readonly v: Json };
 
 /** A part of a list: one item, the items `[from, to)` of the previous list, or the items numbered `a` to `b`. */
-export type Segment =
+export type ListSegment =
   | ItemReference
   | readonly [from: number, to: number]
   | { readonly r: readonly [a: number, b: number] };
@@ -24,7 +24,7 @@ export type Segment =
  */
 export type ValueRecord =
   | ItemReference
-  | { readonly l: readonly Segment[] }
+  | { readonly l: readonly ListSegment[] }
   | { readonly m: readonly (readonly [key: string, item: ItemReference])[] }
   | { readonly e: readonly [set: readonly (readonly [key: string, item: ItemReference])[], removed: readonly string[]] }
   | { readonly d: ValueRecord };
@@ -107,18 +107,18 @@ export interface CallRecord {
   /** The input in the form that the caller passed. */
   readonly input: StoredValue;
   /** The outcome. Omitted when the call starts. From then on it may take effect. */
-  readonly end?: CallEnd;
+  readonly end?: StoredCallEnd;
 }
 
 /** The outcome of a started call. The last record counts. */
 export interface CallEndRecord {
   readonly kind: "call_end";
   readonly call: string;
-  readonly end: CallEnd;
+  readonly end: StoredCallEnd;
 }
 
 /** The outcome of a call. Without `output`, `command`, `error`, `unknown` and `lost`, the call is to be repeated. */
-export interface CallEnd {
+export interface StoredCallEnd {
   readonly output?: StoredValue;
   readonly command?: StoredValue;
   readonly error?: string;
@@ -131,7 +131,7 @@ export interface CallEnd {
 
 export type GraphRecord = ItemsRecord | PutRecord | WritesRecord | ForgetRecord | CallRecord | CallEndRecord;
 
-export function isMadeAgain({ output, command, error, unknown, lost }: CallEnd): boolean {
+export function isMadeAgain({ output, command, error, unknown, lost }: StoredCallEnd): boolean {
   return [output, command, error, unknown, lost].every((part) => part === undefined);
 }
 
@@ -144,7 +144,7 @@ export function valuesOfRecord(record: GraphRecord): readonly StoredValue[] {
 }
 
 /** Returns the record with its {@link valuesOfRecord} replaced. */
-export function withValues(record: GraphRecord, values: readonly StoredValue[]): GraphRecord {
+export function withRecordValues(record: GraphRecord, values: readonly StoredValue[]): GraphRecord {
   if (record.kind === "items") return { ...record, items: values };
   if (record.kind === "call") {
     const [input = null, returned = null] = values;
@@ -153,7 +153,7 @@ export function withValues(record: GraphRecord, values: readonly StoredValue[]):
   return record.kind === "call_end" ? { ...record, end: returning(record.end, values[0] ?? null) } : record;
 }
 
-function returning(end: CallEnd, value: StoredValue): CallEnd {
+function returning(end: StoredCallEnd, value: StoredValue): StoredCallEnd {
   if (end.command !== undefined) return { ...end, command: value };
   return end.output === undefined ? end : { ...end, output: value };
 }

@@ -1,12 +1,12 @@
 import { ERROR, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { CheckpointEntry } from "./Checkpoints.ts";
-import type { CallEnd, CallEndRecord, CallRecord, WriteEntry } from "./GraphRecord.ts";
+import type { StoredCallEnd, CallEndRecord, CallRecord, WriteEntry } from "./GraphRecord.ts";
 
 export interface StoredCall extends Omit<CallRecord, "kind" | "of" | "end"> {
   /** The checkpoint that the task follows. */
   readonly entry: CheckpointEntry;
   /** `undefined` for a started call without a recorded outcome. */
-  readonly end: CallEnd | undefined;
+  readonly end: StoredCallEnd | undefined;
 }
 
 /** The calls of tasks that may run again. The calls of a task are no longer needed once its writes are stored. */

@@ -1,5 +1,5 @@
 import { type GraphValue, type Item, ItemList } from "./GraphValue.ts";
-import type { ItemReference, Segment, ValueRecord } from "./GraphRecord.ts";
+import type { ItemReference, ListSegment, ValueRecord } from "./GraphRecord.ts";
 import type { Json } from "../values/Json.ts";
 
 export function valueChange(before: GraphValue | undefined, after: GraphValue): ValueRecord {
@@ -18,8 +18,8 @@ export function referenceTo({ number, stored }: Item): ItemReference {
   return number ?? { v: stored as Json };
 }
 
-function segments(before: ItemList | undefined, after: ItemList): readonly Segment[] {
-  const found: Segment[] = [];
+function segments(before: ItemList | undefined, after: ItemList): readonly ListSegment[] {
+  const found: ListSegment[] = [];
   const kept = sharedStart(before, after);
   if (kept > 0) found.push([0, kept]);
   if (kept === after.length) return found;
@@ -44,7 +44,7 @@ function placesIn(list: ItemList, from: number): ReadonlyMap<Item, number> {
   return places;
 }
 
-function addSegment(found: Segment[], item: Item, place: number | undefined): void {
+function addSegment(found: ListSegment[], item: Item, place: number | undefined): void {
   const last = found.at(-1);
   if (place !== undefined) {
     if (Array.isArray(last) && last[1] === place) found[found.length - 1] = [last[0] as number, place + 1];
@@ -58,7 +58,7 @@ function addSegment(found: Segment[], item: Item, place: number | undefined): vo
   else found.push(number);
 }
 
-export function isRange(segment: Segment | undefined): segment is { readonly r: readonly [a: number, b: number] } {
+export function isRange(segment: ListSegment | undefined): segment is { readonly r: readonly [a: number, b: number] } {
   return typeof segment === "object" && "r" in segment;
 }
 
@@ -104,18 +104,18 @@ function itemOf(reference: ItemReference, find: FindItem): Item {
   return typeof reference === "number" ? find(reference) : { number: undefined, stored: reference.v };
 }
 
-function changedList(before: ItemList | undefined, segments: readonly Segment[], find: FindItem): ItemList {
+function changedList(before: ItemList | undefined, segments: readonly ListSegment[], find: FindItem): ItemList {
   const [first, ...others] = segments;
   const continues = before && isSpan(first) && first[0] === 0 && first[1] === before.length;
   const added = (continues ? others : segments).flatMap((segment) => itemsIn(segment, before, find));
   return continues ? before.continued(added) : ItemList.of(added);
 }
 
-function isSpan(segment: Segment | undefined): segment is readonly [from: number, to: number] {
+function isSpan(segment: ListSegment | undefined): segment is readonly [from: number, to: number] {
   return Array.isArray(segment);
 }
 
-function itemsIn(segment: Segment, before: ItemList | undefined, find: FindItem): readonly Item[] {
+function itemsIn(segment: ListSegment, before: ItemList | undefined, find: FindItem): readonly Item[] {
   if (isSpan(segment)) return spanOf(before, segment);
   if (!isRange(segment)) return [itemOf(segment, find)];
   const [first, last] = segment.r;

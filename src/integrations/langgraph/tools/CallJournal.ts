@@ -21,7 +21,7 @@ import type { ToolEffect } from "../../../agent/tool/Tool.ts";
 import { hostedTool } from "../../hosted/HostedTool.ts";
 import type { OwnedThread, StoredThreads } from "../saver/StoredThreads.ts";
 import type { SeenCheckpoints } from "../saver/SeenCheckpoints.ts";
-import type { CallEnd, CallRecord } from "../thread/GraphRecord.ts";
+import type { StoredCallEnd, CallRecord } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
@@ -30,7 +30,7 @@ import type { GraphToolSettings } from "./GraphTool.ts";
 import { isLetThrough, letThrough } from "./letThrough.ts";
 import type { PutsInFlight } from "./PutsInFlight.ts";
 import type { RefusedTasks } from "./RefusedTasks.ts";
-import { capturedOutput, endOf, recordedOutput } from "./storedOutput.ts";
+import { capturedOutput, callEndOf, recordedOutput } from "./storedOutput.ts";
 import type { CallPlace, TaskPlace } from "./TaskPlace.ts";
 
 export interface CallJournalOptions {
@@ -59,7 +59,7 @@ export interface MadeCall {
   readonly perform: (id: string) => Promise<unknown>;
 }
 
-export type CallOutcome = { readonly output: unknown } | { readonly thrown: unknown };
+export type CallCompletion = { readonly output: unknown } | { readonly thrown: unknown };
 
 interface Performance {
   readonly thread: OwnedThread;
@@ -76,7 +76,7 @@ export class CallJournal {
    * Running calls by thread and id, because copies of a thread share call ids. A node may run again while a call of its
    * previous run is still in progress.
    */
-  readonly #running = new Map<string, Promise<CallOutcome>>();
+  readonly #running = new Map<string, Promise<CallCompletion>>();
 
   constructor(options: CallJournalOptions) {
     this.#options = options;
@@ -87,7 +87,7 @@ export class CallJournal {
   }
 
   /** @throws errors that are not failures of the tool. They end the run. */
-  async call(made: MadeCall): Promise<CallOutcome> {
+  async call(made: MadeCall): Promise<CallCompletion> {
     const { threads, refused } = this.#options;
     if (made.place.isFirst) refused.begin(made.task);
     try {
@@ -115,7 +115,7 @@ export class CallJournal {
     if (captured?.kind === "lost") throw captured.error;
     await threads.use(threadId, async (thread) => {
       this.#assertInDoubt(thread, id);
-      const end = captured ? endOf(thread, captured, subject) : endWithoutOutput(settlement);
+      const end = captured ? callEndOf(thread, captured, subject) : endWithoutOutput(settlement);
       thread.append([{ kind: "call_end", call: id, end: { ...end, settled: "outside" } }]);
       await thread.durable();
     });
@@ -130,7 +130,7 @@ export class CallJournal {
     throw new ToolCallNotInDoubtError(threadId, id, calls.get(id) !== undefined, shown);
   }
 
-  async #callIn(thread: OwnedThread, made: MadeCall): Promise<CallOutcome> {
+  async #callIn(thread: OwnedThread, made: MadeCall): Promise<CallCompletion> {
     const { coder, storage } = this.#options;
     const { tool, effect, task, place } = made;
     const input = await coder.encode(made.input, `the input of tool "${tool}"`);
@@ -157,11 +157,11 @@ export class CallJournal {
     }
   }
 
-  async #shown(performance: Performance, decision: CallDecision): Promise<CallOutcome> {
+  async #shown(performance: Performance, decision: CallDecision): Promise<CallCompletion> {
     const { thread, made, facts } = performance;
     const { call: toolCallId, tool: toolName, node: nodeId, effect } = facts;
     const operation = { kind: "execute_tool", agentId: thread.id, nodeId, toolName, toolCallId, effect } as const;
-    let outcome: CallOutcome | undefined;
+    let outcome: CallCompletion | undefined;
     const shown = traced(
       this.#options.telemetry,
       () => operation,
@@ -178,10 +178,10 @@ export class CallJournal {
     await shown.catch((error: unknown) => {
       if (!outcome) throw error;
     });
-    return outcome as CallOutcome;
+    return outcome as CallCompletion;
   }
 
-  async #decided(performance: Performance, decision: CallDecision): Promise<CallOutcome> {
+  async #decided(performance: Performance, decision: CallDecision): Promise<CallCompletion> {
     const { thread, facts, recorded } = performance;
     if (decision === "diverged") throw diverged(performance);
     if (decision === "ask") return this.#settled(performance);
@@ -208,7 +208,7 @@ export class CallJournal {
     }
   }
 
-  async #performed(performance: Performance): Promise<CallOutcome> {
+  async #performed(performance: Performance): Promise<CallCompletion> {
     const { thread, made, facts } = performance;
     const { open } = made.place.attempt;
     const subject = `the output of tool "${made.tool}"`;
@@ -225,19 +225,19 @@ export class CallJournal {
       open.delete(facts.call);
     }
     const captured = await capturedOutput(this.#options.coder, output, subject);
-    recordEnd(performance, endOf(thread, captured, subject));
+    recordEnd(performance, callEndOf(thread, captured, subject));
     if (captured.kind === "lost") throw captured.error;
     return { output };
   }
 
-  async #replayed({ thread, facts }: Performance, end: CallEnd): Promise<CallOutcome> {
+  async #replayed({ thread, facts }: Performance, end: StoredCallEnd): Promise<CallCompletion> {
     if (end.error !== undefined) return { thrown: new Error(end.error) };
     if (end.unknown) return { thrown: new Error(new ToolOutcomeUnknownError(facts.tool, facts.call).reason) };
     if (end.lost) throw new NotSerializableError(`the output of tool "${facts.tool}"`, end.lost.path, end.lost.reason);
     return { output: await recordedOutput({ coder: this.#options.coder, thread }, end) };
   }
 
-  async #settled(performance: Performance): Promise<CallOutcome> {
+  async #settled(performance: Performance): Promise<CallCompletion> {
     const { thread, made, facts } = performance;
     const { probe, effect, signal = new AbortController().signal, parsed } = made;
     const { tool } = hostedTool(facts.tool, probe && { probe: (_input, options) => probe(parsed, options) });
@@ -263,7 +263,7 @@ export class CallJournal {
         ? await capturedOutput(this.#options.coder, settlement.output, subject)
         : undefined;
     if (captured?.kind === "lost") throw captured.error;
-    const end = captured ? endOf(thread, captured, subject) : endWithoutOutput(settlement);
+    const end = captured ? callEndOf(thread, captured, subject) : endWithoutOutput(settlement);
     recordEnd(performance, { ...end, settled: by });
     return this.#replayed(performance, end);
   }
@@ -294,7 +294,7 @@ function callRecord({ thread, facts, input }: Performance): CallRecord {
  * Appends without waiting, because dependent records follow in the same log. A call without an effect is recorded only
  * here.
  */
-function recordEnd(performance: Performance, end: CallEnd): void {
+function recordEnd(performance: Performance, end: StoredCallEnd): void {
   const { thread, facts } = performance;
   if (facts.effect !== "none") thread.append([{ kind: "call_end", call: facts.call, end }]);
   // The checkpoint may have been pruned during the call.
@@ -302,7 +302,7 @@ function recordEnd(performance: Performance, end: CallEnd): void {
 }
 
 /** Returns `undefined` if the call may have taken effect. */
-function failureOf(error: unknown, { signal }: MadeCall): CallEnd | undefined {
+function failureOf(error: unknown, { signal }: MadeCall): StoredCallEnd | undefined {
   if (isBubbleUp(error)) return {};
   return signal?.aborted ? undefined : { error: reasonOf(error) };
 }
@@ -312,7 +312,7 @@ function isBubbleUp(error: unknown): boolean {
   return (Object(error) as { readonly is_bubble_up?: unknown }).is_bubble_up === true;
 }
 
-function endWithoutOutput(settlement: ToolCallSettlement): CallEnd {
+function endWithoutOutput(settlement: ToolCallSettlement): StoredCallEnd {
   if (settlement === "unknown") return { unknown: true };
   return typeof settlement === "object" && "error" in settlement ? { error: settlement.error } : {};
 }

@@ -2,7 +2,7 @@ import type { ToolEffect } from "../../../agent/tool/Tool.ts";
 import { isMadeAgain } from "../thread/GraphRecord.ts";
 import type { StoredCall } from "../thread/ThreadCalls.ts";
 
-export interface AskedCall {
+export interface CallAttempt {
   readonly tool: string;
   readonly effect: ToolEffect;
   readonly digest: string;
@@ -17,15 +17,15 @@ export interface AskedCall {
  */
 export type CallDecision = "perform" | "repeat" | "replay" | "ask" | "diverged";
 
-export function decideCall(recorded: StoredCall | undefined, asked: AskedCall): CallDecision {
+export function decideCall(recorded: StoredCall | undefined, attempt: CallAttempt): CallDecision {
   if (!recorded) return "perform";
-  if (!isSameCall(recorded, asked)) return hadEffect(recorded) ? "diverged" : "perform";
+  if (!isSameCall(recorded, attempt)) return hadEffect(recorded) ? "diverged" : "perform";
   const { end } = recorded;
-  const isRepeatable = asked.effect === "none" || asked.effect === "idempotent";
+  const isRepeatable = attempt.effect === "none" || attempt.effect === "idempotent";
   if (!end) return isRepeatable ? "repeat" : "ask";
   if (isMadeAgain(end)) return "perform";
   // The node failed after this call and is being retried.
-  if (end.error !== undefined && asked.attempt > 1) return "perform";
+  if (end.error !== undefined && attempt.attempt > 1) return "perform";
   return end.lost && isRepeatable ? "repeat" : "replay";
 }
 
@@ -33,7 +33,7 @@ export function isInDoubt({ effect, end }: StoredCall): boolean {
   return effect !== "none" && (!end || end.unknown === true);
 }
 
-function isSameCall(recorded: StoredCall, { tool, digest }: AskedCall): boolean {
+function isSameCall(recorded: StoredCall, { tool, digest }: CallAttempt): boolean {
   return recorded.tool === tool && recorded.digest === digest;
 }
 

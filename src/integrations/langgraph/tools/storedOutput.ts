@@ -1,7 +1,7 @@
 import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { reasonOf } from "../../../internal/reasonOf.ts";
 import type { OwnedThread } from "../saver/StoredThreads.ts";
-import type { CallEnd } from "../thread/GraphRecord.ts";
+import type { StoredCallEnd } from "../thread/GraphRecord.ts";
 import type { Json } from "../values/Json.ts";
 import type { ValueCoder } from "../write/ValueCoder.ts";
 
@@ -25,7 +25,7 @@ export async function capturedOutput(coder: ValueCoder, output: unknown, subject
 }
 
 /** Builds the outcome of a call for a record that is appended in the same turn of the event loop. */
-export function endOf(thread: OwnedThread, captured: CapturedOutput, subject: string): CallEnd {
+export function callEndOf(thread: OwnedThread, captured: CapturedOutput, subject: string): StoredCallEnd {
   if (captured.kind === "lost") {
     const { path, reason } = captured.error;
     return { lost: { path, reason } };
@@ -41,7 +41,7 @@ export function endOf(thread: OwnedThread, captured: CapturedOutput, subject: st
  */
 export async function recordedOutput(
   { coder, thread }: { readonly coder: ValueCoder; readonly thread: OwnedThread },
-  { output, command }: CallEnd,
+  { output, command }: StoredCallEnd,
 ): Promise<unknown> {
   const [json] = await thread.read([command ?? output ?? null]);
   const value: unknown = await coder.decode(json as Json);

@@ -82,7 +82,7 @@ export class SlotReader {
     let bytes = 0;
     for await (const row of this.#rowsOf(this.segments(agentId, state, first, end))) {
       rows.push(row);
-      bytes += row.line.length;
+      bytes += row.encoded.length;
       if (bytes > pageBytes) return { rows, more: true };
     }
     return { rows, more: false };
@@ -103,8 +103,8 @@ export class SlotReader {
   /** Returns `undefined` for a claim and for an append with removed bytes. */
   async #row(segment: Segment, item: FoundItem): Promise<TableRow | undefined> {
     if (item["claim"] !== undefined) return undefined;
-    const line = await itemBytes(this.#connection, segment.partsOf(item), item);
-    return line && { position: segment.positionOf(item), line };
+    const encoded = await itemBytes(this.#connection, segment.partsOf(item), item);
+    return encoded && { position: segment.positionOf(item), encoded };
   }
 }
 

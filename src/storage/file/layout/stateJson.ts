@@ -3,7 +3,7 @@ import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import type { AgentSummary } from "../../RecordLog.ts";
 import { z } from "zod";
 
-export interface StoredState {
+export interface StoredSummary {
   readonly summary: AgentSummary;
   /** The generation of the writer. The state may be outdated under a later owner. */
   readonly generation: number;
@@ -46,7 +46,7 @@ const stateSchema = z.object({
 const tail = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
 /** Returns the content of `state.json`. Other programs rely on these keys. */
-export function encodeState({ summary, generation, changing, end }: StoredState, sha256: Sha256): string {
+export function encodeState({ summary, generation, changing, end }: StoredSummary, sha256: Sha256): string {
   const stored: Readonly<Record<string, unknown>> = { ...summary, data: renamed(summary.data ?? null, storedKeys) };
   const fields = Object.entries(summaryFields).map(([name, [key]]) => [key, stored[name]]);
   const covered = JSON.stringify({ version, ...Object.fromEntries(fields), generation, changing, end }).slice(0, -1);
@@ -57,12 +57,12 @@ export function encodeState({ summary, generation, changing, end }: StoredState,
  * Parses `state.json`. Returns `undefined` for a damaged, edited or incompatible file, because the log has the same
  * information.
  */
-export function decodeState(text: string, sha256: Sha256): StoredState | undefined {
+export function decodeState(text: string, sha256: Sha256): StoredSummary | undefined {
   const [ending, checksum] = tail.exec(text.slice(-80)) ?? [];
   if (ending === undefined || sha256.hex(text.slice(0, -ending.length)) !== checksum) return undefined;
   const state = stateSchema.safeParse(parse(text)).data;
   if (state === undefined) return undefined;
-  const { generation, changing, end, ...stored }: Omit<StoredState, "summary"> & { [key: string]: unknown } = state;
+  const { generation, changing, end, ...stored }: Omit<StoredSummary, "summary"> & { [key: string]: unknown } = state;
   const fields = Object.entries(summaryFields).flatMap(([name, [key]]) =>
     stored[key] === undefined ? [] : [[name, name === "data" ? renamed(stored[key], namedKeys) : stored[key]]],
   );

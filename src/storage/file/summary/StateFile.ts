@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { type AgentFolder, agentFolderName, replaceAtomically } from "../layout/AgentFolder.ts";
-import { decodeState, encodeState, type StoredState } from "../layout/stateJson.ts";
+import { decodeState, encodeState, type StoredSummary } from "../layout/stateJson.ts";
 import type { AgentSummary, RebuiltSummary } from "../../RecordLog.ts";
 import type { Marked } from "../index/StatusIndex.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
@@ -85,7 +85,7 @@ export class StateFile {
   }
 
   /** Whether the file matches the log. Reads the log only if it is longer than the file records. */
-  async #isCurrent({ summary, end }: StoredState, { end: found, summary: last }: FoundLog): Promise<boolean> {
+  async #isCurrent({ summary, end }: StoredSummary, { end: found, summary: last }: FoundLog): Promise<boolean> {
     if (!last && end?.position === found.position) return true;
     const recorded = last ?? (await openReader(this.#backend, this.#folder).lastSummary()).summary;
     return recorded !== undefined && this.#encoded(recorded) === this.#encoded(summary);
@@ -95,7 +95,7 @@ export class StateFile {
     return encodeState({ summary, generation: 1, changing: false }, this.#backend.sha256);
   }
 
-  async #write(state: StoredState, durable: boolean): Promise<void> {
+  async #write(state: StoredSummary, durable: boolean): Promise<void> {
     const { disk, sha256 } = this.#backend;
     const bytes = Buffer.from(encodeState(state, sha256));
     await replaceAtomically(disk, this.#folder, this.#folder.state, state.generation, bytes, durable);
@@ -106,7 +106,7 @@ export class StateFile {
 export async function readState(
   { disk, tasks, sha256 }: Pick<FileBackend, "disk" | "sha256" | "tasks">,
   name: string,
-): Promise<StoredState | undefined> {
+): Promise<StoredSummary | undefined> {
   const bytes = await disk.readFile(join(tasks, name, "state.json"));
   const state = bytes && decodeState(bytes.toString(), sha256);
   return state && agentFolderName(state.summary.agentId, sha256) === name ? state : undefined;

@@ -4,7 +4,7 @@ import { isAboutOneAgent, unreadableSummary } from "../../summaries.ts";
 import { AgentFolder, agentFolderName, assertNoLinks, segmentGenerations } from "../layout/AgentFolder.ts";
 import { lineBreak } from "../layout/Segment.ts";
 import { decodeControl } from "../layout/controlLine.ts";
-import type { StoredState } from "../layout/stateJson.ts";
+import type { StoredSummary } from "../layout/stateJson.ts";
 import type { FileBackend } from "../owner/FileBackend.ts";
 import { openReader } from "../read/LogReader.ts";
 import { readState } from "./StateFile.ts";
@@ -16,7 +16,7 @@ export interface ListedSummary {
   readonly newest?: number | undefined;
   readonly dropped?: boolean;
   /** The announced state of the next append. `undefined` if no change is announced. */
-  readonly pending?: StoredState | undefined;
+  readonly pending?: StoredSummary | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { RevertedCall, TimelineItem, TimelineStep } from "../../data/TimelineData.ts";
 import { durationText, timeText } from "../../layout/durations.ts";
-import { valueText } from "./StepRow.tsx";
+import { oneLineValue } from "./StepRow.tsx";
 
 type MarkItem = Exclude<TimelineItem, TimelineStep>;
 
@@ -42,7 +42,7 @@ export function titleOfMark(item: MarkItem): string {
 function textOfMark(item: MarkItem): string {
   switch (item.kind) {
     case "run":
-      return valueText(item.input);
+      return oneLineValue(item.input);
     case "rollback":
       return rollbackText(
         item.calls.map(({ result }) => result),
@@ -51,7 +51,7 @@ function textOfMark(item: MarkItem): string {
     case "owner":
       return [`generation ${item.generation}`, item.process].filter(Boolean).join(", ");
     case "note":
-      return valueText(item.text ?? "");
+      return oneLineValue(item.text ?? "");
     case "damage":
       return item.text;
   }

@@ -21,7 +21,7 @@ export function StepRow({ step, isHead, inLine }: StepRowProps) {
         {step.next !== undefined && step.ended === undefined && <span class="next">{`→ ${step.next}`}</span>}
         <time>{timeText(step.at)}</time>
       </div>
-      {step.begins && step.branch === undefined && <p class="said">{valueText(step.changes.input ?? "")}</p>}
+      {step.begins && step.branch === undefined && <p class="said">{oneLineValue(step.changes.input ?? "")}</p>}
       {answers.map(({ text }) => text !== "" && <p class="said">{firstLine(text)}</p>)}
       {calls.map((group) => (
         <div
@@ -87,7 +87,7 @@ function CallChip({ call }: { readonly call: TimelineCall }) {
       <Glyph of={state} />
       <span class="unseen">{`${stateNames[state]}: `}</span>
       {state === "reverted" ? <s class="tool">{tool}</s> : <b class="tool">{tool}</b>}
-      <span class="input">{valueText(input)}</span>
+      <span class="input">{oneLineValue(input)}</span>
     </span>
   );
 }
@@ -105,7 +105,7 @@ function WaitLine({ wait }: { readonly wait: TimelineWait }) {
         {state === "open"
           ? "waits for an answer"
           : [state, wait.by && `by ${wait.by}`, after].filter(Boolean).join(" ")}
-        {wait.answer !== undefined && <q>{valueText(wait.answer)}</q>}
+        {wait.answer !== undefined && <q>{oneLineValue(wait.answer)}</q>}
       </p>
     </div>
   );
@@ -116,7 +116,7 @@ function firstLine(text: string): string {
 }
 
 /** Formats a value on one short line without the braces around it. */
-export function valueText(text: string): string {
+export function oneLineValue(text: string): string {
   const line = firstLine(text);
   return line.startsWith("{ ") && line.endsWith(" }") ? line.slice(2, -2) : line.replace(/^"([^"]*)"$/, "$1");
 }

@@ -1,5 +1,5 @@
-import { decodeEntry, isSnapshotLine, linkOf, generationOfLine } from "../checkpoint/format/entryCodec.ts";
-import { noteVerified } from "../checkpoint/format/verifiedLines.ts";
+import { decodeEntry, hasSnapshot, linkOf, generationOfAppend } from "../checkpoint/format/entryCodec.ts";
+import { noteVerified } from "../checkpoint/format/verifiedAppends.ts";
 import type { Entry } from "../checkpoint/records/Entry.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { Pace } from "../internal/nextTurn.ts";
@@ -16,40 +16,43 @@ import { assertOfAgent } from "../storage/readEntries.ts";
 /** A line without these texts is not parsed. They start with a rare character, because that makes the search fast. */
 const marks = [':"custody"', ':"origin"', ':"pruned"'].map((text) => new TextEncoder().encode(text));
 
-export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "lines">>;
+export type CopiedLog = Pick<RecordLog, "read"> & Required<Pick<RecordLog, "encodedAppends">>;
 
 /** The maximum number of line bytes kept in memory. */
 const mostBytes = 16 * 1024 * 1024;
 
-interface KeptLine {
+interface KeptAppend {
   readonly line: Uint8Array;
   readonly position: number;
 }
 
 /** Returns a log that reads and verifies its lines only once. A log that exceeds the limit is returned unchanged. */
-export async function keptLines(log: CopiedLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
+export async function keptAppends(log: CopiedLog, agentId: string, sha256: Sha256): Promise<CopiedLog> {
   const pace = new Pace();
-  const kept: KeptLine[] = [];
+  const kept: KeptAppend[] = [];
   let bytes = 0;
-  for await (const line of log.lines(agentId)) {
+  for await (const line of log.encodedAppends(agentId)) {
     bytes += line.length;
     if (bytes > mostBytes) return log;
     kept.push({ line, position: linkOf(line)?.position ?? 0 });
     await pace.after(line.length);
   }
-  return new KeptLines(kept, sha256);
+  return new KeptAppends(kept, sha256);
 }
 
-class KeptLines implements CopiedLog {
-  readonly #kept: readonly KeptLine[];
+class KeptAppends implements CopiedLog {
+  readonly #kept: readonly KeptAppend[];
   readonly #sha256: Sha256;
 
-  constructor(kept: readonly KeptLine[], sha256: Sha256) {
+  constructor(kept: readonly KeptAppend[], sha256: Sha256) {
     this.#kept = kept;
     this.#sha256 = sha256;
   }
 
-  async *lines(_agentId: string, { upTo = Infinity }: { readonly upTo?: number } = {}): AsyncGenerator<Uint8Array> {
+  async *encodedAppends(
+    _agentId: string,
+    { upTo = Infinity }: { readonly upTo?: number } = {},
+  ): AsyncGenerator<Uint8Array> {
     for (const { line, position } of this.#kept) if (position <= upTo) yield line;
   }
 
@@ -57,13 +60,13 @@ class KeptLines implements CopiedLog {
     _agentId: string,
     { after = 0, upTo = Infinity, sinceSnapshot }: ReadOptions = {},
   ): AsyncGenerator<Entry> {
-    const isWithin = ({ position }: KeptLine) => position > after && position <= upTo;
-    const isBeginning = (kept: KeptLine) => isSnapshotLine(kept.line) && isWithin(kept);
+    const isWithin = ({ position }: KeptAppend) => position > after && position <= upTo;
+    const isBeginning = (kept: KeptAppend) => hasSnapshot(kept.line) && isWithin(kept);
     const first = sinceSnapshot ? Math.max(0, this.#kept.findLastIndex(isBeginning)) : 0;
     for (const kept of this.#kept.slice(first)) if (isWithin(kept)) yield this.#entryIn(kept);
   }
 
-  #entryIn({ line, position }: KeptLine): Entry {
+  #entryIn({ line, position }: KeptAppend): Entry {
     const decoded = decodeEntry(line, this.#sha256);
     if (!decoded.ok) throw new UnreadableValueError(`append ${position} is not readable (${decoded.defect})`);
     noteVerified(line, decoded.entry);
@@ -87,14 +90,14 @@ export interface LogSurvey {
  * @throws WrongShapeError if the log does not belong to an agent.
  */
 export async function surveyLog(
-  log: Pick<CopiedLog, "lines">,
+  log: Pick<CopiedLog, "encodedAppends">,
   agentId: string,
   { sha256, ...options }: { readonly sha256: Sha256; readonly upTo?: number },
 ): Promise<LogSurvey> {
   const pace = new Pace();
   const marked: Entry[] = [];
   let last: Uint8Array | undefined;
-  for await (const line of log.lines(agentId, options)) {
+  for await (const line of log.encodedAppends(agentId, options)) {
     if (last === undefined) assertOfAgent(agentId, entryOf(line, sha256) ?? { records: [] });
     await pace.after(line.length);
     const entry = marks.some((mark) => includesText(line, mark)) ? entryOf(line, sha256) : undefined;
@@ -105,7 +108,7 @@ export async function surveyLog(
 }
 
 function placeOf(line: Uint8Array, sha256: Sha256): LogSurvey["last"] {
-  const [link, generation] = [linkOf(line), generationOfLine(line, sha256)];
+  const [link, generation] = [linkOf(line), generationOfAppend(line, sha256)];
   return link && generation ? { ...link, generation } : undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { ChainLink } from "../../checkpoint/format/EntryChain.ts";
 import { inLargeParts } from "../../internal/bytes.ts";
 import type { DiskFile } from "../../node/DiskFile.ts";
-import { ReceivedLines } from "../../checkpoint/format/ReceivedLines.ts";
-import type { LogAppend, RecordLog, StoredLines } from "../RecordLog.ts";
+import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
+import type { LogAppend, RecordLog, StoredAppends } from "../RecordLog.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
 import { type Claim, encodeControl, openingBytes } from "./layout/controlLine.ts";
 import { type EncodedAppend, encodeAppend } from "../ownership/encodeAppend.ts";
@@ -22,24 +22,24 @@ const lineBreak = Buffer.from("\n");
 const writtenBytes = 1024 * 1024;
 
 /** Writes the segment that follows the owner's segment. Checks the lines and holds only a few in memory. */
-export async function receiveLines(
+export async function receiveAppends(
   backend: FileBackend,
   folder: AgentFolder,
   { claim: { generation, nonce } }: Taken,
-  received: StoredLines,
+  received: StoredAppends,
   last: LastOf,
 ): Promise<ReceivedSegment> {
   const claim = newClaim(backend, folder.agentId, generation + 1, nonce);
   let ending: EncodedAppend | undefined;
-  const checked = new ReceivedLines(folder.agentId, received.generation, backend.sha256);
+  const checked = new ReceivedAppends(folder.agentId, received.generation, backend.sha256);
   async function* bytes(): AsyncGenerator<readonly Uint8Array[]> {
-    for await (const line of received.lines) {
+    for await (const line of received.appends) {
       const { position } = checked.accept(line);
       if (checked.count === 1) yield [headOf(claim, position - 1, backend)];
       yield [line, lineBreak];
     }
     ending = await endingOf(folder.agentId, claim, checked.end(), last, backend);
-    yield [ending.line];
+    yield [ending.encoded];
   }
   const file = await backend.publisher.prepare(folder, generation, inLargeParts(bytes(), writtenBytes));
   if (!ending) throw new TypeError("the lines did not end");

@@ -1,7 +1,7 @@
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import { randomId } from "../../../internal/randomId.ts";
 import type { HostedAnswer } from "../../hosted/HostedLoop.ts";
-import { usageOf } from "../../ai-sdk/answerOf.ts";
+import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
 import type { ProviderGeneration, ProviderPart, ProviderMessage } from "./ProviderModel.ts";
 
 /** The metadata key of the provider's call id, which later runs read from the messages. */
@@ -34,7 +34,7 @@ export function identified(generation: ProviderGeneration, modelId: string): Pro
 }
 
 /** Converts a response to the form of the log. Its tool calls have the provider's ids. */
-export function answerOf(generation: ProviderGeneration): HostedAnswer {
+export function hostedResponseOf(generation: ProviderGeneration): HostedAnswer {
   const { content, finishReason, usage, providerMetadata, warnings = [], structuredOutputText, response } = generation;
   const opaque: Opaque = {
     finishReason,

@@ -17,7 +17,7 @@ export interface AiSdkAnswer extends PromptAnswer {
 }
 
 /** Converts a complete response. Throws a `ModelAnswer…` error for an incomplete one. */
-export function answerOf({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
+export function aiSdkResponse({ modelId, provider }: AiSdkLanguageModel, generation: AiSdkGeneration): AiSdkAnswer {
   const { unified, raw } = finishReasonOf(generation);
   const usage = usageOf(generation.usage);
   const refuse = (code: UnusableModelAnswerError["code"], detail?: string): never => {

@@ -1,6 +1,6 @@
 import { type ChainLink, EntryChain } from "./EntryChain.ts";
 import { decodeEntry } from "./entryCodec.ts";
-import { verifiedPlaceOf } from "./verifiedLines.ts";
+import { appendLinkOf } from "./verifiedAppends.ts";
 import { type PrunedGap, prunedGapsOf } from "../records/prunedGaps.ts";
 import { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import { includesText } from "../../internal/bytes.ts";
@@ -14,10 +14,10 @@ const prunedKind = new TextEncoder().encode(':"pruned"');
 export const highestReceivedGeneration = 2 ** 40;
 
 /**
- * Verifies the checksums, chain and generations of received lines without keeping them. Only gaps that a line declares
- * as pruned are skipped.
+ * Verifies the checksums, chain and generations of received appends without keeping them. Only gaps that an append
+ * declares as pruned are skipped.
  */
-export class ReceivedLines {
+export class ReceivedAppends {
   readonly #agentId: string;
   readonly #sha256: Sha256;
   readonly #highest: number;
@@ -28,7 +28,7 @@ export class ReceivedLines {
   #count = 0;
 
   /**
-   * @param generation The highest generation that a line can have.
+   * @param generation The highest generation that an append can have.
    * @throws CorruptLogError if the generation exceeds the limit of all logs.
    */
   constructor(agentId: string, generation: number, sha256: Sha256) {
@@ -47,22 +47,22 @@ export class ReceivedLines {
     return this.#gaps;
   }
 
-  /** Accepts the next line without its line break and returns its link. @throws CorruptLogError */
-  accept(line: Uint8Array): ChainLink {
+  /** Accepts the next append without its line break and returns its link. @throws CorruptLogError */
+  accept(encoded: Uint8Array): ChainLink {
     this.#count++;
-    const link = includesText(line, lineBreak) ? undefined : verifiedPlaceOf(line, this.#sha256);
+    const link = includesText(encoded, lineBreak) ? undefined : appendLinkOf(encoded, this.#sha256);
     if (!link) throw this.#corrupt("the line is not readable");
     const { generation } = link;
     if (generation < this.#generation || generation > this.#highest)
       throw this.#corrupt(`generation ${generation} is not between ${this.#generation || 1} and ${this.#highest}`);
     this.#follow(link);
     this.#generation = generation;
-    if (includesText(line, prunedKind)) this.#noteGaps(line);
+    if (includesText(encoded, prunedKind)) this.#noteGaps(encoded);
     return link;
   }
 
   /**
-   * Returns the last link. @throws CorruptLogError without lines, or if positions are missing and not declared as
+   * Returns the last link. @throws CorruptLogError without appends, or if positions are missing and not declared as
    * pruned
    */
   end(): ChainLink {
@@ -84,8 +84,8 @@ export class ReceivedLines {
     this.#end = link;
   }
 
-  #noteGaps(line: Uint8Array): void {
-    const decoded = decodeEntry(line, this.#sha256);
+  #noteGaps(encoded: Uint8Array): void {
+    const decoded = decodeEntry(encoded, this.#sha256);
     if (decoded.ok) this.#gaps.push(...prunedGapsOf(decoded.entry.records));
   }
 

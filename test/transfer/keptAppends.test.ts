@@ -4,7 +4,7 @@ import { platformSha256 } from "../../src/internal/sha256/platformSha256.ts";
 import type { Entry } from "../../src/checkpoint/records/Entry.ts";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import type { ReadOptions } from "../../src/storage/RecordLog.ts";
-import { type CopiedLog, keptLines } from "../../src/transfer/keptLines.ts";
+import { type CopiedLog, keptAppends } from "../../src/transfer/keptAppends.ts";
 
 const megabyte = 1024 * 1024;
 const record = (text: string) => ({ kind: "note", text });
@@ -21,7 +21,7 @@ async function logOf(texts: readonly string[], snapshotAt = 0): Promise<CopiedLo
 
 it("cached lines contain the entries and lines of their log for any range", async () => {
   const log = await logOf(["one", "two é😀", "three", "four", "five"], 3);
-  const kept = await keptLines(log, "a", await platformSha256());
+  const kept = await keptAppends(log, "a", await platformSha256());
   expect(kept).not.toBe(log);
   const asked: readonly ReadOptions[] = [
     {},
@@ -34,7 +34,7 @@ it("cached lines contain the entries and lines of their log for any range", asyn
   for (const options of asked)
     expect(await collect(kept.read("a", options))).toEqual(await collect(log.read("a", options)));
   for (const options of [{}, { upTo: 3 }])
-    expect(await collect(kept.lines("a", options))).toEqual(await collect(log.lines("a", options)));
+    expect(await collect(kept.encodedAppends("a", options))).toEqual(await collect(log.encodedAppends("a", options)));
 });
 
 it("caching lines reads them from the log once", async () => {
@@ -42,17 +42,17 @@ it("caching lines reads them from the log once", async () => {
   let asked = 0;
   const counting: CopiedLog = {
     read: () => [] as unknown as AsyncIterable<Entry>,
-    lines: (agentId, options) => {
+    encodedAppends: (agentId, options) => {
       asked++;
-      return log.lines(agentId, options);
+      return log.encodedAppends(agentId, options);
     },
   };
-  const kept = await keptLines(counting, "a", await platformSha256());
-  for (let time = 0; time < 3; time++) await collect(kept.lines("a"));
+  const kept = await keptAppends(counting, "a", await platformSha256());
+  for (let time = 0; time < 3; time++) await collect(kept.encodedAppends("a"));
   expect(asked).toBe(1);
 });
 
 it("a log of more than 16 MiB is read again instead of cached", async () => {
   const log = await logOf(Array.from({ length: 17 }, () => "x".repeat(megabyte)));
-  expect(await keptLines(log, "a", await platformSha256())).toBe(log);
+  expect(await keptAppends(log, "a", await platformSha256())).toBe(log);
 });

@@ -1,7 +1,7 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { callsOf, type ToolCallPart } from "./AnswerMessage.ts";
+import { toolCallsIn, type ToolCallPart } from "./AnswerMessage.ts";
 
-export interface AskedCall {
+export interface ResponseCall {
   readonly message: AssistantMessage;
   readonly index: number;
   readonly part: ToolCallPart;
@@ -11,8 +11,8 @@ export interface AskedCall {
  * The tool calls that the responses of a loop request, by the library's ids. A call may start before its response is
  * complete.
  */
-export class AnsweredCalls {
-  readonly #calls = new Map<string, AskedCall>();
+export class ResponseCalls {
+  readonly #calls = new Map<string, ResponseCall>();
   /** Pending responses. Each promise resolves when the response is complete or has failed. */
   readonly #coming = new Set<Promise<unknown>>();
 
@@ -22,11 +22,11 @@ export class AnsweredCalls {
   }
 
   add(message: AssistantMessage): void {
-    for (const { part, index } of callsOf(message)) this.#calls.set(part.toolCallId, { message, index, part });
+    for (const { part, index } of toolCallsIn(message)) this.#calls.set(part.toolCallId, { message, index, part });
   }
 
   /** @throws TypeError for an id that no response of the loop contains */
-  async of(toolCallId: string): Promise<AskedCall> {
+  async of(toolCallId: string): Promise<ResponseCall> {
     let found = this.#calls.get(toolCallId);
     while (!found && this.#coming.size > 0) {
       await Promise.race(this.#coming);

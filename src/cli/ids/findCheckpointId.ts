@@ -11,7 +11,7 @@ const pageSize = 500;
  * @throws CommandFailure if no checkpoint or more than one matches. For a damaged agent, the message says that the rest
  * is unreadable.
  */
-export async function findCheckpoint(view: AgentInspector, agentId: string, given: string): Promise<string> {
+export async function findCheckpointId(view: AgentInspector, agentId: string, given: string): Promise<string> {
   const { checkpoints } = await newestCheckpoints(view, agentId, Infinity);
   const named = checkpoints.find(({ name }) => name === given);
   if (named) return named.checkpointId;
@@ -36,7 +36,7 @@ export async function checkpointGiven(
   agentId: string,
   given: string | undefined,
 ): Promise<string | undefined> {
-  return given === undefined ? undefined : findCheckpoint(inspect(storage), agentId, given);
+  return given === undefined ? undefined : findCheckpointId(inspect(storage), agentId, given);
 }
 
 /** Returns up to `most` newest checkpoints of an agent, oldest first, and their total number. */
