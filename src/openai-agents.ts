@@ -2,7 +2,7 @@ export {
   type DurableResumeOptions,
   DurableRunner,
   type DurableRunnerOptions,
-  type DurableRunOptions,
+  type DurableRunnerRunOptions,
 } from "./integrations/openai-agents/DurableRunner.ts";
 export { PersistenceSession, type PersistenceSessionOptions } from "./integrations/openai-agents/PersistenceSession.ts";
 export type { HostedProbe, HostedRollback, HostedToolSettings } from "./integrations/hosted/HostedTool.ts";

@@ -27,7 +27,7 @@ import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
-import { Places } from "./Places.ts";
+import { CheckpointPositions } from "./CheckpointPositions.ts";
 import type { AppendListener } from "./shape/AppendQueue.ts";
 import { LogWriter } from "./shape/LogWriter.ts";
 
@@ -52,9 +52,9 @@ export class Journal implements AsyncDisposable {
   /** The head as read by the open, until {@link forgetHead}. The state is `undefined` for a new agent. */
   head: AgentHead | undefined;
   /** Finished runs, including those that finish while this journal is open. */
-  readonly runs: Places;
+  readonly runs: CheckpointPositions;
   readonly cancelled: Set<string>;
-  readonly named: Places;
+  readonly named: CheckpointPositions;
   readonly names: CheckpointNames;
   readonly structures: Set<string>;
   pruned: LastPruning | undefined;
@@ -96,9 +96,9 @@ export class Journal implements AsyncDisposable {
     this.head = head;
     this.#statusState = index.statusState;
     this.usage = index.run && index.usageOf(index.run.run);
-    this.runs = new Places(index.runs);
+    this.runs = new CheckpointPositions(index.runs);
     this.cancelled = new Set(index.cancelled);
-    this.named = new Places(index.named);
+    this.named = new CheckpointPositions(index.named);
     this.names = index.names;
     this.structures = new Set(index.structures);
     this.pruned = index.pruned;

@@ -1,7 +1,7 @@
 import { leanRecords } from "../checkpoint/format/leanRecords.ts";
 import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import { forkRecords } from "../checkpoint/moment/forkRecords.ts";
-import { momentAt } from "../checkpoint/moment/momentAt.ts";
+import { linesAt } from "../checkpoint/moment/linesAt.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
@@ -79,7 +79,7 @@ function randomNumber(): number {
 
 /** Loads the values needed to locate calls of lines that wait inside a call. */
 async function valuesOf(log: RecordLog, agentId: string, { index, target }: ForkedLog): Promise<AgentLog> {
-  const { lines } = momentAt(index, target);
+  const { lines } = linesAt(index, target);
   const states = lines.map(({ lane, point, upTo }) => {
     const state = foldUpTo(index, lane, point, upTo);
     if (!state) throw new UnreadableValueError(`what leads to lane ${lane} is not in the log`);

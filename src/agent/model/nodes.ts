@@ -7,9 +7,9 @@ import type { AgentContext } from "../context/AgentContext.ts";
  */
 export async function callModel(input: string | ToolMessage, context: AgentContext): Promise<AssistantMessage> {
   context.llm.append(typeof input === "string" ? { role: "user", content: input } : input);
-  const answer = await context.llm.request();
-  context.llm.append(answer);
-  return answer;
+  const response = await context.llm.request();
+  context.llm.append(response);
+  return response;
 }
 
 /**

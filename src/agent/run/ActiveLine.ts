@@ -18,7 +18,7 @@ import type { ActiveRun } from "./ActiveRun.ts";
 import { Budget } from "./Budget.ts";
 import type { BranchResult } from "../feature/BranchResult.ts";
 
-interface Place {
+interface LinePosition {
   readonly position: RunStart;
   readonly state: RunState;
   line: RunLine;
@@ -49,7 +49,7 @@ export class ActiveLine implements VisitedRun {
   readonly budget: Budget;
   readonly #nesting: Nesting | undefined;
   readonly #nested = new Set<ActiveLine>();
-  #place: Place;
+  #place: LinePosition;
   #isFresh: boolean;
   #visit: NodeExecution | undefined;
   #next: RunStart | undefined;
@@ -345,7 +345,7 @@ export class ActiveLine implements VisitedRun {
     return this.#next;
   }
 
-  #placeAt(position: RunStart): Place {
+  #placeAt(position: RunStart): LinePosition {
     const { line, visitBase, visitOrdinal } = position;
     return { position, state: new RunState(position.state, this.definition), line, visitBase, visitOrdinal, visits: 0 };
   }

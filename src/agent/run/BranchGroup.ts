@@ -14,7 +14,7 @@ export class BranchGroup {
   readonly #nodeId: string;
   readonly #plan: ParallelPlan;
   readonly #branches: readonly PlannedBranch[];
-  readonly #fork: RunState;
+  readonly #start: RunState;
   readonly #results = new Map<string, BranchResult>();
   readonly #left: InputRequestEvent[] = [];
   #begun = 0;
@@ -32,7 +32,7 @@ export class BranchGroup {
     this.#nodeId = nodeId;
     this.#plan = plan;
     this.#branches = branches;
-    this.#fork = line.state;
+    this.#start = line.state;
   }
 
   /**
@@ -141,7 +141,7 @@ export class BranchGroup {
 
   #take(key: string, { state }: ActiveLine, end: LineEnd): void {
     if ("waiting" in end) this.#left.push(...end.waiting);
-    if ("output" in end) this.#results.set(key, branchResult(end.output, state, this.#fork));
+    if ("output" in end) this.#results.set(key, branchResult(end.output, state, this.#start));
   }
 
   #fail(error: unknown): void {

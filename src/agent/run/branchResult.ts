@@ -2,19 +2,19 @@ import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.t
 import type { BranchResult } from "../feature/BranchResult.ts";
 import type { RunState } from "../state/RunState.ts";
 
-export function branchResult(output: unknown, state: RunState, fork: RunState): BranchResult {
+export function branchResult(output: unknown, state: RunState, start: RunState): BranchResult {
   const { settings, requirements, decisions, iteration } = state;
   const { entries } = state.history;
-  const before = fork.history.entries;
+  const before = start.history.entries;
   const isFollowed = before.every((entry, at) => entries[at]?.number === entry.number);
   return {
     output,
     ...(isFollowed ? { added: entries.slice(before.length) } : { added: addedIn(entries, before), history: entries }),
-    storage: changedIn(state.storage.values, fork.storage.values),
+    storage: changedIn(state.storage.values, start.storage.values),
     settings,
-    decisions: decisions.slice(fork.decisions.length),
+    decisions: decisions.slice(start.decisions.length),
     requirements,
-    iterations: iteration - fork.iteration,
+    iterations: iteration - start.iteration,
   };
 }
 

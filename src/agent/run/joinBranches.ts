@@ -19,12 +19,12 @@ export async function joinBranches(
   step: NextStep,
   plan: ParallelPlan,
 ): Promise<Pick<LeafPlan, "run"> | Wait | undefined> {
-  const joined = line.takeJoined() ?? (await fork(line, step, plan));
+  const joined = line.takeJoined() ?? (await startBranches(line, step, plan));
   if (!joined || "waiting" in joined) return joined;
   return { run: mergeBody(line.state, { nodeId: step.nodeId, plan, joined }) };
 }
 
-async function fork(
+async function startBranches(
   line: ActiveLine,
   { nodeId, input }: NextStep,
   plan: ParallelPlan,

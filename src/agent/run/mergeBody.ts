@@ -84,8 +84,8 @@ function messagesOf(entries: BranchResult["added"]) {
   return entries.map(({ message }) => message);
 }
 
-function storageOf({ storage }: BranchResult, fork: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
-  const values = new Map(fork);
+function storageOf({ storage }: BranchResult, atStart: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
+  const values = new Map(atStart);
   for (const [key, change] of storage) {
     if (change) values.set(key, change.value);
     else values.delete(key);

@@ -11,12 +11,12 @@ export interface StorageChanges {
 
 export function storageChanges(
   branches: ReadonlyMap<string, Pick<BranchResult, "storage">>,
-  fork: ReadonlyMap<string, unknown>,
+  atStart: ReadonlyMap<string, unknown>,
 ): StorageChanges {
   const changes = new Map<string, { readonly change: Change; readonly branches: string[]; differs: boolean }>();
   for (const [branch, { storage }] of branches) {
     for (const [key, change] of storage) {
-      if (isSameChange(change, fork.has(key) ? { value: fork.get(key) } : undefined)) continue;
+      if (isSameChange(change, atStart.has(key) ? { value: atStart.get(key) } : undefined)) continue;
       const known = changes.get(key);
       if (!known) {
         changes.set(key, { change, branches: [branch], differs: false });

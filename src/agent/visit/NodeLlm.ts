@@ -10,7 +10,7 @@ import { textOf } from "../model/nodes.ts";
 import { type FailedTry, retried } from "../model/retried.ts";
 import type { AgentLlm } from "../context/AgentContext.ts";
 import { assertMessage } from "../model/assertMessage.ts";
-import { checkedAnswer } from "../model/checkedAnswer.ts";
+import { checkedResponse } from "../model/checkedResponse.ts";
 import type { ModelDelta, PromptAnswer, PromptRequest } from "../model/PromptExecutor.ts";
 import { ReplayedModelError } from "../model/ReplayedModelError.ts";
 import type { CallScope } from "./CallScope.ts";
@@ -102,14 +102,14 @@ export class NodeLlm implements AgentLlm {
   async perform(
     event: ModelRequestEvent,
     signal: AbortSignal,
-    request: AskModel = (accepted, asked) => this.#ask(accepted, signal, asked),
-  ): Promise<GivenAnswer> {
+    request: RequestModel = (accepted, asked) => this.#ask(accepted, signal, asked),
+  ): Promise<GivenResponse> {
     const { visit } = this.#scope;
     await visit.emit("modelRequestStarting", event);
-    const asked: Asked = { refusals: new Set() };
-    let answer: PromptAnswer;
+    const asked: RequestAttempt = { refusals: new Set() };
+    let response: PromptAnswer;
     try {
-      answer = await visit.run.pipeline.around("modelRequest", event, (accepted) => request(accepted, asked));
+      response = await visit.run.pipeline.around("modelRequest", event, (accepted) => request(accepted, asked));
     } catch (error) {
       await visit.emit("modelRequestFailed", { ...event, error });
       if (signal.aborted) throw error;
@@ -117,14 +117,14 @@ export class NodeLlm implements AgentLlm {
       this.#scope.vacate(event.ordinal);
       throw error;
     }
-    const message = this.#scope.withIds(answer.message, "model", event.ordinal);
+    const message = this.#scope.withIds(response.message, "model", event.ordinal);
     visit.run.deltas?.end(this.#placeOf(event), message);
-    const given = { ...answer, message, replayed: asked.answer === undefined };
+    const given = { ...response, message, replayed: asked.answer === undefined };
     await visit.emit("modelRequestCompleted", { ...event, ...given });
     return given;
   }
 
-  async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
+  async #ask(event: ModelRequestEvent, abortSignal: AbortSignal, asked: RequestAttempt): Promise<PromptAnswer> {
     const { visit } = this.#scope;
     const { retry } = visit.run.definition.modelLimits;
     const { clock } = visit.run.abortGrace;
@@ -137,7 +137,7 @@ export class NodeLlm implements AgentLlm {
     return (asked.answer = answer);
   }
 
-  async #try(event: ModelRequestEvent, abortSignal: AbortSignal, asked: Asked): Promise<PromptAnswer> {
+  async #try(event: ModelRequestEvent, abortSignal: AbortSignal, asked: RequestAttempt): Promise<PromptAnswer> {
     const { messages, tools, model, parameters, ordinal } = event;
     const { definition, abortGrace, deltas } = this.#scope.visit.run;
     const { timeoutMs: ms, acceptCutAnswers, maxToolCallsPerAnswer } = definition.modelLimits;
@@ -151,7 +151,7 @@ export class NodeLlm implements AgentLlm {
         (signal) => this.#execute({ ...request, abortSignal: signal }, event),
       );
       this.#addUsage(answer);
-      const { message, usage, finishReason } = checkedAnswer(answer, { model, maxToolCallsPerAnswer });
+      const { message, usage, finishReason } = checkedResponse(answer, { model, maxToolCallsPerAnswer });
       if (finishReason === "length" && !acceptCutAnswers) throw new ModelAnswerCutError(model, textOf(message));
       const issued = this.#scope.withIds(message, "model", ordinal, () => false);
       return withoutUndefined({ message: issued, usage, finishReason });
@@ -195,14 +195,14 @@ export class NodeLlm implements AgentLlm {
   }
 }
 
-export interface GivenAnswer extends PromptAnswer {
+export interface GivenResponse extends PromptAnswer {
   /** True if the response was recorded earlier and no model was called. */
   readonly replayed: boolean;
 }
 
-export type AskModel = (event: ModelRequestEvent, asked: Asked) => Promise<PromptAnswer>;
+export type RequestModel = (event: ModelRequestEvent, asked: RequestAttempt) => Promise<PromptAnswer>;
 
-export interface Asked {
+export interface RequestAttempt {
   /** `undefined` until the executor responds. */
   answer?: PromptAnswer;
   /** Errors of the executor. A node can catch these, but not errors of features. */

@@ -2,11 +2,11 @@ import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { ModelRequestEvent } from "../feature/PipelineEvents.ts";
-import { checkedAnswer } from "../model/checkedAnswer.ts";
+import { checkedResponse } from "../model/checkedResponse.ts";
 import type { PromptAnswer } from "../model/PromptExecutor.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import { NodeContext } from "./NodeContext.ts";
-import type { AskModel, GivenAnswer } from "./NodeLlm.ts";
+import type { RequestModel, GivenResponse } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 export interface RequestPlace {
@@ -29,7 +29,7 @@ export interface HostedRequest {
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
-export interface AnsweredCall {
+export interface ResponseToolCall {
   readonly message: AssistantMessage;
   readonly index: number;
   /** The tool, which the agent does not need to have. */
@@ -46,7 +46,7 @@ export interface AnsweredCall {
 export async function requestThrough(
   context: AgentContext,
   { asked: hosted, execute }: HostedRequest,
-): Promise<GivenAnswer> {
+): Promise<GivenResponse> {
   const { scope, llm } = contextOf(context);
   const { visit } = scope;
   const ordinal = scope.nextOrdinal("model");
@@ -64,9 +64,9 @@ export async function requestThrough(
   const toolCallId = (index: number) => scope.idAt("model", ordinal, index);
   const { maxToolCallsPerAnswer } = visit.run.definition.modelLimits;
   return scope.start(undefined, (signal) => {
-    const ask: AskModel = async (_event, asked) => {
+    const ask: RequestModel = async (_event, asked) => {
       try {
-        const answer = checkedAnswer(await execute({ toolCallId, signal }), { ...event, maxToolCallsPerAnswer });
+        const answer = checkedResponse(await execute({ toolCallId, signal }), { ...event, maxToolCallsPerAnswer });
         visit.run.addUsage(answer.usage);
         const message = scope.withIds(answer.message, "model", ordinal, () => false);
         return (asked.answer = withoutUndefined({ ...answer, message }));
@@ -84,20 +84,20 @@ export async function requestThrough(
  *
  * @throws ToolFailedError or ToolOutcomeUnknownError. Any other error fails the run.
  */
-export async function callOfAnswer(context: AgentContext, call: AnsweredCall): Promise<unknown> {
+export async function callOfResponse(context: AgentContext, call: ResponseToolCall): Promise<unknown> {
   const outcome = await contextOf(context).tools.start(plannedOf(call));
   if (outcome.refused) throw outcome.refused;
   return outcome.output;
 }
 
 /** Waits for the approval of the call at an index of a response. @throws ToolRejectedError */
-export async function approvalOfCall(context: AgentContext, call: AnsweredCall): Promise<void> {
+export async function approvalOfCall(context: AgentContext, call: ResponseToolCall): Promise<void> {
   const { scope, tools } = contextOf(context);
   const planned = plannedOf({ ...call, tool: { ...call.tool, needsApproval: true } });
   return scope.start(planned.toolCallId, (signal) => tools.approve(planned, planned.input, signal));
 }
 
-function plannedOf({ message, index, tool, input }: AnsweredCall): PlannedCall {
+function plannedOf({ message, index, tool, input }: ResponseToolCall): PlannedCall {
   const part = message.content[index];
   if (typeof part !== "object" || part.type !== "tool-call")
     throw new TypeError(`The answer has no tool call at index ${index}.`);

@@ -202,8 +202,8 @@ class CheckpointImport {
 
   #joined(): number | undefined {
     const { joined } = this.#data;
-    const fork = joined === undefined ? undefined : this.#index.byId(joined);
-    if (joined === undefined || fork) return fork?.version;
+    const parallelStart = joined === undefined ? undefined : this.#index.byId(joined);
+    if (joined === undefined || parallelStart) return parallelStart?.version;
     throw new UnreadableValueError(`there is no checkpoint ${JSON.stringify(joined)} whose branches were joined`);
   }
 

@@ -29,8 +29,8 @@ export function linePath(index: LogProjection, lane: number): LinePath {
   return pathOf(wayTo(index, lane));
 }
 
-export function branchKey(index: LogProjection, fork: CheckpointPoint, branch: string): string | undefined {
-  const path = forkPath(wayTo(index, fork.record.lane), fork.record.node.split("/"));
+export function branchKey(index: LogProjection, parallelStart: CheckpointPoint, branch: string): string | undefined {
+  const path = forkPath(wayTo(index, parallelStart.record.lane), parallelStart.record.node.split("/"));
   return branch.startsWith(path) ? branch.slice(path.length) : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
+import { parallelStartOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { LogRecord } from "../records/Entry.ts";
 
 /**
@@ -43,7 +43,7 @@ function leanLane(record: LaneRecord): LogRecord {
 }
 
 function beginsAsFork(record: LaneRecord): boolean {
-  return record.from === undefined && forkOf(record) !== undefined;
+  return record.from === undefined && parallelStartOf(record) !== undefined;
 }
 
 function leanCheckpoint(record: CheckpointRecord, last: Implied): LogRecord {

@@ -20,7 +20,7 @@ import {
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
-import { forkOf, type LaneRecord } from "../records/lineRecords.ts";
+import { parallelStartOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { Entry, LogRecord } from "../records/Entry.ts";
 import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
@@ -289,7 +289,7 @@ function unorderedLaneField(
 
 function versionIn(record: LogRecord): number {
   if (hasVersion(record)) return record.version;
-  return record.kind === "lane" ? (forkOf(record as LaneRecord) ?? 0) : 0;
+  return record.kind === "lane" ? (parallelStartOf(record as LaneRecord) ?? 0) : 0;
 }
 
 function hasVersion(record: LogRecord): record is CheckpointRecord | EndedRecord {

@@ -1,7 +1,7 @@
-import type { Place } from "../records/SnapshotRecord.ts";
+import type { CheckpointPosition } from "../records/SnapshotRecord.ts";
 
 export interface FinishedRun {
   readonly run: string;
-  readonly place: Place;
+  readonly place: CheckpointPosition;
   readonly isCancelled: boolean;
 }

@@ -57,8 +57,8 @@ export class Lines {
     return this.#children.get(lane) ?? none;
   }
 
-  branchesOf(fork: number): readonly NestedLine[] {
-    return this.#byFork.get(fork) ?? none;
+  branchesOf(parallelStart: number): readonly NestedLine[] {
+    return this.#byFork.get(parallelStart) ?? none;
   }
 
   /**

@@ -2,7 +2,7 @@ import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { NotePoint } from "../records/NoteRecord.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
-import type { Place } from "../records/SnapshotRecord.ts";
+import type { CheckpointPosition } from "../records/SnapshotRecord.ts";
 import type { FinishedRun } from "./FinishedRun.ts";
 import { type LaneTree, placesLeft, placesRejoined } from "./lineage.ts";
 
@@ -23,7 +23,7 @@ interface RunEnd {
 interface RolledBackLog extends LaneTree {
   readonly checkpoints: ReadonlyMap<number, Point>;
   readonly ends: ReadonlyMap<number, RunEnd>;
-  readonly runs: ReadonlyMap<string, Place>;
+  readonly runs: ReadonlyMap<string, CheckpointPosition>;
   readonly notes: readonly NotePoint[];
   readonly rollback: RollbackRecord | undefined;
 }

@@ -12,7 +12,13 @@ import { requestIdAt, type RunLine, toolCallIdAt } from "../toolCallId.ts";
  * The place of a call: its visit, its kind (by a model, by code, or from an executed message), the ordinal in the
  * visit, the index in the message, and the enclosing call.
  */
-type Place = readonly [visit: Visit, kind: "m" | "c" | "x", ordinal: number, index: number, within: string | undefined];
+type CallPosition = readonly [
+  visit: Visit,
+  kind: "m" | "c" | "x",
+  ordinal: number,
+  index: number,
+  within: string | undefined,
+];
 
 /** The number of calls by code that are tried as the place of a call without a record. */
 const mostOrdinals = 1_000;
@@ -96,7 +102,7 @@ export class CallIds {
     return toolCallIdAt(line, JSON.stringify([...visitOf(made), kind, ordinal, index, ...around]), sha256);
   }
 
-  #placeOf(call: string, visit: Visit): Place {
+  #placeOf(call: string, visit: Visit): CallPosition {
     const { intent, outcome } = this.#from.state.calls.get(call) ?? {};
     const { visit: at = visit, ordinal, within } = intent ?? outcome ?? {};
     if (ordinal !== undefined) return [at, "c", ordinal, 0, within];
@@ -104,7 +110,7 @@ export class CallIds {
     return found ?? [at, "x", 0, 0, within];
   }
 
-  #inAnswer(call: string): Place | undefined {
+  #inAnswer(call: string): CallPosition | undefined {
     const [base] = nextVisitOf(this.#from.state);
     for (const { visit, ordinal, message, within } of this.#from.state.answers.values()) {
       if (visit[0] !== base) continue;
@@ -118,7 +124,7 @@ export class CallIds {
     return undefined;
   }
 
-  #inMessage(call: string, visit: Visit, within: string | undefined): Place | undefined {
+  #inMessage(call: string, visit: Visit, within: string | undefined): CallPosition | undefined {
     for (const slot of this.#messages.toReversed()) {
       const index = indexIn(this.#from.reader.read(slot), call);
       if (index >= 0) return [visit, "x", 0, index, within];
@@ -126,7 +132,7 @@ export class CallIds {
     return undefined;
   }
 
-  #byCode(call: string, visit: Visit): Place | undefined {
+  #byCode(call: string, visit: Visit): CallPosition | undefined {
     const around = [undefined, ...this.#callsIn(visit)];
     for (let ordinal = 0; ordinal < mostOrdinals; ordinal++)
       for (const within of around)
@@ -151,7 +157,7 @@ export class CallIds {
     ]);
   }
 
-  #wasMadeAt(call: string, [visit, kind, ordinal, index, within]: Place): boolean {
+  #wasMadeAt(call: string, [visit, kind, ordinal, index, within]: CallPosition): boolean {
     const { before, sha256 } = this.#from;
     const place = [...visit, kind, ordinal, index, ...(within === undefined ? [] : [within])];
     const text = JSON.stringify(place);

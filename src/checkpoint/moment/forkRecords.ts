@@ -7,7 +7,7 @@ import type { LogProjection } from "../state/LogProjection.ts";
 import { statusAfter, type StatusState } from "../state/StatusState.ts";
 import { statusRecords } from "../state/statusRecords.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
-import { momentAt } from "./momentAt.ts";
+import { linesAt } from "./linesAt.ts";
 import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";
 
 export interface ForkOptions extends Omit<NewLinesOptions, "move" | "runId" | "nextLane" | "nextVersion"> {
@@ -73,7 +73,7 @@ function linesOf(
   if (index.lines.mainLane === 0 || (isHead && isEnded(index.statusState))) return [];
   // An agent whose checkpoints were saved from outside has no run.
   const run = isHead && index.run ? undefined : runAt(index, target ?? index.latest, options);
-  const lines = newLines(index, momentAt(index, target), {
+  const lines = newLines(index, linesAt(index, target), {
     ...options,
     move: "fork",
     runId: (run ?? index.run)?.run ?? "",

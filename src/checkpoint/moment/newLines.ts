@@ -15,7 +15,7 @@ import { encodeValue } from "../values/valueCodec.ts";
 import { beginLine, type LineChange } from "./beginLine.ts";
 import { CallIds } from "./CallIds.ts";
 import { linesTo } from "../lines/linesTo.ts";
-import type { LineAt, Moment } from "./momentAt.ts";
+import type { LineAt, LinesAt } from "./linesAt.ts";
 import { recordsSince } from "./recordsSince.ts";
 
 export interface NewLinesOptions {
@@ -60,7 +60,7 @@ export interface NewLines {
  *
  * @throws UnreadableValueError if the index does not contain all lanes of a line. Read the log from its start.
  */
-export function newLines(index: LogProjection, { lines }: Moment, options: NewLinesOptions): NewLines {
+export function newLines(index: LogProjection, { lines }: LinesAt, options: NewLinesOptions): NewLines {
   const beginning = new Beginning(index, options);
   for (const line of lines) beginning.add(line);
   return beginning;

@@ -13,7 +13,7 @@ import {
 import { foldTo, recordByValue } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import type { CallIds } from "./CallIds.ts";
-import type { LineAt } from "./momentAt.ts";
+import type { LineAt } from "./linesAt.ts";
 
 interface NewLane {
   readonly lane: number;

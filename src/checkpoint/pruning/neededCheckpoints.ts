@@ -1,5 +1,5 @@
 import type { NestedLine } from "../lines/Lines.ts";
-import { forkOf } from "../records/lineRecords.ts";
+import { parallelStartOf } from "../records/lineRecords.ts";
 import { visitAt } from "../state/AgentState.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
@@ -25,7 +25,7 @@ class Needed {
   readonly #index: LogProjection;
   readonly #versions = new Set<number>();
   readonly #lines = new Set<NestedLine>();
-  readonly #forks = new Set<number>();
+  readonly #parallelStarts = new Set<number>();
   readonly #byLane = new Map<number, CheckpointPoint[]>();
 
   constructor(index: LogProjection) {
@@ -54,15 +54,15 @@ class Needed {
     const from = line && this.#index.lanes.get(lane)?.record.from;
     if (from !== undefined) yield from;
     if (line && isNew(this.#lines, line)) yield* this.#around(line);
-    const fork = mergedAt(this.#index, point);
-    if (fork === undefined) return;
-    yield fork;
+    const parallelStart = mergedAt(this.#index, point);
+    if (parallelStart === undefined) return;
+    yield parallelStart;
     if (point.record.joined === undefined) yield visitAt(point)[0];
-    if (isNew(this.#forks, fork)) yield* this.#endsOf(fork);
+    if (isNew(this.#parallelStarts, parallelStart)) yield* this.#endsOf(parallelStart);
   }
 
-  *#endsOf(fork: number): Generator<number> {
-    for (const { lane } of this.#index.lines.branchesOf(fork)) {
+  *#endsOf(parallelStart: number): Generator<number> {
+    for (const { lane } of this.#index.lines.branchesOf(parallelStart)) {
       const end = this.#index.latestOf(lane);
       if (end) yield end.version;
     }
@@ -70,7 +70,7 @@ class Needed {
 
   *#around(line: NestedLine): Generator<number> {
     const points = this.#byLane.get(line.place.parent) ?? [];
-    const begun = forkOf(line) ?? points[countUpTo(points, line.begun) - 1]?.version;
+    const begun = parallelStartOf(line) ?? points[countUpTo(points, line.begun) - 1]?.version;
     if (begun !== undefined) yield begun;
     const closing = line.closed === undefined ? undefined : points[countUpTo(points, line.closed) - 1];
     if (closing) yield closing.version;

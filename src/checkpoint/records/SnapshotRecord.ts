@@ -42,9 +42,9 @@ export interface SnapshotRecord {
   /** Fingerprints whose structure an earlier record contains. */
   readonly structures: readonly string[];
   readonly decisions: readonly DecisionRecord[];
-  readonly runs: Readonly<Record<string, Place>>;
+  readonly runs: Readonly<Record<string, CheckpointPosition>>;
   readonly cancelled: readonly string[];
-  readonly named: Readonly<Record<string, Place>>;
+  readonly named: Readonly<Record<string, CheckpointPosition>>;
   readonly names?: Readonly<Record<string, number>>;
   readonly pruned?: LastPruning;
   /**
@@ -81,6 +81,6 @@ export interface SnapshotEntry {
 }
 
 /** The version of a checkpoint, and the position of its append. */
-export type Place = readonly [version: number, position: number];
+export type CheckpointPosition = readonly [version: number, position: number];
 
 export type LastPruning = readonly [version: number, kept: number];

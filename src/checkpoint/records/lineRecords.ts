@@ -31,10 +31,10 @@ export type LanePlace =
   | { readonly parent: number; readonly call: string };
 
 export function originOf(record: Pick<LaneRecord, "from" | "place">): number | undefined {
-  return record.from ?? forkOf(record);
+  return record.from ?? parallelStartOf(record);
 }
 
-export function forkOf({ place }: Pick<LaneRecord, "place">): number | undefined {
+export function parallelStartOf({ place }: Pick<LaneRecord, "place">): number | undefined {
   return place && "fork" in place ? place.fork : undefined;
 }
 

@@ -1,7 +1,12 @@
 import type { NestedLine } from "../lines/Lines.ts";
 import { HistoryFold } from "../messages/HistoryFold.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";
-import { type DecisionRecord, forkOf, type RequirementsRecord, type SettingsRecord } from "../records/lineRecords.ts";
+import {
+  type DecisionRecord,
+  parallelStartOf,
+  type RequirementsRecord,
+  type SettingsRecord,
+} from "../records/lineRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 import { visitAt } from "./AgentState.ts";
@@ -86,8 +91,8 @@ export class BranchChanges {
   }
 
   get iterations(): number {
-    const fork = this.#index.checkpoints.get(forkOf(this.line) ?? -1);
-    const begun = fork?.record.iteration ?? 0;
+    const parallelStart = this.#index.checkpoints.get(parallelStartOf(this.line) ?? -1);
+    const begun = parallelStart?.record.iteration ?? 0;
     return Math.max(0, (this.checkpoint?.record.iteration ?? begun) - begun);
   }
 
@@ -131,8 +136,8 @@ export class BranchChanges {
   /** If messages were removed or moved, the order can only be determined from the whole history. */
   #folded(): LineChanges {
     const { place, lane } = this.line;
-    const fork = "fork" in place ? this.#index.checkpoints.get(place.fork) : undefined;
-    const before = fork && foldTo(this.#index, fork);
+    const parallelStart = "fork" in place ? this.#index.checkpoints.get(place.fork) : undefined;
+    const before = parallelStart && foldTo(this.#index, parallelStart);
     const after = foldLine(this.#index, lane);
     if (!before || !after) return this.#added();
     const known = new Set(before.history.map(({ number }) => number));
@@ -156,13 +161,13 @@ export function joinedBranches(
   index: LogProjection,
   point: CheckpointPoint,
 ): ReadonlyMap<string, BranchChanges> | undefined {
-  const fork = point.record.joined ?? index.checkpoints.get(visitAt(point)[0])?.record.joined;
-  return fork === undefined ? undefined : branchesOf(index, fork);
+  const parallelStart = point.record.joined ?? index.checkpoints.get(visitAt(point)[0])?.record.joined;
+  return parallelStart === undefined ? undefined : branchesOf(index, parallelStart);
 }
 
-export function branchesOf(index: LogProjection, fork: number): ReadonlyMap<string, BranchChanges> {
+export function branchesOf(index: LogProjection, parallelStart: number): ReadonlyMap<string, BranchChanges> {
   const results = new Map<string, BranchChanges>();
-  for (const line of index.lines.branchesOf(fork))
+  for (const line of index.lines.branchesOf(parallelStart))
     if ("branch" in line.place) results.set(line.place.branch, new BranchChanges(index, line));
   return results;
 }

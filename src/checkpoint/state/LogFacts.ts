@@ -1,5 +1,5 @@
 import { CheckpointNames } from "../lines/CheckpointNames.ts";
-import type { Place, SnapshotRecord } from "../records/SnapshotRecord.ts";
+import type { CheckpointPosition, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { structureKey } from "../records/structureKey.ts";
 import { isSuccess } from "../records/callRecords.ts";
@@ -21,9 +21,9 @@ interface Recorded {
 }
 
 export class LogFacts {
-  readonly runs = new Map<string, Place>();
+  readonly runs = new Map<string, CheckpointPosition>();
   readonly cancelled = new Set<string>();
-  readonly named = new Map<string, Place>();
+  readonly named = new Map<string, CheckpointPosition>();
   readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
   /** Calls below the target of a rollback, which no longer belong to any lane. */

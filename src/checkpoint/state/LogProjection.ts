@@ -17,7 +17,13 @@ import { LogFacts } from "./LogFacts.ts";
 import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import { type EditRecord, forkOf, type LaneStart, type MessageRecord, originOf } from "../records/lineRecords.ts";
+import {
+  type EditRecord,
+  parallelStartOf,
+  type LaneStart,
+  type MessageRecord,
+  originOf,
+} from "../records/lineRecords.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord, RunRecord } from "../records/runRecords.ts";
 import { statusAfter, statusAtSnapshot, initialStatus, type StatusState } from "./StatusState.ts";
@@ -264,7 +270,7 @@ export class LogProjection extends LogFacts {
     this.lanes.set(start.record.lane, start);
     this.lines.addLane(start.record, order);
     // The checkpoint of a fork can be pruned.
-    this.nextVersion = Math.max(this.nextVersion, (forkOf(start.record) ?? 0) + 1);
+    this.nextVersion = Math.max(this.nextVersion, (parallelStartOf(start.record) ?? 0) + 1);
   }
 
   #addToLane(record: AgentRecord & { readonly lane: number }, position: number, order: number): void {

@@ -1,6 +1,6 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { StoredMessage } from "../messages/storedHistory.ts";
-import { forkOf, type LaneStart, originOf } from "../records/lineRecords.ts";
+import { parallelStartOf, type LaneStart, originOf } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
@@ -122,25 +122,25 @@ function partAt({ lanes, base }: LogProjection, end: Pick<LanePart, "lane" | "up
 
 function foldParts(index: LogProjection, parts: readonly LanePart[], originals: boolean): StateFold {
   const folded = new StateFold();
-  const fork = originals || parts.length < 2 ? undefined : beganAtFork(parts.at(-1));
-  if (fork !== undefined) folded.restore(stateAtFork(index, fork, parts.slice(0, -1)));
-  for (const part of fork === undefined ? parts : parts.slice(-1)) addPart(folded, part, index, originals);
+  const parallelStart = originals || parts.length < 2 ? undefined : parallelStartIn(parts.at(-1));
+  if (parallelStart !== undefined) folded.restore(stateAtParallelStart(index, parallelStart, parts.slice(0, -1)));
+  for (const part of parallelStart === undefined ? parts : parts.slice(-1)) addPart(folded, part, index, originals);
   return folded;
 }
 
-function beganAtFork(part: LanePart | undefined): number | undefined {
+function parallelStartIn(part: LanePart | undefined): number | undefined {
   const record = part?.start.record;
-  return record?.from === undefined && record ? forkOf(record) : undefined;
+  return record?.from === undefined && record ? parallelStartOf(record) : undefined;
 }
 
 const forkStates = new WeakMap<LogProjection, Map<number, AgentState>>();
 
 /** Returns the initial state of the branches of a fork, which is computed only once. */
-function stateAtFork(index: LogProjection, fork: number, parts: readonly LanePart[]): AgentState {
+function stateAtParallelStart(index: LogProjection, parallelStart: number, parts: readonly LanePart[]): AgentState {
   const known = forkStates.get(index) ?? new Map<number, AgentState>();
   forkStates.set(index, known);
-  const state = known.get(fork) ?? foldParts(index, parts, false).state;
-  known.set(fork, state);
+  const state = known.get(parallelStart) ?? foldParts(index, parts, false).state;
+  known.set(parallelStart, state);
   return state;
 }
 

@@ -6,7 +6,7 @@ import { customSchema, functionSchema, objectWithMethods } from "../../internal/
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type AiSdkGeneration, type AiSdkLanguageModel, generationSchema } from "./AiSdkLanguageModel.ts";
 import { type AiSdkAnswer, aiSdkResponse } from "./aiSdkResponse.ts";
-import { assertAnswerShape } from "../../agent/model/assertAnswerShape.ts";
+import { assertResponseShape } from "../../agent/model/assertResponseShape.ts";
 import { callOptionsOf } from "./callOptionsOf.ts";
 import { streamedGeneration } from "./streamedGeneration.ts";
 
@@ -60,7 +60,7 @@ export function aiSdkExecutor(models: AiSdkModels, options: AiSdkExecutorOptions
     request.abortSignal.throwIfAborted();
     const model = await modelNamed(models, request.model);
     const generation = await generated(model, request, generate);
-    assertAnswerShape(generationSchema, generation, model.modelId, model.provider);
+    assertResponseShape(generationSchema, generation, model.modelId, model.provider);
     for (const warning of generation.warnings ?? []) options.onWarning?.(warning, request.model);
     return aiSdkResponse(model, generation);
   };

@@ -25,7 +25,7 @@ export interface HostedLoop {
    *
    * @param asked the model, for telemetry
    */
-  answer(perform: (place: RequestPlace) => Promise<HostedAnswer>, asked?: HostedModel): Promise<GivenHostedAnswer>;
+  answer(perform: (place: RequestPlace) => Promise<HostedResponse>, asked?: HostedModel): Promise<GivenHostedResponse>;
   /**
    * Makes a call that a response requests, or returns its recorded outcome. Waits if the response is still incomplete.
    *
@@ -49,7 +49,7 @@ export interface HostedLoop {
 }
 
 /** A model response that the log can display and the other runtime can restore. */
-export interface HostedAnswer {
+export interface HostedResponse {
   /** The parts in order, possibly with further fields. Tool calls have the provider's ids. */
   readonly message: AssistantMessage;
   /** Further data of the other runtime, any serializable value. Never contains headers or bodies. */
@@ -59,7 +59,7 @@ export interface HostedAnswer {
 }
 
 /** A response whose tool calls have the library's ids. */
-export interface GivenHostedAnswer extends HostedAnswer {
+export interface GivenHostedResponse extends HostedResponse {
   readonly replayed: boolean;
 }
 

@@ -3,7 +3,7 @@ import { markRunFailure } from "../../agent/feature/runFailure.ts";
 import { isToolFailure, type AnyTool, type ToolCallOptions } from "../../agent/tool/Tool.ts";
 import {
   approvalOfCall,
-  callOfAnswer,
+  callOfResponse,
   type HostedModel,
   requestThrough,
   type RequestPlace,
@@ -13,11 +13,11 @@ import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 import { persistence } from "../../persistence/Persistence.ts";
 import { ResponseCalls, type ResponseCall } from "./ResponseCalls.ts";
-import { hostedAnswer, storedAnswer } from "./AnswerMessage.ts";
+import { hostedResponse, storedResponse } from "./responseMessage.ts";
 import type {
   ApprovableCall,
-  GivenHostedAnswer,
-  HostedAnswer,
+  GivenHostedResponse,
+  HostedResponse,
   HostedApproval,
   HostedCall,
   HostedLoop,
@@ -55,9 +55,9 @@ export class LiveLoop implements HostedLoop {
   }
 
   async answer(
-    perform: (place: RequestPlace) => Promise<HostedAnswer>,
+    perform: (place: RequestPlace) => Promise<HostedResponse>,
     asked?: HostedModel,
-  ): Promise<GivenHostedAnswer> {
+  ): Promise<GivenHostedResponse> {
     this.#assertSound();
     const context = this.#here;
     const performed: { error?: unknown } = {};
@@ -65,7 +65,7 @@ export class LiveLoop implements HostedLoop {
       if (context === this.#context) await this.#saveStep();
       this.#live = true;
       try {
-        return storedAnswer(await perform(place));
+        return storedResponse(await perform(place));
       } catch (error) {
         performed.error = error;
         throw error;
@@ -76,7 +76,7 @@ export class LiveLoop implements HostedLoop {
     try {
       const given = await answer;
       this.#isUnsaved ||= !given.replayed;
-      return hostedAnswer(given, given);
+      return hostedResponse(given, given);
     } catch (error) {
       // Errors of the model are handled by the other runtime.
       if ("error" in performed && performed.error === error) throw error;
@@ -89,7 +89,7 @@ export class LiveLoop implements HostedLoop {
     const context = this.#here;
     const asked = await this.#asked(toolCallId);
     const executed = this.#executed(tool.tool, perform);
-    return this.#settled(callOfAnswer(context, { ...asked, tool: executed, input: inputOf(asked, input) }));
+    return this.#settled(callOfResponse(context, { ...asked, tool: executed, input: inputOf(asked, input) }));
   }
 
   async step({ tool, input, perform }: HostedCall): Promise<unknown> {

@@ -7,8 +7,8 @@ import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallE
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { ResponseCalls } from "./ResponseCalls.ts";
-import { hostedAnswer } from "./AnswerMessage.ts";
-import type { ApprovableCall, GivenHostedAnswer, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
+import { hostedResponse } from "./responseMessage.ts";
+import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
 import type { HeldRecord, RunRecords } from "./RunRecords.ts";
 
 /** Resolves when a run has recorded more. Rejects if the run stops first. */
@@ -52,13 +52,13 @@ export class RecordedLoop implements HostedLoop {
     return this.#failure;
   }
 
-  async answer(): Promise<GivenHostedAnswer> {
+  async answer(): Promise<GivenHostedResponse> {
     const ordinal = this.#answers++;
     const { record, log } = await this.#found(() => this.#records.answer(ordinal));
     const message = log.readValue(record.message) as AssistantMessage;
     const shown = this.#withIds(message, ordinal);
     this.#calls.add(shown);
-    return hostedAnswer({ message: shown, usage: record.usage, finishReason: record.finish }, { replayed: true });
+    return hostedResponse({ message: shown, usage: record.usage, finishReason: record.finish }, { replayed: true });
   }
 
   async call(toolCallId: string, { tool }: HostedCall): Promise<unknown> {

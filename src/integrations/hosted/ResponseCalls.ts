@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { toolCallsIn, type ToolCallPart } from "./AnswerMessage.ts";
+import { toolCallsIn, type ToolCallPart } from "./responseMessage.ts";
 
 export interface ResponseCall {
   readonly message: AssistantMessage;

@@ -13,7 +13,7 @@ import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { AgentLog } from "../../storage/AgentLog.ts";
 import { readPaced } from "../../storage/readEntries.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
-import { callsOf, type ToolCallPart } from "./AnswerMessage.ts";
+import { toolCallsIn, type ToolCallPart } from "./responseMessage.ts";
 
 export interface HeldRecord<Kind> {
   readonly record: Kind;
@@ -177,7 +177,7 @@ export class RunRecords {
 
   get #calls(): readonly ToolCallPart[] {
     const messages = [...this.#found.answers.values()].map(({ record, log }) => log.readValue(record.message));
-    return messages.flatMap((message) => callsOf(message as AssistantMessage).map(({ part }) => part));
+    return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
   }
 
   get #found(): RunFacts {

@@ -28,10 +28,10 @@ import { takingBack } from "./wrapped/StoredRunSession.ts";
 import { isStopped, StreamCancelled } from "./runner/StreamCancelled.ts";
 import { type Attempt, waitingState } from "./runner/waitingState.ts";
 import { assertSameSession, givenInput, type StoredInput, storedInput } from "./runner/runInput.ts";
-import { type RunInput, runLoop, type RunRequest, type SdkOptions, streamLoop } from "./runner/runLoop.ts";
+import { type RunInput, runLoop, type LoopRequest, type SdkOptions, streamLoop } from "./runner/runLoop.ts";
 import { optionsOfState } from "./runner/optionsOfState.ts";
 import { decisionsIn, laterDecisionsIn } from "./runner/decisionsIn.ts";
-import type { AnyAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyAgent.ts";
+import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "./wrapped/AnyAgent.ts";
 
 /** Options of a `DurableRunner`: the storage and the options of `install(Persistence)`. */
 export interface DurableRunnerOptions extends HostedConfig {
@@ -45,7 +45,7 @@ export interface DurableRunnerOptions extends HostedConfig {
 }
 
 /** The durable options of `run`. */
-export interface DurableRunOptions extends Pick<RunOptions, "runId" | "unfinished" | "takeOver"> {
+export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unfinished" | "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
 }
@@ -58,8 +58,8 @@ export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
 
-type Whole<Context, Given extends AnyAgent> = NonStreamRunOptions<Context, Given>;
-type Streamed<Context, Given extends AnyAgent> = StreamRunOptions<Context, Given>;
+type Whole<Context, Given extends AnySdkAgent> = NonStreamRunOptions<Context, Given>;
+type Streamed<Context, Given extends AnySdkAgent> = StreamRunOptions<Context, Given>;
 
 const optionsSchema = z.looseObject({
   agentId: z.string({ error: "expected the id of the durable agent" }),
@@ -75,7 +75,7 @@ const runnerSchema = z.looseObject({
 });
 
 interface Asked {
-  readonly agent: AnyAgent;
+  readonly agent: AnySdkAgent;
   readonly options: SdkOptions;
   /**
    * The requested input. A run with another input is finished, but its results are not returned. `undefined` accepts
@@ -88,7 +88,7 @@ interface Asked {
 
 type Result = HostedResult<AnyResult | AnyStream>;
 type Body = HostedBody<AnyResult | AnyStream>;
-type Work = (run: DurableRun, request: RunRequest) => Promise<AnyResult | AnyStream>;
+type Work = (run: DurableRun, request: LoopRequest) => Promise<AnyResult | AnyStream>;
 type Answers = DurableResumeOptions["answers"];
 /** Runs a body. `later` are answers to requests of an earlier attempt. */
 type Begin = (signal: AbortSignal, body: Body, later?: Answers) => Promise<Result>;
@@ -137,20 +137,20 @@ export class DurableRunner {
    * the requests.
    * @throws UnfinishedRunError, AgentBusyError, ToolCallInDoubtError, or an error of the SDK. The run stays resumable.
    */
-  run<Given extends AnyAgent, Context = undefined>(
+  run<Given extends AnySdkAgent, Context = undefined>(
     agent: Given,
     input: string | AgentInputItem[] | RunState<Context, Given>,
-    options: Streamed<Context, Given> & DurableRunOptions,
+    options: Streamed<Context, Given> & DurableRunnerRunOptions,
   ): Promise<StreamedRunResult<Context, Given>>;
-  run<Given extends AnyAgent, Context = undefined>(
+  run<Given extends AnySdkAgent, Context = undefined>(
     agent: Given,
     input: string | AgentInputItem[] | RunState<Context, Given>,
-    options: Whole<Context, Given> & DurableRunOptions,
+    options: Whole<Context, Given> & DurableRunnerRunOptions,
   ): Promise<RunResult<Context, Given>>;
   async run(
-    agent: AnyAgent,
+    agent: AnySdkAgent,
     input: RunInput | AnyState,
-    options: SdkOptions & DurableRunOptions & { readonly stream?: boolean },
+    options: SdkOptions & DurableRunnerRunOptions & { readonly stream?: boolean },
   ): Promise<AnyResult | AnyStream> {
     checkSchema(optionsSchema, options, "options of a run");
     if (input instanceof RunState) return this.#continue(agent, input, options);
@@ -171,16 +171,16 @@ export class DurableRunner {
    * @throws RunNotOpenError (`nothing_to_resume`) if the agent has no run
    * @throws InvalidInputError for another session
    */
-  resume<Given extends AnyAgent, Context = undefined>(
+  resume<Given extends AnySdkAgent, Context = undefined>(
     agent: Given,
     options: Streamed<Context, Given> & DurableResumeOptions,
   ): Promise<StreamedRunResult<Context, Given>>;
-  resume<Given extends AnyAgent, Context = undefined>(
+  resume<Given extends AnySdkAgent, Context = undefined>(
     agent: Given,
     options: Whole<Context, Given> & DurableResumeOptions,
   ): Promise<RunResult<Context, Given>>;
   async resume(
-    agent: AnyAgent,
+    agent: AnySdkAgent,
     options: SdkOptions & DurableResumeOptions & { readonly stream?: boolean },
   ): Promise<AnyResult | AnyStream> {
     checkSchema(optionsSchema, options, "options of a resume");
@@ -198,9 +198,9 @@ export class DurableRunner {
   }
 
   async #continue(
-    agent: AnyAgent,
+    agent: AnySdkAgent,
     state: AnyState,
-    options: SdkOptions & DurableRunOptions,
+    options: SdkOptions & DurableRunnerRunOptions,
   ): Promise<AnyResult | AnyStream> {
     const { runId: _runId, unfinished: _unfinished, ...rest } = options;
     const requests = await this.agent(options.agentId).getRequests();
@@ -209,7 +209,7 @@ export class DurableRunner {
   }
 
   #resume(
-    agent: AnyAgent,
+    agent: AnySdkAgent,
     options: SdkOptions & DurableResumeOptions & { readonly stream?: boolean },
     state?: AnyState,
   ): Promise<AnyResult | AnyStream> {
@@ -268,7 +268,7 @@ export class DurableRunner {
       }
       const input = givenInput(stored);
       const given = { ...options, signal: loop.signal };
-      const request: RunRequest = { runner: this.runner, agent, input, options: given };
+      const request: LoopRequest = { runner: this.runner, agent, input, options: given };
       const isAsked = asked === undefined || isSameValue(stored, asked);
       return inRun(run, undefined, () => (isAsked ? work(run, request) : runLoop(run, request)));
     };

@@ -4,7 +4,7 @@ import { linePath } from "../../checkpoint/data/linePath.ts";
 import { historyRecords, storageRecords } from "../../checkpoint/format/changeRecords.ts";
 import { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import { momentAt } from "../../checkpoint/moment/momentAt.ts";
+import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import type { LineChange } from "../../checkpoint/moment/beginLine.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
@@ -20,7 +20,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { assertCheckpointFits } from "../record/checkpointRecord.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import { finishRollback } from "../rollback/rollBack.ts";
-import { branchMoment, branchRun } from "../move/branchMoment.ts";
+import { restartLines, branchRun } from "../move/restartLines.ts";
 import type { EditedCheckpoint, EditOptions } from "./EditOptions.ts";
 import { stateAt } from "../../checkpoint/state/foldTo.ts";
 import { findCheckpoint, messagesOf } from "../../journal/findCheckpoint.ts";
@@ -52,7 +52,7 @@ export async function editCheckpoint(
   const log = before.index.rollback ? (await finishRollback(setup, journal)).log : before;
   const target = pointIn(log, version);
   const { run, reopens } = branchRun(journal, log, target);
-  const begun = branchMoment(journal, log, momentAt(log.index, target), {
+  const begun = restartLines(journal, log, linesAt(log.index, target), {
     move: "edit",
     runId: run.run,
     change: ({ point }, lane, state) =>

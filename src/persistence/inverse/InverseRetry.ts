@@ -16,7 +16,7 @@ export const inverseRetrySchema: z.ZodType<InverseRetry> = strictOptions({
   delayMs: numberFrom(0).optional(),
 });
 
-export type Attempt =
+export type InverseAttempt =
   | { readonly failed: false; readonly output: unknown }
   | { readonly failed: true; readonly error: unknown };
 
@@ -29,7 +29,7 @@ export async function attempt(
   { attempts = 3, delayMs = 100 }: InverseRetry,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Attempt> {
+): Promise<InverseAttempt> {
   for (let made = 1; ; made++) {
     signal.throwIfAborted();
     try {

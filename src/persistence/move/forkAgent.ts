@@ -1,5 +1,5 @@
 import type { CheckpointNames } from "../../checkpoint/lines/CheckpointNames.ts";
-import { momentAt } from "../../checkpoint/moment/momentAt.ts";
+import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { foldUpTo } from "../../checkpoint/state/foldTo.ts";
@@ -72,7 +72,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
-  const isWhole = momentAt(index).lines.every(({ lane, point, upTo }) => foldUpTo(index, lane, point, upTo));
+  const isWhole = linesAt(index).lines.every(({ lane, point, upTo }) => foldUpTo(index, lane, point, upTo));
   return isWhole && index.merged.length === 0 ? source : readUpTo(log, agentId);
 }
 

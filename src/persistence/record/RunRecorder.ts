@@ -31,12 +31,12 @@ import {
   checkpointRecord,
   subjectOf,
 } from "./checkpointRecord.ts";
-import { Forks } from "./Forks.ts";
+import { ParallelStarts } from "./ParallelStarts.ts";
 import { LineCalls } from "./LineCalls.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
 import type { RecordedLine } from "./RecordedLine.ts";
 import type { RecorderStart } from "./RecorderStart.ts";
-import { type SavedMoment, savedMoment } from "./SavedMoment.ts";
+import { type LastSave, lastSave } from "./LastSave.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
@@ -50,7 +50,7 @@ export class RunRecorder {
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
   readonly nested = new Set<RunRecorder>();
-  readonly forks = new Forks();
+  readonly forks = new ParallelStarts();
   readonly recording: Replay | undefined;
   readonly requests: RequestDigest;
   readonly replies: RecordedAnswers | undefined;
@@ -67,7 +67,7 @@ export class RunRecorder {
   changedFiles: readonly FileChange[] = [];
   /** True once the log has state from within the current visit. The start of the visit can then no longer be saved. */
   savedWithin = false;
-  saved: SavedMoment;
+  saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;
   #opening: readonly AgentRecord[];
   #state: StateWriter | undefined;
@@ -99,7 +99,7 @@ export class RunRecorder {
     this.named = named;
     this.#opening = from.opening;
     const { progress, progressSummary } = start.state;
-    this.saved = savedMoment(journal, this.lane, { progress, progressSummary });
+    this.saved = lastSave(journal, this.lane, { progress, progressSummary });
   }
 
   /** Called when the first node of the run is known. A new run is durable when this resolves. */
@@ -344,7 +344,7 @@ export class RunRecorder {
     this.setup.telemetry?.save(this, records);
     this.endedCalls = [];
     this.changedFiles = [];
-    this.saved = savedMoment(this.journal, this.lane, state);
+    this.saved = lastSave(this.journal, this.lane, state);
   }
 
   #drainUnsaved(): AgentRecord[] {

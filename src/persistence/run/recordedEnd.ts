@@ -5,7 +5,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
-import type { Place } from "../../checkpoint/records/SnapshotRecord.ts";
+import type { CheckpointPosition } from "../../checkpoint/records/SnapshotRecord.ts";
 import { pruningIn } from "../../checkpoint/pruning/liveEntries.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -33,7 +33,11 @@ export async function recordedEnd(recordLog: RecordLog, journal: Journal, runId:
 }
 
 /** The known position may be slightly too low, because several appends may be in flight. */
-async function findEnd(recordLog: RecordLog, agentId: string, [version, position]: Place): Promise<RunEnd | undefined> {
+async function findEnd(
+  recordLog: RecordLog,
+  agentId: string,
+  [version, position]: CheckpointPosition,
+): Promise<RunEnd | undefined> {
   for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
     // A later append restates a pruned append.
     const restated = pruningIn([entry])?.restated ?? [];

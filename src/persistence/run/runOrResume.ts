@@ -18,8 +18,8 @@ import { endRecords, runRecord } from "../../journal/runRecords.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import type { Moment } from "../../checkpoint/moment/momentAt.ts";
-import { branchMoment, branchRun, linesBeside, statesOf } from "../move/branchMoment.ts";
+import type { LinesAt } from "../../checkpoint/moment/linesAt.ts";
+import { restartLines, branchRun, linesBeside, statesOf } from "../move/restartLines.ts";
 import { restartLine } from "../move/continueFromHead.ts";
 import { findCheckpoint } from "../../journal/findCheckpoint.ts";
 import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
@@ -252,11 +252,11 @@ async function branchOfLines(
   call: DurableCall,
   log: AgentLog,
   target: CheckpointPoint,
-  moment: Moment,
+  moment: LinesAt,
 ): Promise<RunRecorder> {
   const { journal } = call;
   const { run, reopens } = branchRun(journal, log, target);
-  const begun = branchMoment(journal, log, moment, { move: "branch", runId: run.run });
+  const begun = restartLines(journal, log, moment, { move: "branch", runId: run.run });
   const opening = [...(reopens ? [run] : startRecords(journal)), ...begun.records];
   const [state, nested] = statesOf(begun);
   if (state) await tryLines(fittingOf(call), { log, state, nested }, opening);

@@ -3,8 +3,8 @@ import type { RequestPlace } from "../../../agent/visit/hostedCalls.ts";
 import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
-import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";
-import type { GivenHostedAnswer, HostedAnswer, HostedLoop } from "../../hosted/HostedLoop.ts";
+import { assertResponseShape } from "../../../agent/model/assertResponseShape.ts";
+import type { GivenHostedResponse, HostedResponse, HostedLoop } from "../../hosted/HostedLoop.ts";
 import {
   hostedResponseOf,
   generationOf,
@@ -46,7 +46,7 @@ export class DurableModel implements ProviderModel {
     let asked: ProviderGeneration | undefined;
     const given = await this.#answer(async (place) => {
       const generation = await this.#model.doGenerate(this.#callIn(call, place));
-      assertAnswerShape(generationSchema, generation, this.modelId, this.provider);
+      assertResponseShape(generationSchema, generation, this.modelId, this.provider);
       asked = identified(generation, this.modelId);
       return hostedResponseOf(asked);
     });
@@ -59,11 +59,11 @@ export class DurableModel implements ProviderModel {
     return new Promise((resolve, reject) => {
       const recorded: Promise<void> = this.#answer(async (place) => {
         const streaming = await this.#model.doStream(this.#callIn(call, place));
-        assertAnswerShape(streamSchema, streaming, this.modelId, this.provider);
+        assertResponseShape(streamSchema, streaming, this.modelId, this.provider);
         const { stream, ...rest } = streaming;
         const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
         const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
-        return new Promise<HostedAnswer>((whole, cut) => {
+        return new Promise<HostedResponse>((whole, cut) => {
           resolve({
             ...rest,
             stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded, incomplete }),
@@ -77,7 +77,7 @@ export class DurableModel implements ProviderModel {
     });
   }
 
-  #answer(perform: (place: RequestPlace) => Promise<HostedAnswer>): Promise<GivenHostedAnswer> {
+  #answer(perform: (place: RequestPlace) => Promise<HostedResponse>): Promise<GivenHostedResponse> {
     return this.#run.loop.answer(perform, { model: this.modelId, provider: this.provider });
   }
 
@@ -93,7 +93,7 @@ export class DurableModel implements ProviderModel {
 
 interface Recording {
   readonly streamed: StreamedGeneration;
-  readonly whole: (answer: HostedAnswer) => void;
+  readonly whole: (answer: HostedResponse) => void;
   readonly cut: (error: unknown) => void;
   readonly recorded: () => Promise<void>;
   /** The error of the run if the stream has no finish part. */

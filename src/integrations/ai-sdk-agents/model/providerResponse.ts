@@ -1,6 +1,6 @@
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import { randomId } from "../../../internal/randomId.ts";
-import type { HostedAnswer } from "../../hosted/HostedLoop.ts";
+import type { HostedResponse } from "../../hosted/HostedLoop.ts";
 import { usageOf } from "../../ai-sdk/aiSdkResponse.ts";
 import type { ProviderGeneration, ProviderPart, ProviderMessage } from "./ProviderModel.ts";
 
@@ -34,7 +34,7 @@ export function identified(generation: ProviderGeneration, modelId: string): Pro
 }
 
 /** Converts a response to the form of the log. Its tool calls have the provider's ids. */
-export function hostedResponseOf(generation: ProviderGeneration): HostedAnswer {
+export function hostedResponseOf(generation: ProviderGeneration): HostedResponse {
   const { content, finishReason, usage, providerMetadata, warnings = [], structuredOutputText, response } = generation;
   const opaque: Opaque = {
     finishReason,
@@ -57,7 +57,7 @@ export function hostedResponseOf(generation: ProviderGeneration): HostedAnswer {
 }
 
 /** Restores a response from the log. Its tool calls have the library's ids. */
-export function generationOf({ message, opaque }: HostedAnswer): ProviderGeneration {
+export function generationOf({ message, opaque }: HostedResponse): ProviderGeneration {
   const { response, ...rest } = opaque as Opaque;
   const parts = typeof message.content === "string" ? [] : message.content.map(providerPart);
   const content = parts.filter(({ type }) => type !== leftOut);

@@ -3,7 +3,7 @@ import { unexplainedRejection } from "../../../agent/tool/approvalRequest.ts";
 import { InvalidInputError } from "../../../errors/agentErrors.ts";
 import type { ApprovableCall, HostedApproval } from "../../hosted/HostedLoop.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
-import { inputOf } from "../wrapped/inputOf.ts";
+import { parsedInput } from "../wrapped/parsedInput.ts";
 import { withOriginalAgent } from "../wrapped/originals.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 
@@ -44,5 +44,5 @@ function callOf(run: DurableRun, { rawItem, name = "" }: RunToolApprovalItem): A
       },
     ]);
   const { arguments: input } = rawItem.type === "function_call" ? rawItem : (rawItem.providerData ?? {});
-  return { toolCallId, tool: run.knownTools.named(rawItem.name), input: inputOf(input) };
+  return { toolCallId, tool: run.knownTools.named(rawItem.name), input: parsedInput(input) };
 }

@@ -2,9 +2,9 @@ import { Runner, RunState } from "@openai/agents-core";
 import { besideTheRun, currentCall, currentRun } from "../wrapped/currentRun.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { JoinedStream } from "./JoinedStream.ts";
-import { runLoop, runOfSdk, type RunRequest, streamLoop } from "./runLoop.ts";
+import { runLoop, runOfSdk, type LoopRequest, streamLoop } from "./runLoop.ts";
 import { makeDurable } from "../wrapped/runnerConfig.ts";
-import type { AnyAgent, AnyResult, AnyStream } from "../wrapped/AnyAgent.ts";
+import type { AnySdkAgent, AnyResult, AnyStream } from "../wrapped/AnyAgent.ts";
 
 type Given = Parameters<Runner["run"]>;
 
@@ -19,7 +19,7 @@ export function joinNestedRuns(): void {
 
 async function nestedRun(
   this: Runner,
-  agent: AnyAgent,
+  agent: AnySdkAgent,
   input: Given[1],
   options: Given[2],
 ): Promise<AnyResult | AnyStream> {
@@ -32,11 +32,11 @@ async function nestedRun(
   if (call === undefined || input instanceof RunState) return besideTheRun(asEver)();
   makeDurable(this);
   const { stream = false, ...rest } = options ?? {};
-  const request: RunRequest = { runner: this, agent, input, options: rest };
+  const request: LoopRequest = { runner: this, agent, input, options: rest };
   return stream ? streamNested(run, call, request) : run.turnOf(call).runExclusive(() => runLoop(run, request));
 }
 
-function streamNested(run: DurableRun, call: string, request: RunRequest): Promise<AnyStream> {
+function streamNested(run: DurableRun, call: string, request: LoopRequest): Promise<AnyStream> {
   const joined = new JoinedStream();
   const done = run.turnOf(call).runExclusive(() => streamLoop(run, request, joined));
   return joined.begun(done.then(() => undefined));

@@ -1,20 +1,20 @@
 import { Runner } from "@openai/agents-core";
-import { durableAgent } from "../wrapped/durableAgent.ts";
+import { wrappedAgent } from "../wrapped/durableAgent.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { givenOriginals } from "../wrapped/originals.ts";
 import type { JoinedStream } from "./JoinedStream.ts";
 import { type OnStop, runToEnd } from "./runToEnd.ts";
 import { errorWithOriginalAgents, withOriginalAgents } from "./withOriginalAgents.ts";
 import { sessionInRun } from "../wrapped/sessionInRun.ts";
-import type { AnyAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
+import type { AnySdkAgent, AnyResult, AnyStream, AnyState } from "../wrapped/AnyAgent.ts";
 
 type Run = Runner["run"];
 export type RunInput = Exclude<Parameters<Run>[1], AnyState>;
 export type SdkOptions = Omit<NonNullable<Parameters<Run>[2]>, "stream">;
 
-export interface RunRequest {
+export interface LoopRequest {
   readonly runner: Runner;
-  readonly agent: AnyAgent;
+  readonly agent: AnySdkAgent;
   readonly input: RunInput;
   readonly options: SdkOptions;
 }
@@ -26,11 +26,11 @@ export const runOfSdk: Run = Runner.prototype.run;
 /** Runs an agent inside a durable run, including all approvals. */
 export async function runLoop(
   run: DurableRun,
-  { runner, agent, input, options }: RunRequest,
+  { runner, agent, input, options }: LoopRequest,
   onStop?: OnStop<AnyResult>,
 ): Promise<AnyResult> {
   const given = optionsIn(run, options);
-  const durable = durableAgent(agent, run);
+  const durable = wrappedAgent(agent, run);
   const begin = async (from: RunInput | AnyState) =>
     (await runOfSdk.call(runner, durable, from, given as never)) as AnyResult;
   return withOriginals(run, agent, () => runToEnd(run, input, begin, onStop));
@@ -39,12 +39,12 @@ export async function runLoop(
 /** Streams like {@link runLoop}. The streams are added to `joined`. */
 export async function streamLoop(
   run: DurableRun,
-  { runner, agent, input, options }: RunRequest,
+  { runner, agent, input, options }: LoopRequest,
   joined: JoinedStream,
   onStop?: OnStop<AnyStream>,
 ): Promise<AnyStream> {
   const given = { ...optionsIn(run, options), stream: true } as const;
-  const durable = durableAgent(agent, run);
+  const durable = wrappedAgent(agent, run);
   const begin = async (from: RunInput | AnyState) => {
     const round = (await runOfSdk.call(runner, durable, from, given as never)) as unknown as AnyStream;
     await joined.add(round);
@@ -55,7 +55,7 @@ export async function streamLoop(
 
 async function withOriginals<Result extends AnyResult | AnyStream>(
   run: DurableRun,
-  agent: AnyAgent,
+  agent: AnySdkAgent,
   loop: () => Promise<Result>,
 ): Promise<Result> {
   try {

@@ -1,7 +1,7 @@
 import { RunContext, RunState, RunToolApprovalItem } from "@openai/agents-core";
 import type { PendingRequest } from "../../../agent/feature/RunResult.ts";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
-import type { AnyAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
+import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
 import { keepDecisions } from "./decisionsIn.ts";
 import { noteRun } from "./runOfState.ts";
 import type { SdkOptions } from "./runLoop.ts";
@@ -19,7 +19,7 @@ export interface Attempt {
 }
 
 interface Waiting {
-  readonly agent: AnyAgent;
+  readonly agent: AnySdkAgent;
   readonly options: SdkOptions;
   /** The state that the run was resumed from. Its decisions remain. */
   readonly state?: AnyState;
@@ -43,7 +43,7 @@ function interruptedState(
 ): AnyState {
   const { context, maxTurns = defaultMaxTurns } = options;
   const runContext = context instanceof RunContext ? context : new RunContext(context);
-  const state = new RunState<unknown, AnyAgent>(runContext, [], agent, maxTurns);
+  const state = new RunState<unknown, AnySdkAgent>(runContext, [], agent, maxTurns);
   const interruptions = requests.flatMap((request) => {
     const known = request.kind === "approval" ? run?.approvals.get(request.toolCallId) : undefined;
     return known ?? interruptionOf(agent, request);
@@ -66,7 +66,7 @@ function onlyOpen(state: AnyState, run: DurableRun, requests: readonly PendingRe
   return state;
 }
 
-function interruptionOf(agent: AnyAgent, request: PendingRequest): RunToolApprovalItem[] {
+function interruptionOf(agent: AnySdkAgent, request: PendingRequest): RunToolApprovalItem[] {
   if (request.kind !== "approval") return [];
   const { toolCallId: callId, toolName: name, input } = request;
   const rawItem = {

@@ -1,27 +1,27 @@
 import { RunState } from "@openai/agents-core";
 import type { DurableRun } from "../wrapped/DurableRun.ts";
 import { originalOf } from "../wrapped/originals.ts";
-import type { AnyAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
+import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
 import { noteRun } from "./runOfState.ts";
 
 /** Gives a finished result the user's agents, because users compare them by identity. */
 export function withOriginalAgents<Result extends AnyResult | AnyStream>(
   result: Result,
-  agent: AnyAgent,
+  agent: AnySdkAgent,
   run: DurableRun,
 ): Result {
   return Object.assign(result, { state: givenState(result.state, agent, run) });
 }
 
 /** Gives the state of an error of the SDK the user's agents. Returns the error. */
-export function errorWithOriginalAgents(error: unknown, agent: AnyAgent, run: DurableRun): unknown {
+export function errorWithOriginalAgents(error: unknown, agent: AnySdkAgent, run: DurableRun): unknown {
   const { state } = Object(error) as { readonly state?: unknown };
   if (state instanceof RunState) Object.assign(error as object, { state: givenState(state, agent, run) });
   return error;
 }
 
 /** Returns a copy of a state without durable agents. Its text and its decisions are those of the user's agents. */
-function givenState(state: AnyState, agent: AnyAgent, run: DurableRun): AnyState {
+function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnyState {
   for (const item of itemsOf(state)) {
     for (const key of ["agent", "sourceAgent", "targetAgent"])
       if (key in item) Object.assign(item, { [key]: originalOf(Reflect.get(item, key) as unknown) });

@@ -9,8 +9,8 @@ import type {
   Tool,
 } from "@openai/agents-core";
 
-export type AnyAgent = Agent<any, any>;
-export type AnyTool = Tool<any>;
+export type AnySdkAgent = Agent<any, any>;
+export type AnySdkTool = Tool<any>;
 export type AnyFunctionTool = FunctionTool<any, any, unknown>;
 export type AnyResult = RunResult<any, any>;
 export type AnyStream = StreamedRunResult<any, any>;

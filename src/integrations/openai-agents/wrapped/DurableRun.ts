@@ -3,7 +3,7 @@ import type { HostedLoop } from "../../hosted/HostedLoop.ts";
 import { Mutex } from "../../../internal/Mutex.ts";
 import type { KnownTools } from "./KnownTools.ts";
 import { ProvidedIds } from "./ProvidedIds.ts";
-import type { AnyAgent, AnyTool } from "./AnyAgent.ts";
+import type { AnySdkAgent, AnySdkTool } from "./AnyAgent.ts";
 
 /** The state that the wrappers of one run share in this process. */
 export class DurableRun {
@@ -11,8 +11,8 @@ export class DurableRun {
   readonly runId: string;
   readonly ids = new ProvidedIds();
   /** The durable agents by their originals. */
-  readonly agents = new WeakMap<AnyAgent, AnyAgent>();
-  readonly tools = new WeakMap<AnyTool, AnyTool>();
+  readonly agents = new WeakMap<AnySdkAgent, AnySdkAgent>();
+  readonly tools = new WeakMap<AnySdkTool, AnySdkTool>();
   /** The wrapped sessions by original session and by the tool call that uses it. */
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
   /** The approvals that stopped loops of the run, by the library's ids of their calls. */

@@ -1,5 +1,5 @@
 import type { ModelRequest, ModelResponse, RunToolApprovalItem } from "@openai/agents-core";
-import type { GivenHostedAnswer } from "../../hosted/HostedLoop.ts";
+import type { GivenHostedResponse } from "../../hosted/HostedLoop.ts";
 import { isHostedCall, responseOf } from "./recordedAnswer.ts";
 
 type Item = Extract<ModelRequest["input"], readonly unknown[]>[number];
@@ -17,7 +17,7 @@ export class ProvidedIds {
   readonly #hosted = new Map<string, string>();
 
   /** Registers the ids of a response and returns the response for the SDK. */
-  noted(given: GivenHostedAnswer): ModelResponse {
+  noted(given: GivenHostedResponse): ModelResponse {
     const { content } = given.message;
     for (const part of typeof content === "string" ? [] : content) {
       if (part.type !== "tool-call") continue;

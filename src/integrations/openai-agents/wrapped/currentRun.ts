@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { DurableRun } from "./DurableRun.ts";
 
-interface Place {
+interface CurrentCall {
   readonly run: DurableRun;
   /** The enclosing tool call, or `undefined` in the loop of the run. */
   readonly call?: string;
 }
 
-const places = new AsyncLocalStorage<Place>();
+const places = new AsyncLocalStorage<CurrentCall>();
 
 /**
  * Returns the durable run of the current code. `undefined` outside of runs and in code whose model requests are not

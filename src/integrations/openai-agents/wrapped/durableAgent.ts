@@ -1,15 +1,15 @@
 import { durableModel } from "./durableModel.ts";
 import type { DurableRun } from "./DurableRun.ts";
-import { durableTool } from "./durableTool.ts";
+import { wrappedTool } from "./durableTool.ts";
 import { givenOriginals, noteOriginal, originalOf } from "./originals.ts";
 import { unrecorded } from "./runnerConfig.ts";
-import type { AnyAgent } from "./AnyAgent.ts";
+import type { AnySdkAgent } from "./AnyAgent.ts";
 
 /**
  * Returns an agent whose model, tools, MCP tools and handoff targets are durable. The original agent is unchanged. Its
  * events, instructions and predicates receive the original.
  */
-export function durableAgent<Given extends AnyAgent>(given: Given, run: DurableRun): Given {
+export function wrappedAgent<Given extends AnySdkAgent>(given: Given, run: DurableRun): Given {
   const agent = originalOf(given);
   const known = run.agents.get(agent);
   if (known) return known as Given;
@@ -19,17 +19,17 @@ export function durableAgent<Given extends AnyAgent>(given: Given, run: DurableR
   return durable;
 }
 
-function memberOf(agent: AnyAgent, key: string | symbol, run: DurableRun): unknown {
+function memberOf(agent: AnySdkAgent, key: string | symbol, run: DurableRun): unknown {
   switch (key) {
     case "model":
       return typeof agent.model === "string" ? agent.model : durableModel(agent.model);
     case "getAllTools":
-      return async (...given: Parameters<AnyAgent["getAllTools"]>) =>
-        (await agent.getAllTools(...given)).map((tool) => durableTool(tool, run));
+      return async (...given: Parameters<AnySdkAgent["getAllTools"]>) =>
+        (await agent.getAllTools(...given)).map((tool) => wrappedTool(tool, run));
     case "getEnabledHandoffs":
-      return async (...given: Parameters<AnyAgent["getEnabledHandoffs"]>) =>
+      return async (...given: Parameters<AnySdkAgent["getEnabledHandoffs"]>) =>
         (await agent.getEnabledHandoffs(...given)).map((handoff) =>
-          handoff.clone({ agent: durableAgent(handoff.agent, run) }),
+          handoff.clone({ agent: wrappedAgent(handoff.agent, run) }),
         );
     case "emit":
       return givenOriginals(agent.emit.bind(agent));

@@ -1,8 +1,8 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent } from "@openai/agents-core";
-import { lastEvent, replayedEvents, streamedAnswer } from "./answerEvents.ts";
+import { lastEvent, replayedEvents, streamedResponse } from "./streamedResponse.ts";
 import { currentRun } from "./currentRun.ts";
 import { EventQueue } from "./EventQueue.ts";
-import { recordedAnswer } from "./recordedAnswer.ts";
+import { recordedResponse } from "./recordedAnswer.ts";
 
 const durable = new WeakSet<Model>();
 const wrappers = new WeakMap<Model, Map<string | undefined, Model>>();
@@ -40,7 +40,7 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   const run = currentRun();
   if (!run) return model.getResponse(request);
   const asked = run.ids.provided(request);
-  const answered = async () => recordedAnswer(await model.getResponse(asked), request, name);
+  const answered = async () => recordedResponse(await model.getResponse(asked), request, name);
   const given = await run.loop.answer(answered, { model: name });
   return run.ids.noted(given);
 }
@@ -53,7 +53,7 @@ async function* stream({ model, name }: NamedModel, request: ModelRequest): Asyn
   const asked = run.ids.provided(request);
   const handOn = (event: StreamEvent) => events.push(event);
   const streamed = async () =>
-    recordedAnswer(await streamedAnswer(model.getStreamedResponse(asked), handOn), request, name);
+    recordedResponse(await streamedResponse(model.getStreamedResponse(asked), handOn), request, name);
   const answered = run.loop.answer(streamed, { model: name });
   const ended = answered.then(async (given) => {
     const response = run.ids.noted(given);

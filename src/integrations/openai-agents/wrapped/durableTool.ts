@@ -8,10 +8,10 @@ import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { inRun } from "./currentRun.ts";
 import type { DurableRun } from "./DurableRun.ts";
-import { inputOf } from "./inputOf.ts";
+import { parsedInput } from "./parsedInput.ts";
 import { noteOriginal } from "./originals.ts";
 import { unrecordedCode } from "./runnerConfig.ts";
-import type { AnyTool, AnyFunctionTool, AnyContext } from "./AnyAgent.ts";
+import type { AnySdkTool, AnyFunctionTool, AnyContext } from "./AnyAgent.ts";
 
 type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
@@ -20,7 +20,7 @@ type Details = NonNullable<Parameters<Invoke>[2]>;
 const failure = "An error occurred while running the tool. Please try again.";
 
 /** Returns a tool whose calls a durable run records. Tools other than function tools are returned unchanged. */
-export function durableTool<Given extends AnyTool>(given: Given, run: DurableRun): Given {
+export function wrappedTool<Given extends AnySdkTool>(given: Given, run: DurableRun): Given {
   if (given.type !== "function") return given;
   const tool: AnyFunctionTool = given;
   const known = run.tools.get(tool);
@@ -80,7 +80,7 @@ async function call(run: DurableRun, invocation: Invocation): Promise<unknown> {
   try {
     return await run.loop.call(toolCallId, {
       tool: run.knownTools.named(tool.name),
-      input: inputOf(input),
+      input: parsedInput(input),
       perform: ({ abortSignal }) => perform(run, toolCallId, { ...invocation, details }, abortSignal),
     });
   } catch (error) {

@@ -1,11 +1,11 @@
 import { type ModelRequest, type ModelResponse, Usage } from "@openai/agents-core";
 import { z } from "zod";
-import { assertAnswerShape } from "../../../agent/model/assertAnswerShape.ts";
+import { assertResponseShape } from "../../../agent/model/assertResponseShape.ts";
 import type { ContentPart } from "../../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../../checkpoint/status/ModelUsage.ts";
 import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
-import type { GivenHostedAnswer, HostedAnswer } from "../../hosted/HostedLoop.ts";
-import { inputOf } from "./inputOf.ts";
+import type { GivenHostedResponse, HostedResponse } from "../../hosted/HostedLoop.ts";
+import { parsedInput } from "./parsedInput.ts";
 
 type OutputItem = ModelResponse["output"][number];
 type FunctionCall = Extract<OutputItem, { type: "function_call" }>;
@@ -47,12 +47,12 @@ const responseSchema = z.looseObject({
  *
  * @throws UnusableModelAnswerError if the model adapter returned an invalid response
  */
-export function recordedAnswer(
+export function recordedResponse(
   response: ModelResponse,
   { tools }: ModelRequest,
   model = "without a name",
-): HostedAnswer {
-  assertAnswerShape(responseSchema, response, model);
+): HostedResponse {
+  assertResponseShape(responseSchema, response, model);
   const content: ContentPart[] = [];
   const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
   const output = response.output.map((item) => {
@@ -65,7 +65,7 @@ export function recordedAnswer(
 }
 
 /** Restores the response for the SDK. Its calls have the library's ids. */
-export function responseOf({ message, opaque }: GivenHostedAnswer): ModelResponse {
+export function responseOf({ message, opaque }: GivenHostedResponse): ModelResponse {
   const { output, usage, ...ids } = structuredClone(opaque) as Rest;
   const parts = typeof message.content === "string" ? [] : message.content;
   const items = output.map((item) => (typeof item === "number" ? itemOf(parts[item]) : item));
@@ -84,7 +84,7 @@ function partOf(item: OutputItem, functions: ReadonlySet<string>): ContentPart |
 }
 
 function callPart({ callId, name, arguments: text, ...call }: FunctionCall): ContentPart {
-  const input = inputOf(text);
+  const input = parsedInput(text);
   // Keeps the original text if serializing the value would change it, for example its spaces.
   const exact = JSON.stringify(input) === text ? {} : { arguments: text };
   const kept = { [ours]: { ...call, ...exact } };
@@ -101,7 +101,7 @@ function approvalPart(item: HostedCallItem): ContentPart | undefined {
   if (providerData["type"] !== "mcp_approval_request" && item.name !== "mcp_approval_request") return undefined;
   if (typeof id !== "string" || typeof name !== "string") return undefined;
   const providerOptions = { [ours]: { hosted: item } };
-  return { type: "tool-call", toolCallId: id, toolName: name, input: inputOf(text), providerOptions };
+  return { type: "tool-call", toolCallId: id, toolName: name, input: parsedInput(text), providerOptions };
 }
 
 /** Returns whether a recorded part is a call that the provider executes after its approval. */

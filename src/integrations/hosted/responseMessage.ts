@@ -1,20 +1,20 @@
 import type { AssistantMessage, ContentPart } from "../../checkpoint/messages/Message.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
-import type { GivenHostedAnswer, HostedAnswer } from "./HostedLoop.ts";
+import type { GivenHostedResponse, HostedResponse } from "./HostedLoop.ts";
 
 /** A response in the form of its record. Fields that only the other runtime understands are in `hosted`. */
 type AnswerMessage = AssistantMessage & { readonly hosted?: unknown };
 
-export function storedAnswer({ message, opaque, usage, finishReason }: HostedAnswer): PromptAnswer {
+export function storedResponse({ message, opaque, usage, finishReason }: HostedResponse): PromptAnswer {
   const stored: AnswerMessage = { ...message, ...(opaque !== undefined && { hosted: opaque }) };
   return { message: stored, usage, finishReason };
 }
 
-export function hostedAnswer(
+export function hostedResponse(
   { message, usage, finishReason }: PromptAnswer,
   { replayed }: { readonly replayed: boolean },
-): GivenHostedAnswer {
+): GivenHostedResponse {
   const { hosted: opaque, ...rest } = message as AnswerMessage;
   return { message: rest, replayed, ...withoutUndefined({ opaque, usage, finishReason }) };
 }

@@ -2,7 +2,7 @@ import type { BranchResult } from "../../agent/feature/BranchResult.ts";
 import type { RecorderStart } from "./RecorderStart.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
-export class Forks {
+export class ParallelStarts {
   /**
    * The version of the checkpoint at which the branches start, which names the node. `undefined` before the first
    * parallel node.

@@ -9,7 +9,7 @@ export interface LineAt {
   readonly upTo: number;
 }
 
-export interface Moment {
+export interface LinesAt {
   readonly lines: readonly LineAt[];
   readonly own: LineAt | undefined;
 }
@@ -24,10 +24,10 @@ export interface Moment {
  *
  * @param target A checkpoint of any line. Defaults to the head, including the records after its checkpoints.
  */
-export function momentAt(index: LogProjection, target?: CheckpointPoint): Moment {
+export function linesAt(index: LogProjection, target?: CheckpointPoint): LinesAt {
   const goesBack = target ?? index.checkpoints.get(index.rollback?.target ?? -1);
   const lanes = new Map(goesBack ? lanesAround(index, goesBack.record.lane) : []);
-  const way = new Moments(index, lanes, goesBack, target?.order ?? Infinity);
+  const way = new LineWalk(index, lanes, goesBack, target?.order ?? Infinity);
   const main = target ? (lanes.get(undefined) ?? 0) : index.lines.mainLane;
   const lines = main === 0 ? [] : [...way.from(main)];
   const own = lines.find(({ point }) => point !== undefined && point === target);
@@ -40,7 +40,7 @@ function lanesAround({ lines }: LogProjection, lane: number): [line: NestedLine 
   return [[line, lane], ...lanesAround({ lines } as LogProjection, line.place.parent)];
 }
 
-class Moments {
+class LineWalk {
   readonly #index: LogProjection;
   readonly #lanes: ReadonlyMap<NestedLine | undefined, number>;
   readonly #target: CheckpointPoint | undefined;

@@ -1,6 +1,6 @@
-import { momentAt } from "../../checkpoint/moment/momentAt.ts";
+import { linesAt } from "../../checkpoint/moment/linesAt.ts";
 import { type NewLines, newLines, type NewLinesOptions } from "../../checkpoint/moment/newLines.ts";
-import type { Moment } from "../../checkpoint/moment/momentAt.ts";
+import type { LinesAt } from "../../checkpoint/moment/linesAt.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import { randomId } from "../../internal/randomId.ts";
@@ -12,9 +12,9 @@ import { runAt } from "./continueFromHead.ts";
  * Returns the lines that were open at a checkpoint. Returns `undefined` if that is only the main line, at this
  * checkpoint.
  */
-export function linesBeside({ index }: AgentLog, target: CheckpointPoint): Moment | undefined {
-  const moment = momentAt(index, target);
-  return moment.lines.length === 1 && moment.own?.point === target ? undefined : moment;
+export function linesBeside({ index }: AgentLog, target: CheckpointPoint): LinesAt | undefined {
+  const found = linesAt(index, target);
+  return found.lines.length === 1 && found.own?.point === target ? undefined : found;
 }
 
 /**
@@ -22,14 +22,14 @@ export function linesBeside({ index }: AgentLog, target: CheckpointPoint): Momen
  *
  * @throws UnreadableValueError if the log lacks part of a line's history.
  */
-export function branchMoment(
+export function restartLines(
   journal: Journal,
   log: AgentLog,
-  moment: Moment,
+  lines: LinesAt,
   options: Pick<NewLinesOptions, "move" | "runId" | "change">,
 ): NewLines {
   const { agentId, nextLane, nextVersion, clock, usage, sha256 } = journal;
-  const begun = newLines(log.index, moment, {
+  const begun = newLines(log.index, lines, {
     ...options,
     agentId,
     nextLane,

@@ -9,7 +9,7 @@ type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
  *
  * @throws TypeError if the stream ends without its last event
  */
-export async function streamedAnswer(
+export async function streamedResponse(
   events: ReturnType<Model["getStreamedResponse"]>,
   handOn: (event: StreamEvent) => void,
 ): Promise<ModelResponse> {

@@ -11,8 +11,8 @@ interface AskedModel {
 }
 
 /** Checks the response of an executor, because executors return untyped data. @throws UnusableModelAnswerError */
-export function checkedAnswer(answer: PromptAnswer, asked: AskedModel): PromptAnswer {
-  const { message, usage, finishReason } = Object(answer) as PromptAnswer;
+export function checkedResponse(response: PromptAnswer, asked: AskedModel): PromptAnswer {
+  const { message, usage, finishReason } = Object(response) as PromptAnswer;
   assertFewCalls(message, asked);
   try {
     assertMessage(message, "answer of the model", "assistant");

@@ -1,7 +1,7 @@
 import type { RunState } from "../../agent/state/RunState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 
-export interface SavedMoment {
+export interface LastSave {
   readonly at: number;
   /** The bytes that the journal accepted for the lane. */
   readonly valueBytes: number;
@@ -10,11 +10,11 @@ export interface SavedMoment {
   readonly progressSummary: string | undefined;
 }
 
-export function savedMoment(
+export function lastSave(
   journal: Journal,
   lane: number,
   { progress, progressSummary }: Pick<RunState, "progress" | "progressSummary">,
-): SavedMoment {
+): LastSave {
   const at = journal.clock.monotonic();
   return { at, valueBytes: journal.valueBytesOn(lane), left: false, progress, progressSummary };
 }
