@@ -8,11 +8,11 @@ export type {
   Requirements,
 } from "./agent/context/AgentContext.ts";
 export type { InputRequest, TimerRequest } from "./agent/context/InputRequest.ts";
-export type { BranchOf, MergeContext } from "./agent/context/MergeContext.ts";
+export type { BranchOf, MergeContext } from "./agent/context/AgentContext.ts";
 export type { RunMoved } from "./agent/context/RunMoved.ts";
 export { storageKey, type StorageKey } from "./agent/context/StorageKey.ts";
 export type { AgentFeature } from "./agent/feature/FeaturePipeline.ts";
-export type { OnDelta, RunDelta } from "./agent/feature/RunDelta.ts";
+export type { OnDelta, RunDelta } from "./agent/feature/RunRequest.ts";
 export type { ResumeOptions, RunOptions, WhenBusy } from "./agent/feature/RunRequest.ts";
 export type {
   BranchEffects,
@@ -99,7 +99,7 @@ export type {
 } from "./persistence/PersistenceFeature.ts";
 export type { RunPersistence } from "./persistence/RunPersistence.ts";
 export type { MigrationCheck } from "./persistence/migration/checkMigrations.ts";
-export type { MigratedLine, Migration } from "./persistence/versions/Migration.ts";
+export type { MigratedLine, Migration } from "./persistence/versions/Migrations.ts";
 export type { PersistenceConfig } from "./persistence/config/PersistenceConfig.ts";
 export type { RetentionPolicy } from "./persistence/config/RetentionPolicy.ts";
 export type { OlderContent, Summarizer, TrimmingPolicy } from "./persistence/config/TrimmingPolicy.ts";
@@ -109,7 +109,7 @@ export type { EnvironmentMismatch } from "./environment/EnvironmentMismatch.ts";
 export type { PersistenceEvent, PersistenceListener, ListenerErrorHandler } from "./events/PersistenceEvent.ts";
 export { printEvents } from "./events/printEvents.ts";
 export type { AgentRequest, RequestFilter } from "./persistence/waiting/listRequests.ts";
-export type { InverseRetry } from "./persistence/inverse/InverseRetry.ts";
+export type { InverseRetry } from "./persistence/inverse/RollbackToolRegistry.ts";
 export { RollbackToolRegistry } from "./persistence/inverse/RollbackToolRegistry.ts";
 export type { Inverse, InverseFunction, RolledBackCall } from "./persistence/inverse/RollbackToolRegistry.ts";
 export type { CheckpointValidation, ValidationCheck } from "./environment/CheckpointValidation.ts";
@@ -118,7 +118,7 @@ export type { PrunedAgent } from "./persistence/retention/planPruning.ts";
 export type { PruneOptions, PruneReport } from "./persistence/retention/pruneStorage.ts";
 export type { RollbackOptions } from "./persistence/rollback/historyOnly.ts";
 export type { RollbackReport } from "./persistence/rollback/RollbackReport.ts";
-export type { EditedCheckpoint, EditOptions } from "./persistence/edit/EditOptions.ts";
+export type { EditedCheckpoint, EditOptions } from "./persistence/edit/editCheckpoint.ts";
 export type { RestartOptions } from "./persistence/rollback/restart.ts";
 export type {
   CheckpointTrigger,

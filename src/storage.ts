@@ -1,5 +1,5 @@
 export type { AgentCheckpointData } from "./checkpoint/data/AgentCheckpointData.ts";
-export { formatVersion } from "./checkpoint/format/formatVersion.ts";
+export { formatVersion } from "./checkpoint/records/Entry.ts";
 export { decodeEntry, encodeEntry, type DecodedEntry, type EncodableEntry } from "./checkpoint/format/entryCodec.ts";
 export type { Entry, LogRecord } from "./checkpoint/records/Entry.ts";
 export { PositionConflictError, StorageClosedError } from "./errors/storageErrors.ts";
@@ -13,7 +13,7 @@ export { LogPersistenceStorageProvider, type LogProviderOptions } from "./storag
 export { ReceivedAppends } from "./checkpoint/format/ReceivedAppends.ts";
 export { filterCheckpoints } from "./storage/PersistenceStorageProvider.ts";
 export type { CheckpointFilter, PersistenceStorageProvider } from "./storage/PersistenceStorageProvider.ts";
-export type { TornTail } from "./checkpoint/format/TornTail.ts";
+export type { TornTail } from "./checkpoint/records/Entry.ts";
 export type {
   AgentSummary,
   ListOptions,

@@ -5,8 +5,8 @@ export {
   OtherStorageError,
   TooManyAttemptsError,
 } from "./errors/taskErrors.ts";
-export type { FileReservation } from "./checkpoint/status/FileReservation.ts";
-export { STATE_TRANSITIONS } from "./checkpoint/status/STATE_TRANSITIONS.ts";
+export type { FileReservation } from "./checkpoint/status/StateData.ts";
+export { STATE_TRANSITIONS } from "./checkpoint/status/TaskStatus.ts";
 export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { isResumable, allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";

@@ -14,7 +14,7 @@ import {
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import type { FeatureKey } from "./context/AgentContext.ts";
 import { defaultStrategy } from "./defaultStrategy.ts";
-import type { AgentDefinition } from "./feature/AgentDefinition.ts";
+import { type AgentDefinition, registerSubAgent } from "./feature/AgentDefinition.ts";
 import type { AgentFeature, ClaimableOption } from "./feature/FeaturePipeline.ts";
 import { Pipeline } from "./feature/Pipeline.ts";
 import {
@@ -24,7 +24,6 @@ import {
   runOptionsSchema,
   type RunRequest,
 } from "./feature/RunRequest.ts";
-import { registerSubAgent } from "./feature/SubAgent.ts";
 import type { RunResult } from "./feature/RunResult.ts";
 import { fullModelRetry, type ModelRetry, modelRetrySchema } from "./model/ModelRetry.ts";
 import type { PromptExecutor } from "./model/PromptExecutor.ts";

@@ -1,8 +1,7 @@
 import { checkSchemaAsync } from "../internal/options/checkSchema.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
-import { declarationOfTool } from "../agent/tool/declaration.ts";
-import type { AnyTool, ToolProbeAnswer } from "../agent/tool/Tool.ts";
+import { declarationOfTool, type AnyTool, type ToolProbeAnswer } from "../agent/tool/Tool.ts";
 import { ToolCallInDoubtError } from "../errors/toolCallErrors.ts";
 import {
   checkSettlement,

@@ -1,4 +1,4 @@
-import type { TornTail } from "../checkpoint/format/TornTail.ts";
+import type { TornTail } from "../checkpoint/records/Entry.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
 /** The result of one check. */

@@ -1,3 +1,6 @@
+import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
+import type { Environment, EnvironmentAnswer } from "./Environment.ts";
+
 /** A difference between the environment and the record or requirements of a checkpoint. */
 export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
@@ -38,4 +41,51 @@ export function describeMismatch(mismatch: EnvironmentMismatch): string {
     case "new_commits_upstream":
       return mismatch.detail;
   }
+}
+
+export type RecoveryInfo = AgentCheckpointData["recoveryInfo"];
+
+export interface EnvironmentFacts {
+  readonly directoryExists: boolean;
+  /** SHA-256 in hex by path. `undefined` for a missing file. */
+  readonly hashes: ReadonlyMap<string, string | undefined>;
+  readonly answers: ReadonlyMap<string, EnvironmentAnswer>;
+}
+
+export async function readEnvironment(info: RecoveryInfo, environment: Environment): Promise<EnvironmentFacts> {
+  const directory = info.workingDirectory ?? environment.workingDirectory;
+  const hashes = new Map<string, string | undefined>();
+  const answers = new Map<string, EnvironmentAnswer>();
+  for (const path of info.requiredContext) hashes.set(path, await environment.hashOf(path, directory));
+  for (const [name, wanted] of Object.entries(info.environment))
+    answers.set(name, await environment.lookUp(name, wanted));
+  return { directoryExists: await environment.hasDirectory(directory), hashes, answers };
+}
+
+export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts): readonly EnvironmentMismatch[] {
+  const { workingDirectory: path, requiredContext, fileHashes = {}, environment } = info;
+  const missing = path !== undefined && !facts.directoryExists;
+  return [
+    ...(missing ? [{ kind: "working_directory_missing", path } as const] : []),
+    ...requiredContext.flatMap((file) => judgeFile(file, fileHashes[file], facts.hashes.get(file))),
+    ...Object.entries(environment).flatMap(([name, wanted]) => judgeName(name, wanted, facts.answers.get(name))),
+  ];
+}
+
+/** @param expected `null` if the file did not exist at the checkpoint. `undefined` if it was not examined. */
+function judgeFile(
+  path: string,
+  expected: string | null | undefined,
+  found: string | undefined,
+): EnvironmentMismatch[] {
+  if (expected === null) return [];
+  if (found === undefined) return [{ kind: "file_deleted", path }];
+  if (expected === undefined || expected === found) return [];
+  return [{ kind: "file_modified_externally", path, expected, found }];
+}
+
+function judgeName(name: string, wanted: string, answer: EnvironmentAnswer | undefined): EnvironmentMismatch[] {
+  if (answer?.satisfied === true) return [];
+  const { found } = answer ?? {};
+  return [{ kind: "environment_not_satisfied", name, wanted, ...(found !== undefined && { found }) }];
 }

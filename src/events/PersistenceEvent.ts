@@ -1,4 +1,4 @@
-import type { TornTail } from "../checkpoint/format/TornTail.ts";
+import type { TornTail } from "../checkpoint/records/Entry.ts";
 import type { WaitingFor } from "../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 

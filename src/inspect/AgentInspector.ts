@@ -10,7 +10,7 @@ import type { CheckpointContent, CheckpointDifference, CheckpointsPage } from ".
 import type { NotedFileChange } from "./view/FileChangeView.ts";
 import type { RollbackPreview } from "./view/RollbackView.ts";
 import { StorageNotListableError } from "../errors/storageErrors.ts";
-import { type Clock, systemClock } from "../internal/Clock.ts";
+import { type Clock, systemClock, pause } from "../internal/Clock.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import {
@@ -29,7 +29,6 @@ import type { RecordLog } from "../storage/RecordLog.ts";
 import { OpenedLogs } from "./log/readIndex.ts";
 import { agentView, ownerView } from "./show/agentView.ts";
 import { checkpoints } from "./show/checkpointView.ts";
-import { entryView, followRecords } from "./log/followRecords.ts";
 import { agentStatuses, listedAgent, withStuck } from "./show/listedAgent.ts";
 import type { PageOptions } from "./log/pageOf.ts";
 import { type Source, withValues } from "./show/Source.ts";
@@ -37,6 +36,7 @@ import { steps } from "./show/steps.ts";
 import type { AgentStatus, AgentView, ListedAgent } from "./view/AgentView.ts";
 import type { EntryView } from "./view/EntryView.ts";
 import type { StepsPage } from "./view/StepView.ts";
+import type { Entry } from "../checkpoint/records/Entry.ts";
 
 /** Options of {@link inspect}. */
 export interface InspectOptions {
@@ -340,4 +340,32 @@ function pointIn({ index }: Source, checkpointId: string): CheckpointPoint {
  */
 export function inspect(storage: PersistenceStorageProvider, options: InspectOptions = {}): AgentInspector {
   return new AgentInspector(storage, options);
+}
+
+interface Following {
+  readonly clock: Clock;
+  readonly after: number;
+  readonly everyMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Yields the appends after a position, and then new appends until the signal aborts. */
+async function* followRecords(
+  log: RecordLog,
+  agentId: string,
+  { clock, after, everyMs, signal }: Following,
+): AsyncGenerator<Entry> {
+  let position = after;
+  while (!signal?.aborted) {
+    for await (const entry of log.read(agentId, { after: position })) {
+      if (signal?.aborted) return;
+      position = entry.position;
+      yield entry;
+    }
+    await pause(clock, everyMs, signal);
+  }
+}
+
+function entryView({ position, generation, id, checksum, prev, records }: Entry): EntryView {
+  return { position, generation, id, checksum, prev, records: records as EntryView["records"] };
 }

@@ -1,4 +1,3 @@
-import { maximumDepth } from "./maximumDepth.ts";
 import { nextTurn } from "./nextTurn.ts";
 
 /** Deeply frozen values, which need no copy. */
@@ -183,3 +182,6 @@ function itemsOf(value: object): Iterable<unknown> {
   if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>;
   return Object.values(value);
 }
+
+/** The maximum nesting of stored values. `JSON.stringify` overflows the stack on depths that `JSON.parse` accepts. */
+export const maximumDepth = 1_000;

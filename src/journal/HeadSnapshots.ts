@@ -6,8 +6,7 @@ import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { type ReadEntries, readEntries } from "../storage/readEntries.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
-import type { Appended } from "./shape/AppendQueue.ts";
-import type { LogWriter } from "./shape/LogWriter.ts";
+import type { Appended, LogWriter } from "./shape/LogWriter.ts";
 
 /** The log is read again only after it grew by this share of all appended bytes. This limits the total reading. */
 const leastShare = 1 / 16;

@@ -2,11 +2,10 @@ import type { ModelUsage } from "../checkpoint/status/ModelUsage.ts";
 import { packsIn, valueBytes } from "../checkpoint/records/blobReferences.ts";
 import { estimateBytes } from "../checkpoint/values/estimateBytes.ts";
 import { leanRecords } from "../checkpoint/format/leanRecords.ts";
-import { entryBytes } from "../checkpoint/format/entryBytes.ts";
+import { entryBytes, type Entry, type TornTail } from "../checkpoint/records/Entry.ts";
 import type { CheckpointNames } from "../checkpoint/lines/CheckpointNames.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
-import type { Entry } from "../checkpoint/records/Entry.ts";
 import type { AgentRecord, PrunedRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import { invalidField } from "../checkpoint/format/validateRecord.ts";
@@ -22,14 +21,12 @@ import { readPaced, withLastCheckpoint } from "../storage/readEntries.ts";
 import type { LogStorage } from "../storage/LogStorage.ts";
 import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import { processOwner } from "../storage/ReleasableLog.ts";
-import type { TornTail } from "../checkpoint/format/TornTail.ts";
 import type { AgentSummary, LogCapabilities, OwnedLog, RebuiltSummary, RecordLog } from "../storage/RecordLog.ts";
 import { assertCustody, type CustodyUse } from "./assertCustody.ts";
 import { agentSummary, mostCheckpoints } from "./agentSummary.ts";
 import { HeadSnapshots } from "./HeadSnapshots.ts";
 import { CheckpointPositions } from "./CheckpointPositions.ts";
-import type { AppendListener } from "./shape/AppendQueue.ts";
-import { LogWriter } from "./shape/LogWriter.ts";
+import { type AppendListener, LogWriter } from "./shape/LogWriter.ts";
 
 export interface JournalOptions {
   readonly storage: LogStorage;

@@ -2,11 +2,11 @@ import { linePath } from "../checkpoint/data/linePath.ts";
 import { emptyState, type RecordedCall } from "../checkpoint/state/AgentState.ts";
 import { callsOf } from "../checkpoint/state/foldTo.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import { CodeVersions } from "../checkpoint/data/CodeVersions.ts";
 import { ValueReader, type BlobTexts } from "../checkpoint/state/ValueReader.ts";
 import type { AnswerRecord } from "../checkpoint/records/callRecords.ts";
 import { RequestedCalls } from "../checkpoint/data/RequestedCalls.ts";
 import { callFacts } from "../checkpoint/data/toolCalls.ts";
+import { originOf } from "../checkpoint/records/lineRecords.ts";
 
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
@@ -58,5 +58,37 @@ export function read(value: () => unknown): { readonly value?: unknown; readonly
     return { value: value() };
   } catch (unreadable) {
     return { unreadable };
+  }
+}
+
+/** The strategy version that recorded each part of a log. */
+class CodeVersions {
+  readonly #index: LogProjection;
+  readonly #changes = new Map<number, { readonly order: number; readonly version: number }[]>();
+
+  constructor(index: LogProjection) {
+    this.#index = index;
+    for (const [lane, records] of index.laneRecords)
+      for (const { record, order } of records) {
+        if (record.kind !== "structure") continue;
+        const change = { order, version: record.version ?? 0 };
+        this.#changes.set(lane, [...(this.#changes.get(lane) ?? []), change]);
+      }
+  }
+
+  at(lane: number, order: number): number {
+    const { base, lanes, checkpoints } = this.#index;
+    // A lane starts from a lower lane. The condition prevents endless loops in a forged log.
+    for (let at = { lane, order }, before = Infinity; at.lane < before;) {
+      const change = this.#changes.get(at.lane)?.findLast((each) => each.order <= at.order);
+      if (change) return change.version;
+      if (base?.state.lane === at.lane) return base.state.structure?.version ?? 0;
+      const begun = lanes.get(at.lane)?.record;
+      const origin = begun && checkpoints.get(originOf(begun) ?? -1);
+      if (!origin) return 0;
+      before = at.lane;
+      at = { lane: origin.record.lane, order: origin.order };
+    }
+    return 0;
   }
 }

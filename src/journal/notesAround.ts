@@ -4,7 +4,7 @@ import { foldTo } from "../checkpoint/state/foldTo.ts";
 import { placesLeft, placesRejoined, placesUpTo } from "../checkpoint/lines/lineage.ts";
 import type { CheckpointPoint } from "../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../checkpoint/state/LogProjection.ts";
-import type { NoteRecord } from "../checkpoint/records/NoteRecord.ts";
+import type { NoteRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RollbackGoal } from "./planRollback.ts";
 import type { Note } from "./RollbackParticipant.ts";
 import { fileChangesIn, fileNoteKey, summarizeFileChanges } from "../checkpoint/data/FileChange.ts";

@@ -6,7 +6,7 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { CheckpointRecord } from "../checkpoint/records/CheckpointRecord.ts";
 import type { LaneRecord } from "../checkpoint/records/lineRecords.ts";
 import { checkpointAt } from "../checkpoint/moment/beginLine.ts";
-import { statusRecordsBefore } from "../checkpoint/state/statusRecords.ts";
+import { statusRecordsBefore } from "../checkpoint/state/StatusState.ts";
 import type { AgentLog } from "../storage/AgentLog.ts";
 
 export function runRecord(journal: Journal, runId: string, input: unknown, trace?: string): RunRecord {

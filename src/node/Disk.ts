@@ -2,7 +2,6 @@ import { StorageError } from "../errors/storageErrors.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { DiskFile } from "./DiskFile.ts";
 import type { FileSystem } from "./FileSystem.ts";
-import { FolderSyncs } from "./FolderSyncs.ts";
 import { storageFailure, systemCode } from "./storageFailure.ts";
 
 /** The delays before an open is retried after running out of file descriptors, in milliseconds. */
@@ -113,4 +112,35 @@ function failed(operation: string, path: string, cause: unknown): StorageError {
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Syncs of directories. Requests during a running sync share the next sync, which starts after all of them. */
+export class FolderSyncs {
+  readonly #begin: (path: string) => Promise<void>;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #next = new Map<string, Promise<void>>();
+
+  constructor(begin: (path: string) => Promise<void>) {
+    this.#begin = begin;
+  }
+
+  /** Resolves after a sync that started after this call. */
+  sync(path: string): Promise<void> {
+    const running = this.#running.get(path);
+    if (!running) return this.#run(path);
+    const next = this.#next.get(path) ?? running.catch(() => {}).then(() => this.#runNext(path));
+    this.#next.set(path, next);
+    return next;
+  }
+
+  #runNext(path: string): Promise<void> {
+    this.#next.delete(path);
+    return this.#run(path);
+  }
+
+  #run(path: string): Promise<void> {
+    const running = this.#begin(path).finally(() => this.#running.delete(path));
+    this.#running.set(path, running);
+    return running;
+  }
 }

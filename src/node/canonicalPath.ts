@@ -1,5 +1,5 @@
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { realFolder } from "./realFolder.ts";
+import { realpathSync } from "node:fs";
 
 /**
  * Returns one spelling for each file, so that paths can be compared. Resolves links in the existing parent directories,
@@ -17,4 +17,14 @@ export function canonicalPath(path: string, root: string): string {
 
 function isOutside(path: string): boolean {
   return path === "" || path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
+}
+
+/** Returns the path of a directory with resolved links. A missing or unreadable part of the path stays as written. */
+export function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    const parent = dirname(folder);
+    return parent === folder ? folder : join(realFolder(parent), basename(folder));
+  }
 }

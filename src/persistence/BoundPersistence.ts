@@ -4,7 +4,7 @@ import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import { callOf, nodeInputOf, runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { runMoved, type RunMoved } from "../agent/context/RunMoved.ts";
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
-import { lanesOfLine } from "../checkpoint/lines/lanesOfLine.ts";
+import { lanesOfLine } from "../checkpoint/lines/openLaneOf.ts";
 import { CheckpointNotPossibleError } from "../errors/checkpointErrors.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { checkSchema, checkSchemaAsync } from "../internal/options/checkSchema.ts";

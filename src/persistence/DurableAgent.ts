@@ -18,8 +18,13 @@ import { newNoteSchema, noteRecord, type NewNote } from "./record/noteRecord.ts"
 import { answerRequests, type GivenReply } from "./waiting/answerRequests.ts";
 import { executionPointOf, executionPointSchema } from "./move/setExecutionPoint.ts";
 import type { CheckpointValidation } from "../environment/CheckpointValidation.ts";
-import { callsInDoubt, inverseInDoubt, inversesInDoubt, toolCallInDoubt } from "./doubt/callsInDoubt.ts";
-import { cancelRun } from "./run/cancelRun.ts";
+import {
+  callsInDoubt,
+  inverseInDoubt,
+  inversesInDoubt,
+  toolCallInDoubt,
+  resolveManually,
+} from "./doubt/callsInDoubt.ts";
 import { findCheckpoint, findRollbackGoal, messagesOf } from "../journal/findCheckpoint.ts";
 import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishOtherRedo, finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
@@ -27,19 +32,19 @@ import { forkAgent } from "./move/forkAgent.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
 import { nameCheckpoint, removeCheckpointName } from "./move/nameCheckpoint.ts";
-import { editCheckpoint } from "./edit/editCheckpoint.ts";
-import { type EditedCheckpoint, type EditOptions, editSchema } from "./edit/EditOptions.ts";
+import { editCheckpoint, type EditedCheckpoint, type EditOptions, editSchema } from "./edit/editCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
-import { openUnless } from "../journal/openWithRetry.ts";
+import { openUnless, stopAndOpen } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
 import type { PersistenceSetup } from "./config/PersistenceSetup.ts";
 import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
-import { resolveManually } from "./doubt/resolveManually.ts";
 import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { validateCheckpoint } from "./read/validateCheckpoint.ts";
+import { RunNotOpenError } from "../errors/runErrors.ts";
+import { endRecords } from "../journal/runRecords.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage, because the owner sees a stop request when it renews its lease. */
@@ -459,4 +464,22 @@ export class DurableAgent {
     await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
     return report;
   }
+}
+
+async function cancelRun(
+  setup: PersistenceSetup,
+  agentId: string,
+  reason: string | undefined,
+  timeoutMs: number,
+): Promise<void> {
+  await using journal = await stopAndOpen(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
+  if (journal.head?.log.index.rollback) {
+    await finishRollback(setup, journal, "leave");
+    await journal.readHead();
+  }
+  const { log, state } = journal.head ?? {};
+  if (!log?.index.run || !state) throw new RunNotOpenError("nothing_to_cancel", agentId, "it has not run");
+  if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");
+  const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
+  await journal.store(endRecords(journal, { log, state }, end));
 }

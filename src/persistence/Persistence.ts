@@ -5,7 +5,6 @@ import { runOf, visitOf } from "../agent/feature/ContextBinding.ts";
 import { InvalidInputError } from "../errors/agentErrors.ts";
 import { eventLine } from "../events/eventEmitter.ts";
 import { beginAgentCall } from "./start/beginAgentCall.ts";
-import { assertBranchesKept } from "./start/assertBranchesKept.ts";
 import { beginBranch } from "./start/beginBranch.ts";
 import { dueBetween } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
@@ -24,6 +23,7 @@ import { participantContext } from "./rollback/participants.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import { RunRecorders } from "./record/RunRecorders.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
+import { BranchesChangedError } from "../errors/runErrors.ts";
 
 /**
  * The feature that makes an agent durable.
@@ -174,4 +174,18 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
     if (unresolved && !recorder?.recording?.reaches(run))
       await recorder?.leaveUnresolved(run, nodeId, unresolved.output);
   });
+}
+
+/**
+ * Refuses to continue a parallel node if a started branch is missing. A branch under another key would repeat its work.
+ *
+ * @param keys the current branches of the node.
+ * @throws BranchesChangedError
+ */
+function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: string, keys: readonly string[]) {
+  const lines = forks.version === undefined ? [] : (stored?.index.lines.branchesOf(forks.version) ?? []);
+  const now = new Set(keys);
+  const begun = lines.flatMap(({ place }) => ("branch" in place ? [place.branch] : []));
+  const missing = begun.filter((key) => !now.has(key));
+  if (missing.length > 0) throw new BranchesChangedError(journal.agentId, nodeId, missing, keys);
 }

@@ -17,8 +17,7 @@ import { type AnswerOptions, DurableAgent } from "./DurableAgent.ts";
 import type { RecoveryParticipant } from "../environment/RecoveryParticipant.ts";
 import type { EventBody } from "../events/PersistenceEvent.ts";
 import { checkMigrations, type MigrationCheck } from "./migration/checkMigrations.ts";
-import { makingRoom } from "./retention/makingRoom.ts";
-import { pruneStorage, type PruneOptions, type PruneReport } from "./retention/pruneStorage.ts";
+import { makingRoom, pruneStorage, type PruneOptions, type PruneReport } from "./retention/pruneStorage.ts";
 import type { RunPersistence } from "./RunPersistence.ts";
 import {
   agentOfRequest,

@@ -1,7 +1,6 @@
-import type { TornTail } from "../checkpoint/format/TornTail.ts";
-import type { Entry } from "../checkpoint/records/Entry.ts";
+import type { TornTail, Entry } from "../checkpoint/records/Entry.ts";
 import type { CorruptLogError } from "../errors/storedDataErrors.ts";
-import type { FileReservation } from "../checkpoint/status/FileReservation.ts";
+import type { FileReservation } from "../checkpoint/status/StateData.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
 /** The capabilities of a storage. All differences between backends are declared here. */

@@ -5,8 +5,7 @@ import {
   openLineStates,
   unreachedLine,
 } from "../checkpoint/data/openLines.ts";
-import { isMerged } from "../checkpoint/records/isMerged.ts";
-import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
+import { isMerged, type AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import { addValueReferences } from "../checkpoint/records/blobReferences.ts";
 import type { AgentState } from "../checkpoint/state/AgentState.ts";
 import { foldTo, recordByValue } from "../checkpoint/state/foldTo.ts";
@@ -17,10 +16,10 @@ import type { BlobCell, BlobCells } from "../checkpoint/values/BlobCell.ts";
 import { UnreadableValueError } from "../errors/storedDataErrors.ts";
 import { AgentLog } from "./AgentLog.ts";
 import { fetchBlobs } from "./blobs.ts";
-import { type CachedHead, type HeadCache, headCacheOf } from "./HeadCache.ts";
 import { type KnownHead, readEntries, readEntriesAfter } from "./readEntries.ts";
 import type { RecordLog } from "./RecordLog.ts";
 import { SnapshotDue } from "./SnapshotDue.ts";
+import type { BlobTexts, DecodedValues } from "../checkpoint/state/ValueReader.ts";
 
 /**
  * The part of a log that its head needs. Dispose it after the last use of its log, so that the next reader can continue
@@ -186,4 +185,68 @@ async function partsOf(
   const fetched = await fetchBlobs(log, agentId, missing);
   const lacksBlobs = [...missing.keys()].some((reference) => typeof fetched.get(reference) !== "string");
   return { blobs: new Map([...known, ...fetched]), values, lacksBlobs };
+}
+
+interface CachedHead extends KnownHead {
+  readonly blobs: BlobTexts;
+  readonly values: DecodedValues;
+  readonly snapshotDue: SnapshotDue;
+  /** Whether a required blob was missing or damaged. The next read may find it again. */
+  readonly lacksBlobs?: boolean | undefined;
+}
+
+const mostBytes = 64 * 1024 * 1024;
+
+/**
+ * Caches the most recently read heads of one storage. The caller must check that the log still contains the cached end.
+ */
+class HeadCache {
+  readonly #heads = new Map<string, CachedHead & { readonly bytes: number }>();
+  #bytes = 0;
+
+  /**
+   * Removes and returns a head. A head with nested lines allows only one reader, which returns it with {@link set}.
+   */
+  take(agentId: string): CachedHead | undefined {
+    const head = this.#heads.get(agentId);
+    if (head?.grows) this.#forget(agentId);
+    return head;
+  }
+
+  /** Ignores a head that lacks blobs, so a complete older head of the same log stays cached. */
+  set(agentId: string, head: CachedHead): void {
+    if (head.lacksBlobs) return;
+    this.#forget(agentId);
+    const bytes = bytesOf(head);
+    this.#heads.set(agentId, { ...head, bytes });
+    this.#bytes += bytes;
+    for (const oldest of this.#heads.keys()) {
+      if (this.#bytes <= mostBytes) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(agentId: string): void {
+    this.#bytes -= this.#heads.get(agentId)?.bytes ?? 0;
+    this.#heads.delete(agentId);
+  }
+}
+
+function bytesOf({ index, blobs }: CachedHead): number {
+  let bytes = index.bytes;
+  for (const text of blobs.values()) bytes += typeof text === "string" ? text.length : 0;
+  // A decoded value takes about as much memory as its text.
+  return 2 * bytes;
+}
+
+const caches = new WeakMap<RecordLog, HeadCache>();
+
+/**
+ * Returns the cache of a storage. `undefined` if the log does not keep all records, because a second read may differ.
+ */
+function headCacheOf(log: RecordLog): HeadCache | undefined {
+  if (log.capabilities.keeps !== undefined) return undefined;
+  const known = caches.get(log) ?? new HeadCache();
+  caches.set(log, known);
+  return known;
 }

@@ -83,3 +83,16 @@ export function guarded<Result>(call: () => Result): Result | undefined {
 function warnOfTelemetry(error: unknown): void {
   warnOnce("telemetry_failed", `Telemetry failed, and what it was to show is missing: ${reasonOf(error)}`);
 }
+
+export function within<Result>(span: ActiveSpan, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
+  return span.run(async () => {
+    try {
+      const result = await action(span);
+      span.end();
+      return result;
+    } catch (error) {
+      span.end({ error });
+      throw error;
+    }
+  });
+}

@@ -5,14 +5,13 @@ import type { FeaturePipeline } from "../agent/feature/FeaturePipeline.ts";
 import type { ModelRequestEvent, ToolCallEvent } from "../agent/feature/PipelineEvents.ts";
 import type { RunRequest } from "../agent/feature/RunRequest.ts";
 import type { RunResult } from "../agent/feature/RunResult.ts";
-import { subAgentOf } from "../agent/feature/SubAgent.ts";
+import { subAgentOf } from "../agent/feature/AgentDefinition.ts";
 import type { PromptAnswer } from "../agent/model/PromptExecutor.ts";
 import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../checkpoint/records/runRecords.ts";
 import { triggerOf } from "../events/eventEmitter.ts";
-import type { ActiveSpan } from "./ActiveSpan.ts";
+import { type ActiveSpan, within } from "./ActiveSpan.ts";
 import type { TelemetryFacts, TelemetryOperation } from "./TelemetryOperation.ts";
-import { within } from "./within.ts";
 
 export type Next<Event, Result> = (event: Event) => Promise<Result>;
 

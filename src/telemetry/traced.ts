@@ -1,7 +1,6 @@
-import { ActiveSpan } from "./ActiveSpan.ts";
+import { ActiveSpan, within } from "./ActiveSpan.ts";
 import type { Telemetry } from "./Telemetry.ts";
 import type { TelemetryOperation } from "./TelemetryOperation.ts";
-import { within } from "./within.ts";
 
 /** Starts an operation. Without telemetry, `operation` is not called and the span does nothing. */
 export function startSpan(telemetry: Telemetry | undefined, operation: () => TelemetryOperation): ActiveSpan {

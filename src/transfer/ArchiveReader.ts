@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatVersion } from "../checkpoint/format/formatVersion.ts";
+import { formatVersion } from "../checkpoint/records/Entry.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import { concatenated } from "../internal/bytes.ts";

@@ -1,6 +1,6 @@
 import { findPoint } from "../checkpoint/moment/findPoint.ts";
 import { z } from "zod";
-import { formatVersion } from "../checkpoint/format/formatVersion.ts";
+import { formatVersion } from "../checkpoint/records/Entry.ts";
 import type { ChainLink } from "../checkpoint/format/EntryChain.ts";
 import { linkOf } from "../checkpoint/format/entryCodec.ts";
 import { AgentMovedError, InvalidInputError } from "../errors/agentErrors.ts";

@@ -4,7 +4,7 @@ import {
   compareEnvironment,
   type EnvironmentFacts,
   type RecoveryInfo,
-} from "../../src/environment/compareEnvironment.ts";
+} from "../../src/environment/EnvironmentMismatch.ts";
 import { Stopped } from "../persistence/support/durableAgent.ts";
 import { requiringAgent } from "../persistence/support/requiringAgent.ts";
 import { storages } from "../persistence/support/storages.ts";

@@ -3,7 +3,7 @@ import { exportAgent, finishMove, importAgent, type ImportOptions } from "agent-
 import type { LogPersistenceStorageProvider, LogRecord } from "agent-persistence/storage";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { approvalDigest } from "../../src/agent/context/askedQuestion.ts";
+import { approvalDigest } from "../../src/agent/context/InputRequest.ts";
 import { decodeEntry, encodeEntry } from "../../src/checkpoint/format/entryCodec.ts";
 import { nodeSha256 } from "../../src/internal/sha256/nodeSha256.ts";
 import { asking, requestsOf } from "../persistence/support/asking.ts";

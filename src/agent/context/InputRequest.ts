@@ -1,7 +1,9 @@
-import { z } from "zod";
-import { zodSchema } from "../../internal/options/optionSchemas.ts";
+import { z, toJSONSchema } from "zod";
+import { zodSchema, customSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 
 /** A request of a node for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
@@ -33,3 +35,46 @@ export const inputRequestSchema: z.ZodType = strictOptions({
   waitingFor: z.enum(["user_input", "external_api", "human_approval"]).optional(),
   expiresAt: z.date().optional(),
 });
+
+export const sleepMsSchema: z.ZodType = customSchema(
+  "a finite number of milliseconds from 0 on",
+  (value) => typeof value === "number" && value >= 0 && value < 8e15,
+);
+
+export const sleepUntilSchema: z.ZodType = z.date();
+
+/** @param dueAt milliseconds since 1970. */
+export function timerRequest(dueAt: number): TimerRequest {
+  const expiresAt = new Date(dueAt);
+  return { prompt: `Sleeps until ${expiresAt.toISOString()}.`, schema: z.never(), waitingFor: "timer", expiresAt };
+}
+
+/** Returns the digest that all timers share. Their numbers tell them apart, because a repeated node may pass other times. */
+export function timerQuestion(sha256: Sha256): string {
+  return questionDigest({ ...askedQuestion(timerRequest(0)), prompt: "" }, sha256);
+}
+
+interface AskedQuestion {
+  readonly prompt: string;
+  /** JSON Schema of the answer. */
+  readonly schema: unknown;
+  readonly waitingFor: WaitingFor;
+}
+
+export function askedQuestion({
+  prompt,
+  schema,
+  waitingFor = "user_input",
+}: InputRequest | TimerRequest): AskedQuestion {
+  return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
+}
+
+/** Digest of a tool call with its input as written. An approval counts only for a call with this digest. */
+export function approvalDigest(toolName: string, input: unknown, sha256: Sha256): string {
+  return sha256.base64url(canonicalText([toolName, input]) ?? "");
+}
+
+/** SHA-256 of the canonical text of a question, in base64url. An answer counts only for a question with this digest. */
+export function questionDigest({ prompt, schema, waitingFor }: AskedQuestion, sha256: Sha256): string {
+  return sha256.base64url(canonicalText([prompt, schema, waitingFor]) ?? "");
+}

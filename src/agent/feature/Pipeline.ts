@@ -10,7 +10,6 @@ import {
   type PipelineWrappers,
 } from "./FeaturePipeline.ts";
 import type { PipelineEvents } from "./PipelineEvents.ts";
-import { markRunFailure } from "./runFailure.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { clockSchema, functionSchema, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -135,4 +134,15 @@ function registrars(
       return [method, register];
     }),
   );
+}
+
+const runFailures = new WeakSet<object>();
+
+/** Marks an error of a feature. It fails the run even if node code catches it. */
+export function markRunFailure(error: unknown): void {
+  if (typeof error === "object" && error !== null) runFailures.add(error);
+}
+
+export function isRunFailure(error: unknown): boolean {
+  return runFailures.has(Object(error) as object);
 }

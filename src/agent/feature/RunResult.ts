@@ -1,8 +1,8 @@
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
-import type { TornTail } from "../../checkpoint/format/TornTail.ts";
+import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import type { InputProblem } from "../../errors/agentErrors.ts";
-import { askedQuestion } from "../context/askedQuestion.ts";
+import { askedQuestion } from "../context/InputRequest.ts";
 import { runOf } from "./ContextBinding.ts";
 import type { InputRequestEvent } from "./PipelineEvents.ts";
 

@@ -2,20 +2,18 @@ import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import type { AgentDefinition } from "../feature/AgentDefinition.ts";
+import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";
 import type { InterruptOptions, MoveOptions } from "../feature/AgentRun.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
 import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";
 import type { Pipeline } from "../feature/Pipeline.ts";
-import type { SubAgent } from "../feature/SubAgent.ts";
 import type { RunStart } from "../feature/RunRequest.ts";
 import { RunState } from "../state/RunState.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 import type { DeltaSender } from "../visit/DeltaSender.ts";
 import { type AgentCall, NodeExecution, type VisitedRun } from "../visit/NodeExecution.ts";
-import type { ActiveRun } from "./ActiveRun.ts";
-import { Budget } from "./Budget.ts";
+import { type ActiveRun, Budget } from "./ActiveRun.ts";
 import type { BranchResult } from "../feature/BranchResult.ts";
 
 interface LinePosition {

@@ -2,10 +2,10 @@ import { addUsage, type ModelUsage } from "../../checkpoint/status/ModelUsage.ts
 import { abortable } from "../../internal/abortable.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { RunRequest } from "../feature/RunRequest.ts";
-import type { SubAgent } from "../feature/SubAgent.ts";
+import type { SubAgent } from "../feature/AgentDefinition.ts";
 import { DeltaSender } from "../visit/DeltaSender.ts";
-import type { AgentCall } from "../visit/NodeExecution.ts";
-import type { LineEnd } from "./LineEnd.ts";
+import type { AgentCall, Wait } from "../visit/NodeExecution.ts";
+import { IterationLimitError } from "../../errors/strategyErrors.ts";
 
 export class ActiveRun<Line extends { abortVisit(): void }> {
   readonly agentId: string;
@@ -50,5 +50,29 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
     });
     this.#moving = ended;
     return turn;
+  }
+}
+
+export type LineEnd = { readonly output: unknown } | Wait | { readonly stopped: true };
+
+/** The limit on node visits that all lines of one agent share. */
+export class Budget {
+  readonly #most: number;
+  /** The number of completed nodes. A move subtracts the nodes after its target. */
+  #completed = 0;
+  #visits = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(completed: number): void {
+    this.#completed += completed;
+  }
+
+  take(nodeId: string): void {
+    // A move restores an earlier count of completed nodes, so only the count of visits detects endless moves.
+    if (Math.max(this.#completed, this.#visits) >= this.#most) throw new IterationLimitError(this.#most, nodeId);
+    this.#visits++;
   }
 }

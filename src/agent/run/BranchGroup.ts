@@ -1,13 +1,17 @@
 import type { BranchResult } from "../feature/BranchResult.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
-import type { RunState } from "../state/RunState.ts";
-import type { ParallelPlan } from "../strategy/GraphPlan.ts";
+import type { RunState, RunStateSeed } from "../state/RunState.ts";
+import type { ParallelPlan, EachBranchesPlan } from "../strategy/GraphPlan.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import { ActiveLine, type Nesting } from "./ActiveLine.ts";
-import { branchResult } from "./branchResult.ts";
-import { branchStart } from "./branchStart.ts";
-import type { PlannedBranch } from "./plannedBranches.ts";
-import type { LineEnd } from "./LineEnd.ts";
+import type { LineEnd } from "./ActiveRun.ts";
+import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import type { RunStart } from "../feature/RunRequest.ts";
+import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
+import { z } from "zod";
+import { DuplicateNameError } from "../../errors/strategyErrors.ts";
+import { frozenCopy } from "../../internal/frozenCopy.ts";
 
 export class BranchGroup {
   readonly #line: ActiveLine;
@@ -155,4 +159,96 @@ function branchPath({ branch, root }: ActiveLine, nodeId: string, key: string): 
   if (branch === undefined) return `${nodeId}#${key}`;
   // The path of a branch ends with its node. Node paths of a sub-agent are relative to the sub-agent.
   return `${branch}${root === "" ? `/${nodeId}` : nodeId.slice(root.length)}#${key}`;
+}
+
+function branchResult(output: unknown, state: RunState, start: RunState): BranchResult {
+  const { settings, requirements, decisions, iteration } = state;
+  const { entries } = state.history;
+  const before = start.history.entries;
+  const isFollowed = before.every((entry, at) => entries[at]?.number === entry.number);
+  return {
+    output,
+    ...(isFollowed ? { added: entries.slice(before.length) } : { added: addedIn(entries, before), history: entries }),
+    storage: changedIn(state.storage.values, start.storage.values),
+    settings,
+    decisions: decisions.slice(start.decisions.length),
+    requirements,
+    iterations: iteration - start.iteration,
+  };
+}
+
+function addedIn(entries: readonly NumberedMessage[], before: readonly NumberedMessage[]): readonly NumberedMessage[] {
+  const known = new Set(before.map(({ number }) => number));
+  return entries.filter(({ number }) => !known.has(number));
+}
+
+function changedIn(now: ReadonlyMap<string, unknown>, before: ReadonlyMap<string, unknown>): BranchResult["storage"] {
+  const changed = new Map<string, { readonly value: unknown } | undefined>();
+  for (const [key, value] of now) if (!before.has(key) || before.get(key) !== value) changed.set(key, { value });
+  for (const key of before.keys()) if (!now.has(key)) changed.set(key, undefined);
+  return changed;
+}
+
+/**
+ * Returns the start position of a branch without a stored one. @throws InvalidInputError if its schema rejects the
+ * input
+ */
+function branchStart(
+  line: ActiveLine,
+  { history }: ParallelPlan,
+  { root, input }: Pick<PlannedBranch, "root" | "input">,
+): RunStart {
+  const { agentId, runId, generation, run, state, graph } = line;
+  const { messages, ...others } = state.seed;
+  const lane = run.nextLane++;
+  const seed: RunStateSeed = history === "fresh" || !messages ? others : { ...others, messages };
+  return {
+    ...beginningOf(graph, root, input),
+    state: seed,
+    line: { agentId, runId, lane },
+    generation,
+    visitBase: -lane,
+    visitOrdinal: 0,
+    runId,
+  };
+}
+
+function beginningOf(graph: StrategyGraph, root: string, input: unknown): Pick<RunStart, "nodeId" | "input"> {
+  const around = root.split("/");
+  const name = around.pop() ?? "";
+  const node = graph.graphAt(around).nodes.get(name);
+  if (node?.kind !== "subgraph") return { nodeId: root, input };
+  return { nodeId: `${root}/start`, input: checkSchema(node.graph.input, input, `input of subgraph "${root}"`) };
+}
+
+interface PlannedBranch {
+  readonly key: string;
+  readonly root: string;
+  readonly input: unknown;
+}
+
+/**
+ * Returns the branches of a parallel node in order.
+ *
+ * @throws InvalidInputError if the input of `graph.each` is not an array, or a key is not a string.
+ * @throws DuplicateNameError if two items have the same key.
+ */
+export function plannedBranches(graph: StrategyGraph, nodeId: string, input: unknown): readonly PlannedBranch[] {
+  const plan = graph.branchesOf(nodeId);
+  if (plan.kind === "named") return [...plan.nodes].map(([key, root]) => ({ key, root, input }));
+  const items = checkSchema(itemsSchema, input, `input of node "${nodeId}"`) as readonly unknown[];
+  const keys = items.map((item, index) => keyOf(plan, nodeId, item, index));
+  const seen = new Set<string>();
+  for (const key of keys) {
+    if (seen.has(key)) throw new DuplicateNameError("duplicate_branch", key, nodeId);
+    seen.add(key);
+  }
+  return items.map((item, index) => ({ key: keys[index] ?? "", root: plan.node, input: frozenCopy(item) }));
+}
+
+const itemsSchema = z.array(z.unknown());
+
+function keyOf({ key }: EachBranchesPlan, nodeId: string, item: unknown, index: number): string {
+  if (!key) return String(index);
+  return checkSchema(z.string(), key(item, index), `key of item ${index} of node "${nodeId}"`) as string;
 }

@@ -1,13 +1,12 @@
 import type { Message } from "../../checkpoint/messages/Message.ts";
 import { BranchConflictError } from "../../errors/strategyErrors.ts";
-import type { AgentContext } from "../context/AgentContext.ts";
-import type { BranchOf } from "../context/MergeContext.ts";
+import type { AgentContext, BranchOf } from "../context/AgentContext.ts";
 import { isRunMoved } from "../context/RunMoved.ts";
 import type { BranchResult } from "../feature/BranchResult.ts";
 import type { RunState } from "../state/RunState.ts";
 import { TypedStorage } from "../state/TypedStorage.ts";
 import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";
-import { storageChanges } from "./storageChanges.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 
 export function mergeBody(state: RunState, { nodeId, plan, joined }: Join): LeafPlan["run"] {
   return async (_input, context) => {
@@ -91,4 +90,41 @@ function storageOf({ storage }: BranchResult, atStart: ReadonlyMap<string, unkno
     else values.delete(key);
   }
   return values;
+}
+
+type Change = { readonly value: unknown } | undefined;
+
+interface StorageChanges {
+  /** Keys that one branch changed, or that several branches changed to the same value. */
+  readonly agreed: ReadonlyMap<string, Change>;
+  readonly conflicts: ReadonlyMap<string, readonly string[]>;
+}
+
+function storageChanges(
+  branches: ReadonlyMap<string, Pick<BranchResult, "storage">>,
+  atStart: ReadonlyMap<string, unknown>,
+): StorageChanges {
+  const changes = new Map<string, { readonly change: Change; readonly branches: string[]; differs: boolean }>();
+  for (const [branch, { storage }] of branches) {
+    for (const [key, change] of storage) {
+      if (isSameChange(change, atStart.has(key) ? { value: atStart.get(key) } : undefined)) continue;
+      const known = changes.get(key);
+      if (!known) {
+        changes.set(key, { change, branches: [branch], differs: false });
+        continue;
+      }
+      known.branches.push(branch);
+      known.differs ||= !isSameChange(known.change, change);
+    }
+  }
+  const all = [...changes];
+  return {
+    agreed: new Map(all.flatMap(([key, { change, differs }]) => (differs ? [] : [[key, change] as const]))),
+    conflicts: new Map(all.flatMap(([key, found]) => (found.differs ? [[key, found.branches] as const] : []))),
+  };
+}
+
+function isSameChange(a: Change, b: Change): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return Object.is(a.value, b.value) || isSameValue(a.value, b.value);
 }

@@ -3,9 +3,13 @@ import type { NextStep } from "../strategy/NextStep.ts";
 import type { Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
-import { joinBranches } from "./joinBranches.ts";
-import type { LineEnd } from "./LineEnd.ts";
+import type { LineEnd } from "./ActiveRun.ts";
 import { visitNode } from "./visitNode.ts";
+import type { BranchResult } from "../feature/BranchResult.ts";
+import type { LeafPlan, ParallelPlan } from "../strategy/GraphPlan.ts";
+import { BranchGroup, plannedBranches } from "./BranchGroup.ts";
+import { mergeBody } from "./mergeBody.ts";
+import type { RunState } from "../state/RunState.ts";
 
 /** Visits nodes until the line finishes or must wait. @throws the error of a failed node */
 export async function runLine(line: ActiveLine): Promise<LineEnd> {
@@ -115,4 +119,44 @@ async function emitCrossings(line: ActiveLine, step: NextStep): Promise<void> {
 function enclosing(path: string): readonly string[] {
   const names = path.split("/").slice(0, -1);
   return names.map((_name, at) => names.slice(0, names.length - at).join("/"));
+}
+
+/**
+ * Runs the branches of a node concurrently. Resolves to the body that merges their results, or to the open requests if
+ * all branches wait. Resolves to `undefined` if the line moved.
+ *
+ * @throws the error of the first failed branch, after the others have settled.
+ */
+async function joinBranches(
+  line: ActiveLine,
+  step: NextStep,
+  plan: ParallelPlan,
+): Promise<Pick<LeafPlan, "run"> | Wait | undefined> {
+  const joined = line.takeJoined() ?? (await startBranches(line, step, plan));
+  if (!joined || "waiting" in joined) return joined;
+  return { run: mergeBody(line.state, { nodeId: step.nodeId, plan, joined }) };
+}
+
+async function startBranches(
+  line: ActiveLine,
+  { nodeId, input }: NextStep,
+  plan: ParallelPlan,
+): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
+  const branches = plannedBranches(line.graph, nodeId, input);
+  await line.pipeline.emit("forkStarting", { run: line, nodeId, input, keys: branches.map(({ key }) => key) });
+  const ended = await new BranchGroup(line, nodeId, plan, branches).run();
+  if (!ended || "waiting" in ended) return ended;
+  addUp(line.state, ended.values());
+  await line.pipeline.emit("branchesJoined", { run: line, nodeId, input, results: ended });
+  return ended;
+}
+
+/** Adds the decisions, requirements and iterations of branches to the state. The merge handles their storage. */
+function addUp(state: RunState, branches: Iterable<BranchResult>): void {
+  for (const { decisions, requirements, iterations } of branches) {
+    for (const decision of decisions) state.recordDecision(decision);
+    const { files = [], environment = {} } = requirements;
+    state.require({ files, environment });
+    state.iteration += iterations;
+  }
 }

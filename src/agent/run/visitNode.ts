@@ -9,7 +9,9 @@ import { NodeContext } from "../visit/NodeContext.ts";
 import type { NodeExecution, Wait } from "../visit/NodeExecution.ts";
 import type { ActiveLine } from "./ActiveLine.ts";
 import { advance } from "./advance.ts";
-import { assertAnswered } from "./assertAnswered.ts";
+import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts";
+import { UnansweredToolCallError } from "../../errors/toolCallErrors.ts";
+import { textOf } from "../model/nodes.ts";
 
 type Event = PipelineEvents["nodeStarting"];
 
@@ -105,4 +107,43 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
 async function fail(line: ActiveLine, event: PipelineEvents["nodeFailed"]): Promise<never> {
   await line.pipeline.emitFailure("nodeFailed", event);
   throw event.error;
+}
+
+interface NodeEnd {
+  readonly output: unknown;
+  readonly next: NextStep;
+  readonly history: readonly Message[];
+}
+
+/**
+ * Prevents lost tool calls. Rejects the end of a strategy or subgraph if its output is the text of a model response
+ * with tool calls.
+ *
+ * @throws UnansweredToolCallError
+ */
+function assertAnswered(nodeId: string, { output, next, history }: NodeEnd): void {
+  const ended = endedWith(next);
+  if (!ended || !isAnswer(output) || typeof output.content === "string") return;
+  if (ended.value !== textOf(output)) return;
+  const asked = output.content.filter((part) => part.type === "tool-call");
+  if (asked.length === 0) return;
+  const answered = new Set(
+    history.flatMap(partsOf).flatMap((part) => (part.type === "tool-result" ? part.toolCallId : [])),
+  );
+  const open = asked.filter(({ toolCallId }) => !answered.has(toolCallId)).map(({ toolName }) => toolName);
+  if (open.length > 0) throw new UnansweredToolCallError(nodeId, open);
+}
+
+function endedWith({ nodeId, input, crossings: [first] }: NextStep): { readonly value: unknown } | undefined {
+  if (first) return first.kind === "left" ? { value: first.value } : undefined;
+  return nodeId === "finish" ? { value: input } : undefined;
+}
+
+function isAnswer(output: unknown): output is Extract<Message, { role: "assistant" }> {
+  const { role, content } = Object(output) as Partial<Message>;
+  return role === "assistant" && (typeof content === "string" || Array.isArray(content));
+}
+
+function partsOf({ content }: Message): readonly ContentPart[] {
+  return typeof content === "string" ? [] : content;
 }

@@ -1,6 +1,5 @@
 import { checkSchema } from "../../internal/options/checkSchema.ts";
-import type { AgentContext } from "../context/AgentContext.ts";
-import type { BranchOf, MergeContext } from "../context/MergeContext.ts";
+import type { AgentContext, BranchOf, MergeContext } from "../context/AgentContext.ts";
 import type { RunMoved } from "../context/RunMoved.ts";
 import { GraphBuilder } from "./GraphBuilder.ts";
 import { customSchema } from "../../internal/options/optionSchemas.ts";

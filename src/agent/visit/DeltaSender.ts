@@ -1,7 +1,7 @@
 import type { AssistantMessage, ContentPart } from "../../checkpoint/messages/Message.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
-import type { OnDelta, RunDelta } from "../feature/RunDelta.ts";
+import type { OnDelta, RunDelta } from "../feature/RunRequest.ts";
 
 export type DeltaPlace = Pick<RunDelta, "nodeId" | "branch" | "agentPath" | "requestId">;
 

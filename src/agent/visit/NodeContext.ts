@@ -2,10 +2,18 @@ import { DuplicateNameError } from "../../errors/strategyErrors.ts";
 import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentContext, AgentStorage, Decision, FeatureKey, Requirements } from "../context/AgentContext.ts";
-import { approvalDigest, askedQuestion, questionDigest } from "../context/askedQuestion.ts";
+import {
+  approvalDigest,
+  askedQuestion,
+  questionDigest,
+  inputRequestSchema,
+  type InputRequest,
+  sleepMsSchema,
+  sleepUntilSchema,
+  timerQuestion,
+  timerRequest,
+} from "../context/InputRequest.ts";
 import { checkedKey } from "../context/StorageKey.ts";
-import { inputRequestSchema, type InputRequest } from "../context/InputRequest.ts";
-import { sleepMsSchema, sleepUntilSchema, timerQuestion, timerRequest } from "../context/timerRequest.ts";
 import { bindContext } from "../feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent, ToolCallEvent } from "../feature/PipelineEvents.ts";
 import { approvalRequest, assertApproved } from "../tool/approvalRequest.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AssistantMessage, ContentPart, ToolMessage } from "../../checkpoint/messages/Message.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
-import { ToolFailedError, ToolNotStartedError } from "../../errors/toolCallErrors.ts";
+import { ToolFailedError, ToolNotStartedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -9,13 +9,14 @@ import { kindOf } from "../../internal/options/optionSchemas.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { AgentContext, AgentTools } from "../context/AgentContext.ts";
 import type { ToolCallEvent } from "../feature/PipelineEvents.ts";
-import { isRunFailure } from "../feature/runFailure.ts";
-import { subAgentOf } from "../feature/SubAgent.ts";
+import { isRunFailure } from "../feature/Pipeline.ts";
+import { subAgentOf } from "../feature/AgentDefinition.ts";
 import { assertMessage } from "../model/assertMessage.ts";
 import { type AnyTool, type ApprovalVerdict, isToolFailure, toldToModel, type Tool, toolSchema } from "../tool/Tool.ts";
 import { replaceToolCallIds } from "../tool/withToolCallIds.ts";
 import type { CallScope, ScopeCall } from "./CallScope.ts";
-import { executeInTime } from "./executeInTime.ts";
+import { onAbort } from "../../internal/abortable.ts";
+import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 
 type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
@@ -219,4 +220,49 @@ function noSuchTool(name: string, names: readonly string[]): string {
   const found =
     names.length === 0 ? "There are none." : `The tools are: ${names.map((known) => `"${known}"`).join(", ")}.`;
   return `There is no tool "${name}". ${found}`;
+}
+
+interface LimitedCall {
+  readonly tool: AnyTool;
+  readonly toolCallId: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** The clock that measures the limit, and the grace period for a tool that ignores its signal. */
+  readonly grace: AbortGrace;
+  readonly onLate: (reason: unknown) => void;
+}
+
+/**
+ * Runs a tool with a timeout. An output within the grace period still counts.
+ *
+ * @throws ToolFailedError after the timeout if the call is safe to repeat.
+ * @throws ToolOutcomeUnknownError after the timeout if the call could have taken effect.
+ */
+async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
+  const { tool, toolCallId, timeoutMs, signal, grace, onLate } = call;
+  const controller = new AbortController();
+  const unlisten = onAbort(signal, () => controller.abort(signal.reason));
+  const failure = failureOf(tool, toolCallId, timeoutMs);
+  let leave: (reason: unknown) => void = () => undefined;
+  const left = new Promise<never>((_resolve, reject) => (leave = reject));
+  let cancel = grace.clock.after(timeoutMs, () => {
+    cancel = grace.clock.after(grace.ms, () => leave(failure));
+    controller.abort(failure);
+    onLate(failure);
+  });
+  try {
+    return await Promise.race([execute(controller.signal), left]);
+  } catch (error) {
+    if (controller.signal.reason === failure) throw failure;
+    throw error;
+  } finally {
+    cancel();
+    unlisten();
+  }
+}
+
+function failureOf({ name, effect }: AnyTool, toolCallId: string, timeoutMs: number) {
+  return effect === "none" || effect === "idempotent"
+    ? new ToolFailedError(name, toolCallId, `it did not end within ${timeoutMs} ms`)
+    : new ToolOutcomeUnknownError(name, toolCallId, timeoutMs);
 }

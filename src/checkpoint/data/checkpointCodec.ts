@@ -1,6 +1,6 @@
 import type { AgentCheckpointData, CheckpointToolCall } from "./AgentCheckpointData.ts";
 import { UnreadableValueError, UnsupportedFormatError } from "../../errors/storedDataErrors.ts";
-import { formatVersion } from "../format/formatVersion.ts";
+import { formatVersion } from "../records/Entry.ts";
 import type { Message } from "../messages/Message.ts";
 import { decodeValue, encodeValue } from "../values/valueCodec.ts";
 

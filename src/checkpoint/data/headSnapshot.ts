@@ -1,6 +1,5 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { StructureRecord } from "../records/lineRecords.ts";
-import { structureKey } from "../records/structureKey.ts";
+import { type StructureRecord, structureKey } from "../records/lineRecords.ts";
 import type { SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
 import type { AgentState } from "../state/AgentState.ts";
 import { joinedBranches } from "../state/BranchChanges.ts";

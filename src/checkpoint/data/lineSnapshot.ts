@@ -1,6 +1,6 @@
-import { asksFor } from "./asksFor.ts";
+import { asksFor } from "../records/callRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
+import type { LaneRecord, EditRecord, MessageRecord } from "../records/lineRecords.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import { lanesTo } from "../lines/linesTo.ts";
@@ -13,7 +13,7 @@ import { lineValue } from "../state/lineValue.ts";
 import type { LogProjection, OrderedRecord } from "../state/LogProjection.ts";
 import { StateFold } from "../state/StateFold.ts";
 import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
-import { historyDelta } from "./historyDelta.ts";
+import type { StoredMessage } from "../messages/LinkedHistory.ts";
 
 /**
  * Returns the checkpoint at which the current visit of a lane starts. If the lane repeats a visit of an earlier lane,
@@ -216,4 +216,30 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
   if (envelopeKeyOf(slot) === "$message" && typeof (slot as { readonly $message: unknown }).$message === "number")
     return slot;
   return lineValue(index, lane, slot, order);
+}
+
+/**
+ * Returns the records that turn one history into another. Common messages must have the same order.
+ *
+ * @param before Ends before every number that is only in `after`.
+ */
+export function historyDelta(
+  lane: number,
+  before: readonly StoredMessage[],
+  after: readonly StoredMessage[],
+): readonly (EditRecord | MessageRecord)[] {
+  const kept = new Set(after.map(({ number }) => number));
+  const known = new Set(before.map(({ number }) => number));
+  const remove = before.filter(({ number }) => !kept.has(number)).map(({ number }) => [number, number] as const);
+  const records: (EditRecord | MessageRecord)[] = [];
+  if (remove.length > 0) records.push({ kind: "edit", lane, remove, insert: [] });
+  let run: StoredMessage[] = [];
+  for (const entry of after) {
+    if (!known.has(entry.number)) run.push(entry);
+    else if (run.length > 0) {
+      records.push({ kind: "edit", lane, remove: [], insert: run, before: entry.number });
+      run = [];
+    }
+  }
+  return [...records, ...run.map((entry) => ({ kind: "message", lane, ...entry }) as const)];
 }

@@ -1,6 +1,6 @@
 import type { ChainLink } from "./EntryChain.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { maximumDepth } from "../../internal/maximumDepth.ts";
+import { maximumDepth } from "../../internal/frozenCopy.ts";
 import type { Entry } from "../records/Entry.ts";
 
 /** The first bytes of an encoded append with a snapshot. Every other one starts with a bracket. */

@@ -1,4 +1,4 @@
-import type { NameRecord } from "../records/NameRecord.ts";
+import type { NameRecord } from "../records/AgentRecord.ts";
 
 export class CheckpointNames {
   readonly #versions = new Map<string, number>();

@@ -1,9 +1,8 @@
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
-import type { NotePoint } from "../records/NoteRecord.ts";
+import type { NotePoint } from "../records/AgentRecord.ts";
 import type { RollbackEndRecord, RollbackRecord } from "../records/rollbackRecords.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
-import type { CheckpointPosition } from "../records/SnapshotRecord.ts";
-import type { FinishedRun } from "./FinishedRun.ts";
+import type { CheckpointPosition, FinishedRun } from "../records/SnapshotRecord.ts";
 import { type LaneTree, placesLeft, placesRejoined } from "./lineage.ts";
 
 interface Point {

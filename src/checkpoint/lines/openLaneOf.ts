@@ -1,5 +1,5 @@
-import { type LaneOrigins, lanesOfLine } from "./lanesOfLine.ts";
 import type { Lines } from "./Lines.ts";
+import type { LaneRecord } from "../records/lineRecords.ts";
 
 /** Returns the newest lane of a line, even if the line was restarted. `undefined` if the line is closed. */
 export function openLaneOf(index: LaneOrigins & { readonly lines: Lines }, lane: number): number | undefined {
@@ -7,4 +7,23 @@ export function openLaneOf(index: LaneOrigins & { readonly lines: Lines }, lane:
   const newest = lines.nestedLine(lane)?.lane ?? lines.mainLane;
   if (lines.isOpen(newest)) return newest;
   return lines.openLanes.find((open) => lanesOfLine(index, open).has(lane));
+}
+
+interface LaneOrigins {
+  readonly lanes: ReadonlyMap<number, { readonly record: Pick<LaneRecord, "from"> }>;
+  readonly checkpoints: ReadonlyMap<number, { readonly record: { readonly lane: number } }>;
+}
+
+/**
+ * Returns a lane and the lanes of its line that lead to it. After a fork, or another move that restarts several lines,
+ * the earlier lanes are nested in earlier lanes of the enclosing line.
+ */
+export function lanesOfLine({ lanes, checkpoints }: LaneOrigins, lane: number): ReadonlySet<number> {
+  const found = new Set([lane]);
+  for (const at of found) {
+    const from = lanes.get(at)?.record.from;
+    const before = from === undefined ? undefined : checkpoints.get(from);
+    if (before) found.add(before.record.lane);
+  }
+  return found;
 }

@@ -1,6 +1,6 @@
 import { LayeredMap } from "../../internal/LayeredMap.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import type { HistoryEdit, StoredMessage } from "./storedHistory.ts";
+import type { StoredValue } from "../values/valueCodec.ts";
 
 interface Link {
   readonly entry: StoredMessage | undefined;
@@ -104,4 +104,40 @@ export class LinkedHistory {
     const second = this.#links.own(after, copyOf);
     if (second) second.before = before;
   }
+}
+
+/** Builds the message history of a lane from its records. Most lanes only append and need no links between messages. */
+export class HistoryFold {
+  #entries: StoredMessage[];
+  #linked: LinkedHistory | undefined;
+
+  constructor(entries: readonly StoredMessage[] = []) {
+    this.#entries = [...entries];
+  }
+
+  push(entry: StoredMessage): void {
+    if (this.#linked) this.#linked.push(entry);
+    else this.#entries.push(entry);
+  }
+
+  edit(edit: HistoryEdit<StoredMessage>): void {
+    this.#linked ??= new LinkedHistory(this.#entries);
+    this.#linked.edit(edit);
+  }
+
+  entries(): readonly StoredMessage[] {
+    return [...(this.#linked?.from() ?? this.#entries)];
+  }
+}
+
+export interface StoredMessage {
+  readonly number: number;
+  readonly message: StoredValue;
+}
+
+/** Removes inclusive ranges of messages, and inserts others before a kept message or at the end. */
+export interface HistoryEdit<Entry> {
+  readonly remove: readonly (readonly [from: number, to: number])[];
+  readonly insert: readonly Entry[];
+  readonly before?: number;
 }

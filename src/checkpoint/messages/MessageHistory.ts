@@ -1,6 +1,6 @@
 import { frozenCopy } from "../../internal/frozenCopy.ts";
 import type { Message } from "./Message.ts";
-import type { HistoryEdit } from "./storedHistory.ts";
+import type { HistoryEdit } from "./LinkedHistory.ts";
 
 /** A message with a permanent number that is unique in the log of its agent. */
 export interface NumberedMessage {

@@ -1,11 +1,9 @@
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { CheckpointNames } from "../lines/CheckpointNames.ts";
-import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { NameRecord } from "../records/NameRecord.ts";
+import type { AgentRecord, NameRecord } from "../records/AgentRecord.ts";
 import type { OriginRecord, RunRecord, StatusRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
-import { statusAfter, type StatusState } from "../state/StatusState.ts";
-import { statusRecords } from "../state/statusRecords.ts";
+import { statusAfter, type StatusState, statusRecords } from "../state/StatusState.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { linesAt } from "./linesAt.ts";
 import { newLines, type NewLines, type NewLinesOptions } from "./newLines.ts";

@@ -1,5 +1,4 @@
-import type { AgentRecord } from "../records/AgentRecord.ts";
-import { isOfState } from "../records/isOfState.ts";
+import { type AgentRecord, isOfState } from "../records/AgentRecord.ts";
 import { type AnswerRecord, type IntentRecord, isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isRefusal, type RequestRecord } from "../records/requestRecords.ts";
 import { answerKey, type Visit } from "../records/Visit.ts";

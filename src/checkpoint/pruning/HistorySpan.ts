@@ -1,5 +1,4 @@
-import { LinkedHistory } from "../messages/LinkedHistory.ts";
-import type { HistoryEdit, StoredMessage } from "../messages/storedHistory.ts";
+import { LinkedHistory, type HistoryEdit, type StoredMessage } from "../messages/LinkedHistory.ts";
 
 export interface HistoryChanges {
   readonly edits: readonly HistoryEdit<StoredMessage>[];

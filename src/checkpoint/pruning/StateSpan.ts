@@ -1,5 +1,4 @@
-import { LinkedHistory } from "../messages/LinkedHistory.ts";
-import type { HistoryEdit, StoredMessage } from "../messages/storedHistory.ts";
+import { LinkedHistory, type HistoryEdit, type StoredMessage } from "../messages/LinkedHistory.ts";
 import { LayeredMap } from "../../internal/LayeredMap.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { answerKey } from "../records/Visit.ts";

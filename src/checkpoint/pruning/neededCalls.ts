@@ -1,10 +1,9 @@
-import { asksFor } from "../data/asksFor.ts";
+import { asksFor, type AnswerRecord, type IntentRecord, type OutcomeRecord } from "../records/callRecords.ts";
 import { callFacts } from "../data/toolCalls.ts";
 import type { Pace } from "../../internal/nextTurn.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { headsOf } from "./neededCheckpoints.ts";
 import { answerKey, answerKeyOf } from "../records/Visit.ts";
-import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import { type RecordedCall, visitAt } from "../state/AgentState.ts";
 import { callsOf } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";

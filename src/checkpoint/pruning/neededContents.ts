@@ -1,7 +1,6 @@
 import { fileChangesIn, fileNoteKey, mergeFileChanges, type FileChange } from "../data/FileChange.ts";
-import type { NotePoint, NoteRecord } from "../records/NoteRecord.ts";
+import type { NotePoint, NoteRecord, RestatedEntry, AgentRecord } from "../records/AgentRecord.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
-import type { RestatedEntry, AgentRecord } from "../records/AgentRecord.ts";
 import type { BlobTexts } from "../state/ValueReader.ts";
 import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import { isRestating } from "../format/ShapeRecord.ts";

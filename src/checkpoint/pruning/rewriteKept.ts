@@ -1,10 +1,9 @@
 import type { Pace } from "../../internal/nextTurn.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentRecord, RestatedEntry } from "../records/AgentRecord.ts";
+import { type AgentRecord, type RestatedEntry, isOfState } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import type { Entry } from "../records/Entry.ts";
 import type { LaneRecord } from "../records/lineRecords.ts";
-import { isOfState } from "../records/isOfState.ts";
 import type { EndedRecord } from "../records/runRecords.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";

@@ -1,7 +1,5 @@
 import type { PrunedGap } from "./prunedGaps.ts";
 import type { CheckpointRecord } from "./CheckpointRecord.ts";
-import type { NameRecord } from "./NameRecord.ts";
-import type { NoteRecord } from "./NoteRecord.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "./callRecords.ts";
 import type {
   DecisionRecord,
@@ -23,6 +21,8 @@ import type {
 } from "./rollbackRecords.ts";
 import type { CustodyRecord, EndedRecord, OriginRecord, RunRecord, StatusRecord, TaskRecord } from "./runRecords.ts";
 import type { SnapshotRecord } from "./SnapshotRecord.ts";
+import { refersToLane, type StoredValue } from "../values/valueCodec.ts";
+import type { Pack } from "../values/BlobCell.ts";
 
 export type AgentRecord =
   | TaskRecord
@@ -76,4 +76,68 @@ export interface RestatedEntry {
   readonly generation: number;
   readonly checksum: string;
   readonly records: readonly AgentRecord[];
+}
+
+/** Names a checkpoint and removes the name from any other checkpoint. Without `version`, only removes the name. */
+export interface NameRecord {
+  readonly kind: "name";
+  readonly name: string;
+  readonly version?: number;
+}
+
+const kindsOfState: ReadonlySet<string> = new Set([
+  "message",
+  "edit",
+  "storage",
+  "settings",
+  "requirements",
+  "decision",
+]);
+
+/**
+ * Returns whether a record is part of the state of its lane: messages, storage, settings, requirements, and decisions.
+ */
+export function isOfState({ kind }: AgentRecord): boolean {
+  return kindsOfState.has(kind);
+}
+
+export function isMerged(record: AgentRecord): boolean {
+  if (record.kind === "message") return refersToLane(record.message);
+  return record.kind === "edit" && record.insert.some(({ message }) => refersToLane(message));
+}
+
+/**
+ * Returns whether a record after the end of a rollback still belongs to it, because it retries or resolves a failed
+ * step. A name record has no influence.
+ *
+ * @param closed The calls below the target.
+ */
+export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord, closed: ReadonlySet<string>): boolean {
+  switch (record.kind) {
+    case "rollback":
+      return record.target === target;
+    case "intent":
+    case "outcome":
+      return closed.has(record.call);
+    default:
+      return ["status", "name", "rollback_step", "inverse", "reverted"].includes(record.kind);
+  }
+}
+
+/**
+ * A value that a feature stores on a lane, such as changed files. Participants need it for rollbacks, so it is kept as
+ * long as a kept checkpoint precedes it.
+ */
+export interface NoteRecord {
+  readonly kind: "note";
+  readonly lane: number;
+  readonly key: string;
+  readonly call?: string;
+  readonly value: StoredValue;
+  readonly packs?: readonly Pack[];
+}
+
+export interface NotePoint {
+  readonly record: NoteRecord;
+  readonly order: number;
 }

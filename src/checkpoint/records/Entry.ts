@@ -1,3 +1,5 @@
+import { estimateBytes } from "../values/estimateBytes.ts";
+
 /** A record of a log. The library defines all kinds. A storage handles records as plain JSON. */
 export interface LogRecord {
   readonly kind: string;
@@ -16,4 +18,32 @@ export interface Entry {
   /** SHA-256 of the stored form, in base64url. */
   readonly checksum: string;
   readonly prev: string;
+}
+
+const envelopeBytes = 120;
+
+/** Returns the approximate size of an append. Records that a pruning restates count as separate appends. */
+export function entryBytes(records: readonly LogRecord[]): number {
+  return envelopeBytes + estimateBytes(records.map(withoutRestated));
+}
+
+function withoutRestated(record: LogRecord): object {
+  return record.kind === "pruned" ? { ...record, restated: [] } : record;
+}
+
+/**
+ * The version of the stored format, for log lines and whole checkpoints. Newer versions are rejected. Older logs are
+ * read and continued. Version 2 adds nested lines.
+ */
+export const formatVersion = 2;
+
+/**
+ * An incomplete append at the end of a log, which readers skip. A crash leaves an incomplete append that was never
+ * acknowledged. Damage that truncates the file looks the same.
+ */
+export interface TornTail {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly bytes: number;
 }

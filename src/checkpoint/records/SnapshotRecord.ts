@@ -84,3 +84,9 @@ export interface SnapshotEntry {
 export type CheckpointPosition = readonly [version: number, position: number];
 
 export type LastPruning = readonly [version: number, kept: number];
+
+export interface FinishedRun {
+  readonly run: string;
+  readonly place: CheckpointPosition;
+  readonly isCancelled: boolean;
+}

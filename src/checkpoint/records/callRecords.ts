@@ -1,5 +1,5 @@
 import type { ModelUsage } from "../status/ModelUsage.ts";
-import type { StoredValue } from "../values/valueCodec.ts";
+import { type StoredValue, envelopeKeyOf } from "../values/valueCodec.ts";
 import type { Visit } from "./Visit.ts";
 
 export interface AnswerRecord {
@@ -86,4 +86,15 @@ export function isSuccess({ error, suspended, unstarted, unknown, retry }: Outco
 /** Returns whether a call has an outcome that can be replayed. False for calls that wait or must be repeated. */
 export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRecord {
   return outcome !== undefined && !(outcome.suspended || outcome.unstarted || outcome.moved || outcome.retry);
+}
+
+/**
+ * Returns whether a model response can contain one of these tool calls. True for a message that is stored elsewhere.
+ */
+export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
+  if (calls.size === 0) return false;
+  if (envelopeKeyOf(message) !== undefined) return true;
+  const { content } = message as { readonly content?: unknown };
+  if (!Array.isArray(content)) return false;
+  return content.some((part: { readonly toolCallId?: unknown }) => calls.has(String(part.toolCallId)));
 }

@@ -109,3 +109,7 @@ export interface Renames {
   readonly nodes: Readonly<Record<string, string>>;
   readonly tools: Readonly<Record<string, string>>;
 }
+
+export function structureKey({ code, fingerprint }: Pick<StructureRecord, "code" | "fingerprint">): string {
+  return code ?? fingerprint;
+}

@@ -1,4 +1,4 @@
-import type { FileReservation } from "../status/FileReservation.ts";
+import type { FileReservation } from "../status/StateData.ts";
 import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";

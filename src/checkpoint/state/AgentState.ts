@@ -1,6 +1,6 @@
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
-import type { StoredMessage } from "../messages/storedHistory.ts";
-import type { NoteRecord } from "../records/NoteRecord.ts";
+import type { StoredMessage } from "../messages/LinkedHistory.ts";
+import type { NoteRecord } from "../records/AgentRecord.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
 import type {
@@ -13,6 +13,7 @@ import type {
 import type { ReplyRecord, RequestRecord } from "../records/requestRecords.ts";
 import type { RunRecord } from "../records/runRecords.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
+import type { SnapshotRecord } from "../records/SnapshotRecord.ts";
 
 export interface RecordedCall {
   readonly call: string;
@@ -93,4 +94,34 @@ export function refusedCalls({ requests }: AgentState): ReadonlySet<string> {
     approval && (reply?.expired || reply?.rejected !== undefined) ? [approval.call] : [],
   );
   return new Set(refused);
+}
+
+export interface ProjectionBase {
+  readonly state: AgentState;
+  /** The order among all records of a log. */
+  readonly order: number;
+  readonly parentId: string | undefined;
+  readonly first: boolean;
+}
+
+export function baseOfSnapshot(snapshot: SnapshotRecord, checkpoint: CheckpointPoint): ProjectionBase {
+  const { parentId, first = false } = snapshot;
+  return { state: stateOfSnapshot(snapshot, checkpoint), order: checkpoint.order, parentId, first };
+}
+
+function stateOfSnapshot(snapshot: SnapshotRecord, checkpoint: CheckpointPoint): AgentState {
+  const { run, history, storage, settings, requirements, structure, decisions } = snapshot;
+  return {
+    ...emptyState,
+    lane: checkpoint.record.lane,
+    runId: run.run,
+    run,
+    checkpoint,
+    history,
+    storage: new Map(Object.entries(storage)),
+    settings,
+    requirements,
+    structure,
+    decisions,
+  };
 }

@@ -1,6 +1,5 @@
 import type { NestedLine } from "../lines/Lines.ts";
-import { HistoryFold } from "../messages/HistoryFold.ts";
-import type { StoredMessage } from "../messages/storedHistory.ts";
+import { HistoryFold, type StoredMessage } from "../messages/LinkedHistory.ts";
 import {
   type DecisionRecord,
   parallelStartOf,

@@ -1,13 +1,11 @@
 import { CheckpointNames } from "../lines/CheckpointNames.ts";
-import type { CheckpointPosition, SnapshotRecord } from "../records/SnapshotRecord.ts";
-import type { AgentRecord } from "../records/AgentRecord.ts";
-import { structureKey } from "../records/structureKey.ts";
+import type { CheckpointPosition, SnapshotRecord, FinishedRun } from "../records/SnapshotRecord.ts";
+import type { AgentRecord, NotePoint } from "../records/AgentRecord.ts";
+import { structureKey } from "../records/lineRecords.ts";
 import { isSuccess } from "../records/callRecords.ts";
 import { packsIn } from "../records/blobReferences.ts";
-import type { NotePoint } from "../records/NoteRecord.ts";
 import type { OriginRecord } from "../records/runRecords.ts";
 import type { RevertedRecord, RollbackStepRecord } from "../records/rollbackRecords.ts";
-import type { FinishedRun } from "../lines/FinishedRun.ts";
 import type { BlobCell } from "../values/BlobCell.ts";
 
 export interface ContentPlace {
@@ -19,6 +17,24 @@ export interface ContentPlace {
 interface Recorded {
   readonly record: AgentRecord;
 }
+
+const sharedFacts = [
+  "runs",
+  "cancelled",
+  "named",
+  "names",
+  "structures",
+  "closed",
+  "inverting",
+  "reverted",
+  "left",
+  "ended",
+  "unsuccessful",
+  "owners",
+  "stepsTaken",
+  "contents",
+  "valueBlobs",
+] as const;
 
 export class LogFacts {
   readonly runs = new Map<string, CheckpointPosition>();
@@ -50,7 +66,7 @@ export class LogFacts {
 
   /** @param shared Facts that both objects share from now on. */
   constructor(shared?: LogFacts) {
-    if (shared) Object.assign(this, factsOf(shared));
+    if (shared) Object.assign(this, Object.fromEntries(sharedFacts.map((name) => [name, shared[name]])));
   }
 
   protected addSnapshot({ runs, cancelled, named, names = {}, structures }: SnapshotRecord): void {
@@ -153,26 +169,4 @@ export class LogFacts {
     if (taken) taken.set(step, record);
     else this.stepsTaken.set(key, new Map([[step, record]]));
   }
-}
-
-function factsOf(facts: LogFacts): Partial<LogFacts> {
-  const { runs, cancelled, named, names, structures, closed, inverting, reverted, left, ended } = facts;
-  const { unsuccessful, owners, stepsTaken, contents, valueBlobs } = facts;
-  return {
-    runs,
-    cancelled,
-    named,
-    names,
-    structures,
-    closed,
-    inverting,
-    reverted,
-    left,
-    ended,
-    unsuccessful,
-    owners,
-    stepsTaken,
-    contents,
-    valueBlobs,
-  };
 }

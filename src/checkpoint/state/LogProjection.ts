@@ -1,21 +1,17 @@
 import { addUsage, type ModelUsage } from "../status/ModelUsage.ts";
-import type { Entry } from "../records/Entry.ts";
+import { type Entry, entryBytes } from "../records/Entry.ts";
 import { addValueReferences } from "../records/blobReferences.ts";
 import { estimateBytes } from "../values/estimateBytes.ts";
-import { entryBytes } from "../format/entryBytes.ts";
-import type { AgentState } from "./AgentState.ts";
+import { type AgentState, baseOfSnapshot, type ProjectionBase } from "./AgentState.ts";
 import { isOver, type OutcomeRecord } from "../records/callRecords.ts";
-import { isMerged } from "../records/isMerged.ts";
-import { isOfRollback } from "../records/isOfRollback.ts";
+import { isMerged, type AgentRecord, type PrunedRecord, isOfRollback } from "../records/AgentRecord.ts";
 import { LineRequests } from "../lines/LineRequests.ts";
-import { baseOfSnapshot, type ProjectionBase } from "./ProjectionBase.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { notesAfter, runsLeft, runsRejoined } from "../lines/afterRollback.ts";
 import { Lines } from "../lines/Lines.ts";
 import { lanesTo } from "../lines/linesTo.ts";
 import { LogFacts } from "./LogFacts.ts";
 import type { EarlierLane, LastPruning, SnapshotEntry, SnapshotRecord } from "../records/SnapshotRecord.ts";
-import type { AgentRecord, PrunedRecord } from "../records/AgentRecord.ts";
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 import {
   type EditRecord,

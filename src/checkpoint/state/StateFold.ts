@@ -1,10 +1,16 @@
-import { HistoryFold } from "../messages/HistoryFold.ts";
+import { HistoryFold } from "../messages/LinkedHistory.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { answerKey } from "../records/Visit.ts";
 import type { AnswerRecord, IntentRecord, OutcomeRecord } from "../records/callRecords.ts";
-import type { LaneRecord } from "../records/lineRecords.ts";
-import { renamedState } from "./renamedState.ts";
-import { emptyState, type AgentState, type RecordedCall } from "./AgentState.ts";
+import type { LaneRecord, Renames } from "../records/lineRecords.ts";
+import {
+  emptyState,
+  type AgentState,
+  type RecordedCall,
+  type RecordedAnswer,
+  type RecordedRequest,
+} from "./AgentState.ts";
+import { renamed, renamedPath } from "../values/renamed.ts";
 
 type Mutable<Value> =
   Value extends ReadonlyMap<infer Key, infer Item>
@@ -109,4 +115,57 @@ export function withRecord(
   if (record.kind === "outcome") return { ...known, call, visit, order, outcome: record };
   const { outcome: _before, ...begun } = known ?? {};
   return { ...begun, call, visit, order, intent: record };
+}
+
+type Recorded = Pick<AgentState, "answers" | "calls" | "requests">;
+
+function renamedState({ answers, calls, requests }: Recorded, renames: readonly Renames[]) {
+  const names = { nodes: renames.map(({ nodes }) => nodes), tools: renames.map(({ tools }) => tools) };
+  return {
+    answers: mapped(answers, (answer) => renamedAnswer(answer, names)),
+    calls: mapped(calls, (call) => renamedCall(call, names)),
+    requests: mapped(requests, (request) => renamedRequest(request, names)),
+  };
+}
+
+type Names = { readonly [Kind in keyof Renames]: readonly Renames[Kind][] };
+
+function mapped<Item>(items: ReadonlyMap<string, Item>, change: (item: Item) => Item): Map<string, Item> {
+  return new Map([...items].map(([key, item]) => [key, change(item)]));
+}
+
+function renamedAnswer(answer: RecordedAnswer, { nodes, tools }: Names): RecordedAnswer {
+  return { ...answer, node: renamedPath(answer.node, nodes), renames: [...(answer.renames ?? []), ...tools] };
+}
+
+function renamedCall(call: RecordedCall, { nodes, tools }: Names): RecordedCall {
+  const { intent, outcome } = call;
+  // An outcome contains these fields only without an intent.
+  const { node, tool } = outcome ?? {};
+  return {
+    ...call,
+    ...(intent && { intent: { ...intent, node: renamedPath(intent.node, nodes), tool: renamed(intent.tool, tools) } }),
+    ...(outcome && {
+      outcome: {
+        ...outcome,
+        ...(node !== undefined && { node: renamedPath(node, nodes) }),
+        ...(tool !== undefined && { tool: renamed(tool, tools) }),
+      },
+    }),
+  };
+}
+
+function renamedRequest(request: RecordedRequest, { nodes, tools }: Names): RecordedRequest {
+  const { record } = request;
+  const { approval } = record;
+  const tool = approval && renamed(approval.tool, tools);
+  return {
+    ...request,
+    record: {
+      ...record,
+      node: renamedPath(record.node, nodes),
+      ...(approval && tool !== undefined && { approval: { ...approval, tool } }),
+    },
+    ...(approval && tool !== approval.tool && { renamed: true as const }),
+  };
 }

@@ -1,12 +1,12 @@
 import type { AgentRecord } from "../records/AgentRecord.ts";
-import type { StoredMessage } from "../messages/storedHistory.ts";
+import type { StoredMessage } from "../messages/LinkedHistory.ts";
 import { parallelStartOf, type LaneStart, originOf } from "../records/lineRecords.ts";
 import type { AgentState, RecordedCall } from "./AgentState.ts";
 import type { CheckpointPoint } from "./CheckpointPoint.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { StateFold, withRecord } from "./StateFold.ts";
 import { lineValue } from "./lineValue.ts";
-import { refersToLane } from "../values/refersToLane.ts";
+import { refersToLane } from "../values/valueCodec.ts";
 import type { LogProjection, OrderedRecord } from "./LogProjection.ts";
 
 export interface FoldOptions {

@@ -1,4 +1,3 @@
-import type { FileReservation } from "./FileReservation.ts";
 import type { WaitingFor } from "./TaskStatus.ts";
 
 /** The data of a task in each status. Times are in ISO 8601. */
@@ -57,4 +56,12 @@ export interface StateData {
     cancelledAt: string;
     reason?: string;
   };
+}
+
+/** A file that a task will read or write. */
+export interface FileReservation {
+  /** Absolute, or relative to the root of the reservations. */
+  readonly path: string;
+  /** A file can have many concurrent readers, or one writer. */
+  readonly operation: "read" | "write";
 }

@@ -1,7 +1,7 @@
 import { SuperJSON, type SuperJSONResult } from "superjson";
 import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { fromBase64Url, toBase64Url } from "../../internal/bytes.ts";
-import { maximumDepth } from "../../internal/maximumDepth.ts";
+import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { classNamed, nameOfClass } from "./classRegistry.ts";
 import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "./unsupportedShape.ts";
 

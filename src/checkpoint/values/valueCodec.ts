@@ -1,5 +1,5 @@
 import { NotSerializableError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { maximumDepth } from "../../internal/maximumDepth.ts";
+import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { unsupportedShape, keyPath } from "./unsupportedShape.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
@@ -133,4 +133,10 @@ function copyArray(value: readonly unknown[], walk: Walk): unknown[] {
 function refuse({ subject, path }: Walk, reason: string): never {
   const place = path.map((step) => (typeof step === "number" ? `[${step}]` : keyPath(step))).join("");
   throw new NotSerializableError(subject, place, reason);
+}
+
+export function refersToLane(slot: StoredValue): boolean {
+  const key = envelopeKeyOf(slot);
+  if (key === "$answer") return (slot as { readonly $answer: AnswerReference }).$answer[4] !== undefined;
+  return key === "$message" && Array.isArray((slot as { readonly $message: MessageReference }).$message);
 }

@@ -1,8 +1,8 @@
 import { stateDataOf } from "../../checkpoint/state/stateDataOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import type { AgentIndex, IndexedCall, Ownership } from "../log/AgentIndex.ts";
+import type { AgentIndex, IndexedCall, Ownership, PlacedRecord } from "../log/AgentIndex.ts";
 import { shownValue } from "../log/shownValue.ts";
-import type { AgentStatus, AgentView, OwnershipView, OwnerView } from "../view/AgentView.ts";
+import type { AgentStatus, AgentView, OwnershipView, OwnerView, RunView } from "../view/AgentView.ts";
 import type { CallView } from "../view/CallView.ts";
 import type { RequestView } from "../view/RequestView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
@@ -12,7 +12,6 @@ import { reasonIn } from "./listedAgent.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
 import { modelFinder } from "../log/laneRecords.ts";
 import { rollbackView } from "./rollbackView.ts";
-import { runView } from "./runView.ts";
 import type { Shown } from "./Source.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { isAboutOneAgent } from "../../storage/summaries.ts";
@@ -141,4 +140,18 @@ export async function ownerView(log: RecordLog, agentId: string): Promise<OwnerV
     if (!isAboutOneAgent(error)) throw error;
     return undefined;
   }
+}
+
+export function runView({ index: { log }, show }: Shown, { record, position }: PlacedRecord<"run">): RunView {
+  const { run, input, at } = record;
+  const [end] = log.runs.get(run) ?? [];
+  const status = end === undefined ? "open" : log.cancelled.has(run) ? "cancelled" : "completed";
+  return withoutUndefined({
+    runId: run,
+    startedAt: isoTime(at),
+    input: show(input),
+    status,
+    endId: log.checkpoints.get(end ?? -1)?.id,
+    position,
+  }) as RunView;
 }

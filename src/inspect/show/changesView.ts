@@ -6,8 +6,7 @@ import {
   type FileState,
   mergeFileChanges,
 } from "../../checkpoint/data/FileChange.ts";
-import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
+import type { AgentRecord, NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { OrderedRecord } from "../../checkpoint/state/LogProjection.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { FileChangeView, NotedFileChange } from "../view/FileChangeView.ts";

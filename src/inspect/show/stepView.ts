@@ -11,7 +11,7 @@ import { checkpointShower, isoTime, lineShower, type ShowCheckpoint, usageView }
 import { headBefore, type ModelAt, modelFinder, recordsBetween } from "../log/laneRecords.ts";
 import { openRequestIds, requestView } from "./requestView.ts";
 import { rollbackView } from "./rollbackView.ts";
-import { runView } from "./runView.ts";
+import { runView } from "./agentView.ts";
 import type { Shown } from "./Source.ts";
 import { type StepEvent, type UnendedVisit, workKinds } from "../log/stepEvents.ts";
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { withDeclaration } from "../../agent/tool/declaration.ts";
-import { type AnyTool, tool, type ToolEffect, type ToolProbeAnswer } from "../../agent/tool/Tool.ts";
+import { withDeclaration, type AnyTool, tool, type ToolEffect, type ToolProbeAnswer } from "../../agent/tool/Tool.ts";
 import { quoted } from "../../errors/quoted.ts";
 import { functionSchema } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,5 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { markRunFailure } from "../../agent/feature/runFailure.ts";
+import { markRunFailure } from "../../agent/feature/Pipeline.ts";
 import { isToolFailure, type AnyTool, type ToolCallOptions } from "../../agent/tool/Tool.ts";
 import {
   approvalOfCall,

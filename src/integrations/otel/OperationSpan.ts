@@ -7,6 +7,7 @@ import {
   SpanStatusCode,
   trace,
   type Tracer,
+  type SpanContext,
 } from "@opentelemetry/api";
 import type {
   TelemetryFacts,
@@ -16,7 +17,6 @@ import type {
 } from "../../telemetry/TelemetryOperation.ts";
 import { attributesOf, contentAttributes } from "./attributesOf.ts";
 import type { Instruments } from "./Instruments.ts";
-import { parseTraceparent, traceparentOf } from "./traceparent.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
 import { ToolFailedError } from "../../errors/toolCallErrors.ts";
 
@@ -101,4 +101,30 @@ function spanNameOf({ kind, model, agentName, toolName }: TelemetryOperation): s
 
 function named(kind: string, name: string | undefined): string {
   return name === undefined ? kind : `${kind} ${name}`;
+}
+
+/** W3C Trace Context, version 00. */
+const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** Formats a span context as the text that is stored with a run. */
+function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
+}
+
+/** Returns `undefined` for invalid text, because a log may contain any value. */
+function parseTraceparent(text: string | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = form.exec(text ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const span = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(span) ? span : undefined;
+}
+
+/** Returns the active span for an operation that has no span. The run stores it, so that a resume can link to it. */
+export function surroundingSpan(): TelemetrySpan {
+  const active = trace.getActiveSpan()?.spanContext();
+  return {
+    trace: active && isSpanContextValid(active) ? traceparentOf(active) : undefined,
+    run: (action) => action(),
+    end: () => {},
+  };
 }

@@ -6,8 +6,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { Telemetry } from "../../telemetry/Telemetry.ts";
 import type { TelemetryKind, TelemetryOperation, TelemetrySpan } from "../../telemetry/TelemetryOperation.ts";
 import { Instruments } from "./Instruments.ts";
-import { OperationSpan } from "./OperationSpan.ts";
-import { surroundingSpan } from "./traceparent.ts";
+import { OperationSpan, surroundingSpan } from "./OperationSpan.ts";
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {

@@ -1,6 +1,5 @@
-import { entryBytes } from "../../checkpoint/format/entryBytes.ts";
+import { entryBytes, type Entry, type LogRecord } from "../../checkpoint/records/Entry.ts";
 import { addBlobReference } from "../../checkpoint/records/blobReferences.ts";
-import type { Entry, LogRecord } from "../../checkpoint/records/Entry.ts";
 import { isRestating, isShapeRecord, type ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 import {

@@ -1,31 +1,85 @@
 import type { BlobUpload } from "../../checkpoint/format/BlobWriter.ts";
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 import { forEachAtOnce } from "../../internal/together.ts";
 import { blobsAtOnce } from "../../storage/BlobStore.ts";
-import type { OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
-import { type AppendOptions, AppendQueue, type AppendQueueOptions, type Following } from "./AppendQueue.ts";
+import { putBlobs } from "../../storage/blobs.ts";
+import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 
-type Options<Rec extends LogRecord> = Omit<AppendQueueOptions<Rec>, "blobs"> & {
+export interface AppendOptions {
+  readonly summary?: AgentSummary;
+  readonly snapshot?: boolean;
+  /** The approximate size of the records in bytes. Defaults to 0. */
+  readonly bytes?: number;
+  /** Runs once the append is durable, before the next append starts. Must not reject. */
+  readonly afterwards?: () => Promise<void>;
+  /** True if the caller queues no more records in this turn of the event loop. The append then starts immediately. */
+  readonly last?: boolean;
+}
+
+/** Called with the appended records once they are durable, before `durable()` resolves. Must not throw. */
+export type AppendListener<Rec extends LogRecord> = (records: readonly Rec[]) => void;
+
+export interface Appended<Rec extends LogRecord> {
+  readonly position: number;
+  readonly records: readonly Rec[];
+}
+
+export interface Following<Rec extends LogRecord> {
+  /** The position of the last append acknowledged before that point. */
+  readonly position: number;
+  /** Returns all appends until now. Appends that are in flight or queued have their future positions. */
+  readonly end: () => readonly Appended<Rec>[];
+}
+
+/** Queued records are in memory. From about this number of bytes, {@link LogWriter.room} waits. */
+const mostWaitingBytes = 256 * 1024;
+
+interface LogWriterOptions<Rec extends LogRecord> {
   readonly log: RecordLog;
   readonly owned: OwnedLog;
-};
+  readonly agentId: string;
+  readonly compressThresholdBytes: number;
+  /** Converts the records of an append to their stored form. Defaults to no conversion. */
+  readonly stored?: (records: readonly Rec[]) => readonly LogRecord[];
+  readonly onAppended: AppendListener<Rec>;
+}
 
-/** The only writer of a log of any shape that this process owns. */
+interface Batch<Rec extends LogRecord> {
+  readonly records: Rec[];
+  readonly uploads: BlobUpload[];
+  summary?: AgentSummary;
+  snapshot: boolean;
+  bytes: number;
+  afterwards?: () => Promise<void>;
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * The only writer of a log of any shape that this process owns. Records that are queued in one turn of the event loop
+ * form one append, as do records queued during an append. After a failed append no more records are appended, because
+ * its outcome is unknown.
+ */
 export class LogWriter<Rec extends LogRecord> {
-  readonly #agentId: string;
-  readonly #log: RecordLog;
   readonly #owned: OwnedLog;
-  readonly #queue: AppendQueue<Rec>;
+  readonly #options: LogWriterOptions<Rec>;
+  #position: number;
+  #open: Batch<Rec> | undefined;
+  #inFlight: Batch<Rec> | undefined;
+  #draining = false;
+  readonly #followers = new Set<Appended<Rec>[]>();
+  #failure: { readonly error: unknown } | undefined;
 
-  constructor({ log, owned, ...options }: Options<Rec>) {
-    this.#agentId = options.agentId;
-    this.#log = log;
-    this.#owned = owned;
-    this.#queue = new AppendQueue(owned, { ...options, blobs: log.blobs });
+  constructor(options: LogWriterOptions<Rec>) {
+    this.#owned = options.owned;
+    this.#options = options;
+    this.#position = this.#owned.position;
   }
 
   get position(): number {
-    return this.#queue.position;
+    return this.#position;
   }
 
   get generation(): number {
@@ -43,23 +97,47 @@ export class LogWriter<Rec extends LogRecord> {
 
   /** True after a failed append. No more records can be written. */
   get failed(): boolean {
-    return this.#queue.failure !== undefined;
+    return this.#failure !== undefined;
   }
 
-  push(records: readonly Rec[], uploads: readonly BlobUpload[], options?: AppendOptions): void {
-    this.#queue.push(records, uploads, options);
+  /** Queues records as one append after all earlier ones. Throws the error of an earlier failed append. */
+  push(records: readonly Rec[], uploads: readonly BlobUpload[], options: AppendOptions = {}): void {
+    if (this.#failure) throw this.#failure.error;
+    this.#open ??= newBatch();
+    this.#open.records.push(...records);
+    this.#open.uploads.push(...uploads);
+    this.#open.bytes += uploads.reduce((sum, { content }) => sum + content.length, options.bytes ?? 0);
+    if (options.summary) this.#open.summary = options.summary;
+    if (options.afterwards) this.#open.afterwards = options.afterwards;
+    this.#open.snapshot ||= options.snapshot ?? false;
+    if (!this.#draining) void this.#drain(options.last === true);
   }
 
-  durable(): Promise<void> {
-    return this.#queue.durable();
+  async durable(): Promise<void> {
+    if (this.#failure) throw this.#failure.error;
+    await (this.#open ?? this.#inFlight)?.done;
   }
 
-  room(): Promise<void> {
-    return this.#queue.room();
+  /**
+   * Resolves immediately if the queue has room, otherwise when the queued records are durable. Rejects like {@link
+   * durable}.
+   */
+  async room(): Promise<void> {
+    if ((this.#open?.bytes ?? 0) >= mostWaitingBytes) await this.durable();
   }
 
   follow(): Following<Rec> {
-    return this.#queue.follow();
+    const appended: Appended<Rec>[] = [];
+    this.#followers.add(appended);
+    const end = (): readonly Appended<Rec>[] => {
+      this.#followers.delete(appended);
+      const waiting = [this.#inFlight, this.#open].flatMap((batch) => (batch ? [batch.records] : []));
+      return [
+        ...appended,
+        ...waiting.map((records, at) => ({ position: this.#position + 1 + at, records: [...records] })),
+      ];
+    };
+    return { position: this.#position, end };
   }
 
   /**
@@ -67,7 +145,8 @@ export class LogWriter<Rec extends LogRecord> {
    * that the removal must be repeated.
    */
   async removePruned(blobs: readonly string[]): Promise<void> {
-    await forEachAtOnce(blobs, blobsAtOnce, (reference) => this.#log.blobs.delete(this.#agentId, reference));
+    const { log, agentId } = this.#options;
+    await forEachAtOnce(blobs, blobsAtOnce, (reference) => log.blobs.delete(agentId, reference));
     await this.#owned.prune();
   }
 
@@ -84,4 +163,57 @@ export class LogWriter<Rec extends LogRecord> {
       await this.#owned.release();
     }
   }
+
+  async #drain(atOnce: boolean): Promise<void> {
+    this.#draining = true;
+    if (!atOnce) await nextTurn();
+    while (this.#open) {
+      const batch = this.#open;
+      this.#open = undefined;
+      this.#inFlight = batch;
+      await this.#append(batch);
+    }
+    this.#draining = false;
+  }
+
+  async #append(batch: Batch<Rec>): Promise<void> {
+    try {
+      const { log, agentId, compressThresholdBytes, onAppended, stored = asTheyAre } = this.#options;
+      const { generation } = this;
+      await putBlobs(log.blobs, agentId, generation, batch.uploads, compressThresholdBytes);
+      const { records, snapshot, summary } = batch;
+      const id = `${generation}-${this.#position + 1}`;
+      this.#position = await this.#owned.append(
+        { id, records: stored(records), ...(snapshot && { snapshot }), ...(summary && { summary }) },
+        this.#position,
+      );
+      this.#inFlight = undefined;
+      for (const appended of this.#followers) appended.push({ position: this.#position, records });
+      onAppended(records);
+      batch.resolve();
+      await batch.afterwards?.();
+    } catch (error) {
+      this.#failure = { error };
+      this.#inFlight = undefined;
+      batch.reject(error);
+      this.#open?.reject(error);
+      this.#open = undefined;
+    }
+  }
+}
+
+function asTheyAre(records: readonly LogRecord[]): readonly LogRecord[] {
+  return records;
+}
+
+function newBatch<Rec extends LogRecord>(): Batch<Rec> {
+  let resolve = (): void => {};
+  let reject = (_error: unknown): void => {};
+  const done = new Promise<void>((onDone, onFailure) => {
+    resolve = onDone;
+    reject = onFailure;
+  });
+  // The next push throws the error, so this rejection needs no handler.
+  done.catch(() => {});
+  return { records: [], uploads: [], snapshot: false, bytes: 0, done, resolve, reject };
 }

@@ -1,6 +1,5 @@
 import { type BlobUpload, BlobWriter } from "../../checkpoint/format/BlobWriter.ts";
-import { entryBytes } from "../../checkpoint/format/entryBytes.ts";
-import type { LogRecord } from "../../checkpoint/records/Entry.ts";
+import { entryBytes, type LogRecord, type Entry } from "../../checkpoint/records/Entry.ts";
 import type { ShapePrunedRecord, ShapeRecord } from "../../checkpoint/format/ShapeRecord.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 import { estimateBytes } from "../../checkpoint/values/estimateBytes.ts";
@@ -11,12 +10,15 @@ import type { LogStorage } from "../../storage/LogStorage.ts";
 import { processOwner } from "../../storage/ReleasableLog.ts";
 import type { AgentSummary, OwnedLog, RecordLog } from "../../storage/RecordLog.ts";
 import { SnapshotDue } from "../../storage/SnapshotDue.ts";
-import type { AppendOptions } from "./AppendQueue.ts";
 import { type LogContents, invalidRecordField, recordFields } from "./LogContents.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState, shapeSummary } from "./ShapeDefinition.ts";
-import { LogWriter } from "./LogWriter.ts";
-import { cellsIn, planShapePruning } from "./planShapePruning.ts";
+import { type AppendOptions, LogWriter } from "./LogWriter.ts";
 import { readRecords, readStored, ShapeValues } from "./readRecords.ts";
+import { EntryChain } from "../../checkpoint/format/EntryChain.ts";
+import { prunedRanges } from "../../checkpoint/pruning/liveEntries.ts";
+import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
+import type { PrunedGap } from "../../checkpoint/records/prunedGaps.ts";
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 
 /** The minimum time between summary updates of an active log, because some storages need a full append for each. */
 const summaryEveryMs = 60_000;
@@ -242,4 +244,49 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     this.#listedAt = now;
     return shapeSummary(this.#shape, this.id, this.#createdAt ?? now, now);
   }
+}
+
+interface ShapePruning {
+  readonly gaps: readonly PrunedGap[];
+  readonly blobs: readonly string[];
+  /** The approximate number of freed bytes. If not positive, the pruning is useless. */
+  readonly bytes: number;
+}
+
+type Values<Rec extends LogRecord> = Pick<ShapeDefinition<Rec, ShapeState<Rec>>, "records" | "values">;
+
+/**
+ * Plans a pruning.
+ *
+ * @param stored the existing appends, oldest first.
+ * @param restated the records that replace them.
+ */
+function planShapePruning<Rec extends LogRecord>(
+  shape: Values<Rec>,
+  stored: readonly Entry[],
+  restated: readonly LogRecord[],
+): ShapePruning {
+  const gaps = prunedRanges(stored);
+  const chain = new EntryChain(gaps);
+  const kept = new Set(restated.flatMap((record) => cellsIn(shape, record).map(([reference]) => reference)));
+  const blobs = new Map<string, number>();
+  let bytes = -entryBytes(restated);
+  for (const { position, records } of stored) {
+    if (chain.isPruned(position)) bytes += entryBytes(records);
+    for (const [reference, length] of records.flatMap((record) => namedIn(shape, record)))
+      if (!kept.has(reference)) blobs.set(reference, length);
+  }
+  for (const length of blobs.values()) bytes += length;
+  return { gaps, blobs: [...blobs.keys()], bytes };
+}
+
+/** Returns the blobs of a record, and blobs that an earlier pruning may have failed to remove. */
+function namedIn<Rec extends LogRecord>(shape: Values<Rec>, record: LogRecord): readonly (readonly [string, number])[] {
+  if (record.kind !== "pruned") return cellsIn(shape, record).map(([reference, length]) => [reference, length]);
+  return (record as ShapePrunedRecord).blobs.map((reference) => [reference, 0]);
+}
+
+/** Returns the blobs of a record. Records common to all shapes have no blobs. */
+function cellsIn<Rec extends LogRecord>(shape: Values<Rec>, record: LogRecord): readonly BlobCell[] {
+  return record.kind in shape.records ? shape.values(record as Rec).flatMap(blobCellsOf) : [];
 }

@@ -1,5 +1,5 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import { subAgentOf } from "../../agent/feature/SubAgent.ts";
+import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

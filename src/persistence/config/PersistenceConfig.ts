@@ -15,11 +15,10 @@ import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/Too
 import type { Environment } from "../../environment/Environment.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
-import { type InverseRetry, inverseRetrySchema } from "../inverse/InverseRetry.ts";
-import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
+import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { isAfterNode } from "../triggers/triggers.ts";
-import { type Migration, migrationSchema } from "../versions/Migration.ts";
+import { type Migration, migrationSchema } from "../versions/Migrations.ts";
 import { type RetentionPolicy, retentionPolicySchema } from "./RetentionPolicy.ts";
 import { type TrimmingPolicy, trimmingPolicySchema } from "./TrimmingPolicy.ts";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { asToolOf, subAgentOf } from "../../agent/feature/SubAgent.ts";
+import { asToolOf, subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import type { FeaturePipeline } from "../../agent/feature/FeaturePipeline.ts";
 import type { StrategyGraph } from "../../agent/strategy/StrategyGraph.ts";
 import type { AnyTool, ToolEffect } from "../../agent/tool/Tool.ts";
@@ -23,8 +23,7 @@ import type { OnToolCallInDoubt } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import type { EventBody } from "../../events/PersistenceEvent.ts";
-import type { InverseRetry } from "../inverse/InverseRetry.ts";
-import { RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
+import { type InverseRetry, RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { triggers } from "../triggers/triggers.ts";
 import { type ConfiguredParticipant, type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";

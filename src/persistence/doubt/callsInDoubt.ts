@@ -5,7 +5,10 @@ import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
-import type { ToolCallInDoubt, ToolCallSettlement } from "../../doubt/ToolCallInDoubt.ts";
+import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
+import { foldLine } from "../../checkpoint/state/foldTo.ts";
+import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { ToolCallNotInDoubtError } from "../../errors/toolCallErrors.ts";
 
 /** Returns the calls of this agent. A fork cannot settle calls of the agent that it was copied from. */
 function ownCalls({ index, blobs }: AgentLog): readonly LoggedCall[] {
@@ -95,4 +98,47 @@ export function settledInverse(
 /** Returns the tool-call id of a call's inverse, which is the same for every attempt. */
 export function inverseIdOf(call: string, { agentId, sha256 }: Pick<Journal, "agentId" | "sha256">): string {
   return toolCallIdAt({ agentId, runId: "", lane: 0 }, `inverse of ${call}`, sha256);
+}
+
+/**
+ * Records the outcome of a call in doubt, or of an inverse that is in doubt or blocks a rollback. Durable when it
+ * resolves.
+ *
+ * @throws ToolCallNotInDoubtError, NotSerializableError
+ */
+export async function resolveManually(
+  journal: Journal,
+  toolCallId: string,
+  settlement: ToolCallSettlement,
+): Promise<void> {
+  const log = await journal.readAll();
+  const reverts = inversesToSettle(log).find(({ call }) => inverseIdOf(call, journal) === toolCallId);
+  const record = reverts
+    ? settledInverse(reverts.call, settlement, "outside")
+    : outcomeRecord(journal, log, findInDoubt(journal.agentId, log, toolCallId), settlement);
+  await journal.store([record]);
+}
+
+function outcomeRecord(
+  journal: Journal,
+  log: AgentLog,
+  call: LoggedCall,
+  settlement: ToolCallSettlement,
+): OutcomeRecord {
+  const end = settledOutcome(settlement, "outside", call.tool, journal.writer);
+  const { visit, call: id } = call;
+  return { kind: "outcome", lane: laneFor(log, call), visit, call: id, ...end };
+}
+
+function laneFor({ index }: AgentLog, { call, lane }: LoggedCall): number {
+  const newest = index.lines.nestedLine(lane)?.lane ?? index.lines.mainLane;
+  return foldLine(index, newest)?.calls.has(call) ? newest : lane;
+}
+
+function findInDoubt(agentId: string, log: AgentLog, toolCallId: string): LoggedCall {
+  const inDoubt = callsInDoubt(log);
+  const found = inDoubt.find(({ call }) => call === toolCallId);
+  if (found) return found;
+  const named = inDoubt.map(({ call, tool }) => ({ toolCallId: call, toolName: tool }));
+  throw new ToolCallNotInDoubtError(agentId, toolCallId, log.index.ended.has(toolCallId), named);
 }

@@ -5,7 +5,7 @@ import { listSummaries, isAboutOneAgent, unreadable } from "../../storage/summar
 import { readHead } from "../../storage/readHead.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { draftMigration } from "./draftMigration.ts";
+import { draftMigration } from "./migrationRecords.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
 import { planMigration } from "./planMigration.ts";
 

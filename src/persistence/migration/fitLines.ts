@@ -9,8 +9,7 @@ import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { changedStructure } from "../record/strategyRecord.ts";
 import type { StoredState } from "../start/startRecorder.ts";
 import { type FittedLine, lineVerdicts } from "./lineVerdicts.ts";
-import { draftMigration } from "./draftMigration.ts";
-import { migrationRecords } from "./migrationRecords.ts";
+import { draftMigration, migrationRecords } from "./migrationRecords.ts";
 import { planMigration } from "./planMigration.ts";
 
 export interface Fitting {

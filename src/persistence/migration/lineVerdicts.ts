@@ -1,17 +1,16 @@
 import { toolsByNames } from "../../agent/tool/Tool.ts";
 import { type LinePath, linePath } from "../../checkpoint/data/linePath.ts";
-import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
-import { structureKey } from "../../checkpoint/records/structureKey.ts";
+import { type StructureRecord, structureKey } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { UnknownToolError } from "../../errors/agentErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { StoredState } from "../start/startRecorder.ts";
-import type { StoredStructure } from "../versions/codeDifferences.ts";
+import { type StoredStructure, codeDifferences, keepsReached } from "../versions/codeDifferences.ts";
 import type { Code } from "../versions/CodeStructure.ts";
-import { type CodeVerdict, isSameCode, judgeCode } from "../versions/judgeCode.ts";
 import type { LinePoint } from "../versions/reachedFrom.ts";
+import type { Migration, Migrations } from "../versions/Migrations.ts";
 
 export interface FittedLine extends LinePath {
   readonly state: AgentState;
@@ -109,4 +108,46 @@ function setupAt(setup: PersistenceSetup, agentPath: readonly string[]): Persist
     found = next;
   }
   return found;
+}
+
+type CodeVerdict =
+  | { readonly kind: "same" }
+  /**
+   * `compatible`: all code that the line can still run is unchanged. `incompatible`: it changed, and no migration
+   * applies.
+   */
+  | { readonly kind: "compatible" | "incompatible"; readonly differences: readonly string[] }
+  | { readonly kind: "migrates"; readonly chain: readonly Migration[] };
+
+/**
+ * Returns whether the code is unchanged, as far as the structure record shows. A three-method storage keeps no
+ * versions.
+ */
+function isSameCode(stored: StructureRecord, now: Code, keepsVersions: boolean): boolean {
+  if (stored.code !== undefined) return structureKey(stored) === now.code;
+  return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
+}
+
+/** Judges changed code. @param structure `undefined` if the storage does not keep it. */
+function judgeCode(
+  { version = 0 }: StructureRecord,
+  structure: StoredStructure | undefined,
+  now: Code,
+  migrations: Migrations,
+  point: LinePoint,
+): CodeVerdict {
+  const current = now.structure;
+  const chain = migrations.chainFrom(version);
+  if (chain && chain.length > 0) return { kind: "migrates", chain };
+  if (!structure) {
+    const nodes = current.nodes.map(({ name }) => name).join(", ");
+    const unknown = `its nodes and edges, which this storage does not keep (now: ${nodes})`;
+    return { kind: "incompatible", differences: [unknown] };
+  }
+  const differences = [
+    ...codeDifferences(structure, current),
+    ...(version === current.version ? [] : [`version ${version} is now ${current.version}`]),
+  ];
+  const fits = version <= current.version && keepsReached(structure, current, point);
+  return { kind: fits ? "compatible" : "incompatible", differences };
 }

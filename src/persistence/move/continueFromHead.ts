@@ -8,7 +8,7 @@ import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import { foldTo } from "../../checkpoint/state/foldTo.ts";
 import type { CheckpointPoint } from "../../checkpoint/state/CheckpointPoint.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { CheckpointNotFoundError } from "../../errors/checkpointErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";

@@ -7,11 +7,15 @@ import { AgentLog } from "../../storage/AgentLog.ts";
 import type { LogEnd } from "../../storage/RecordLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { CheckpointValidation, ValidationCheck } from "../../environment/CheckpointValidation.ts";
-import { describeMismatch, type EnvironmentMismatch } from "../../environment/EnvironmentMismatch.ts";
-import { compareEnvironment, readEnvironment, type RecoveryInfo } from "../../environment/compareEnvironment.ts";
+import {
+  describeMismatch,
+  type EnvironmentMismatch,
+  compareEnvironment,
+  readEnvironment,
+  type RecoveryInfo,
+} from "../../environment/EnvironmentMismatch.ts";
 import { type ChangedFiles, compareChangedFiles } from "./compareChangedFiles.ts";
 import { checkOf, failed, type Found, isAboutBlob, isDataError, judgeWithLines } from "./judgeData.ts";
-import { logComplete } from "./logComplete.ts";
 
 type Stored = Pick<CheckpointValidation, "structural" | "integrity" | "tornTail">;
 type Around = Pick<CheckpointValidation, "environmental" | "mismatches">;
@@ -213,4 +217,19 @@ async function readBefore(
     if (!isDataError(error)) throw error;
     return undefined;
   }
+}
+
+function logComplete(end: LogEnd | string | undefined): ValidationCheck {
+  if (typeof end === "string") return { ok: true, notChecked: end };
+  if (end === undefined) return { ok: true, notChecked: "this storage cannot tell" };
+  const { closed, tornTail } = end;
+  if (closed) return { ok: true };
+  if (tornTail === undefined)
+    return {
+      ok: true,
+      notChecked: "the last owner of the log has not closed it: what is missing at its end leaves no trace",
+    };
+  const { file, line, bytes } = tornTail;
+  const place = `line ${line} of ${file} is the beginning of an append (${bytes} bytes)`;
+  return { ok: true, notChecked: `${place}: a crash cut it before it was stored, or damage did so after` };
 }

@@ -1,12 +1,12 @@
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
-import type { DecisionRecord, StructureRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { DecisionRecord, StructureRecord, LanePlace } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { RecordedAnswers } from "../replay/RecordedAnswers.ts";
 import type { Replay } from "../replay/Replay.ts";
 import type { CheckpointHead } from "./checkpointRecord.ts";
 import type { NamedCheckpoints } from "./NamedCheckpoints.ts";
-import type { RecordedLine } from "./RecordedLine.ts";
+import type { Journal } from "../../journal/Journal.ts";
 
 export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
@@ -30,4 +30,22 @@ export interface RecorderStart<Recorder> {
   readonly line?: RecordedLine | undefined;
   readonly stored?: AgentLog | undefined;
   readonly parent?: Recorder | undefined;
+}
+
+export interface RecordedLine {
+  /** `undefined` for the main line. */
+  readonly place?: LanePlace;
+  /** The lanes of the line, the newest last. Each move starts another lane. */
+  readonly lanes: number[];
+}
+
+/**
+ * Returns the first lane of a nested line. The log must contain lanes in the order of their numbers, but some lines
+ * start more slowly than others. The caller must append the first records in the same turn of the event loop.
+ */
+export function takeLane({ lanes }: RecordedLine, run: AgentRun, journal: Journal): number {
+  const lane = journal.nextLane++;
+  lanes.push(lane);
+  run.line = { ...run.line, lane };
+  return lane;
 }

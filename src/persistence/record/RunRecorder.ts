@@ -34,8 +34,7 @@ import {
 import { ParallelStarts } from "./ParallelStarts.ts";
 import { LineCalls } from "./LineCalls.ts";
 import { NamedCheckpoints } from "./NamedCheckpoints.ts";
-import type { RecordedLine } from "./RecordedLine.ts";
-import type { RecorderStart } from "./RecorderStart.ts";
+import type { RecordedLine, RecorderStart } from "./RecorderStart.ts";
 import { type LastSave, lastSave } from "./LastSave.ts";
 import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
+import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 /** The argument of {@link RunPersistence.note}. */

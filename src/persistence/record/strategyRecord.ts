@@ -1,5 +1,4 @@
-import type { StructureRecord } from "../../checkpoint/records/lineRecords.ts";
-import { structureKey } from "../../checkpoint/records/structureKey.ts";
+import { type StructureRecord, structureKey } from "../../checkpoint/records/lineRecords.ts";
 import type { AgentState } from "../../checkpoint/state/AgentState.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";

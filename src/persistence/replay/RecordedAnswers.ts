@@ -1,5 +1,5 @@
 import { callOf } from "../../agent/feature/ContextBinding.ts";
-import { approvalDigest, questionDigest } from "../../agent/context/askedQuestion.ts";
+import { approvalDigest, questionDigest } from "../../agent/context/InputRequest.ts";
 import type { ApprovalVerdict } from "../../agent/tool/Tool.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";

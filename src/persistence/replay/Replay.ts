@@ -2,13 +2,13 @@ import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
-import { renamedTools } from "../../checkpoint/messages/renamedTools.ts";
+import { renamedTools } from "../../checkpoint/values/renamed.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { AgentState, RecordedAnswer, RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
-import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
+import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 

@@ -5,7 +5,7 @@ import type { LastPruning } from "../../checkpoint/records/SnapshotRecord.ts";
 import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
 import type { BlobTexts } from "../../checkpoint/state/ValueReader.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
-import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { AgentBusyError, StorageError } from "../../errors/storageErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
@@ -16,7 +16,6 @@ import { listSummaries } from "../../storage/summaries.ts";
 import { assertSoundLog, readPaced } from "../../storage/readEntries.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import { fullRetention, type RetentionPolicy, retentionPolicySchema } from "../config/RetentionPolicy.ts";
-import { isFull, makingRoom } from "./makingRoom.ts";
 import { mayBeDue } from "./planRetention.ts";
 import { planPruning, type PrunedAgent, type PruningOptions, type PruningPlan } from "./planPruning.ts";
 import { z } from "zod";
@@ -243,4 +242,18 @@ export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, m
   if (version - last <= least) return false;
   const staying = new Set([...exempt].filter((each) => each > last));
   return version - last - staying.size > least;
+}
+
+/** Runs an action that frees space. On a full device, tries once more after the storage releases its reserve. */
+export async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!isFull(error) || !(await log.makeRoom?.())) throw error;
+    return action();
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StorageError && error.reason === "full";
 }

@@ -1,6 +1,6 @@
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { PlannedSteps, RollbackStepRecord } from "../../checkpoint/records/rollbackRecords.ts";
-import type { NoteRecord } from "../../checkpoint/records/NoteRecord.ts";
+import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { ParticipantMissingError } from "../../errors/checkpointErrors.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { PackedContents } from "../../journal/PackedContents.ts";

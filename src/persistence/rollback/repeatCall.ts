@@ -1,6 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { askedQuestion, questionDigest } from "../../agent/context/askedQuestion.ts";
-import type { InputRequest } from "../../agent/context/InputRequest.ts";
+import { askedQuestion, questionDigest, type InputRequest } from "../../agent/context/InputRequest.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -16,7 +15,7 @@ import { pause } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import { attempt } from "../inverse/InverseRetry.ts";
+import { attempt } from "../inverse/RollbackToolRegistry.ts";
 import { leftMs } from "../waiting/journalTimer.ts";
 import { answerSubject } from "../waiting/journalInputRequest.ts";
 import type { Rollback } from "./RollbackReport.ts";

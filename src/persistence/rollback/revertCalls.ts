@@ -1,15 +1,13 @@
 import type { AnyTool } from "../../agent/tool/Tool.ts";
-import type { PlannedSteps } from "../../checkpoint/records/rollbackRecords.ts";
+import type { PlannedSteps, RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import { RollbackIncompleteError } from "../../errors/checkpointErrors.ts";
 import { InverseMissingError, ToolCallInDoubtError, ToolFailedError } from "../../errors/toolCallErrors.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
-import type { RollbackPlan } from "../../journal/planRollback.ts";
+import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
 import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
-import { attempt } from "../inverse/InverseRetry.ts";
-import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
-import { goalRecord } from "./goalRecord.ts";
+import { attempt, type Inverse } from "../inverse/RollbackToolRegistry.ts";
 import { callOptions, repeatCall, checkedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
@@ -149,4 +147,8 @@ function rethrow(error: unknown): never {
 /** Returns `undefined` for a function, which takes the input of the original call. */
 function toolOf(inverse: Inverse): AnyTool | undefined {
   return inverse.kind === "tool" ? inverse.inverse : undefined;
+}
+
+export function goalRecord({ target, base }: RollbackGoal): Pick<RollbackRecord, "target" | "base"> {
+  return { target: target.version, ...(base && { base: base.version }) };
 }

@@ -10,7 +10,7 @@ import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RollbackRecord } from "../../checkpoint/records/rollbackRecords.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { runsLeft, runsRejoined } from "../../checkpoint/lines/afterRollback.ts";
-import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
@@ -26,8 +26,7 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../start/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
-import { goalRecord } from "./goalRecord.ts";
-import { revertCalls } from "./revertCalls.ts";
+import { goalRecord, revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 export interface RollBackOptions extends Rollback {

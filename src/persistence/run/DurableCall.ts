@@ -1,10 +1,12 @@
-import type { RunRequest } from "../../agent/feature/RunRequest.ts";
+import type { RunRequest, ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
 import type { RunResult } from "../../agent/feature/RunResult.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { ActiveSpan } from "../../telemetry/ActiveSpan.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import type { OwnTurn } from "./joinOrRun.ts";
+import type { RunSettings } from "../../agent/state/RunState.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 
 export type NextRun = (request: RunRequest) => Promise<RunResult<unknown>>;
 
@@ -17,4 +19,9 @@ export interface DurableCall {
   readonly turn: OwnTurn;
   readonly replaces: boolean;
   readonly span?: ActiveSpan;
+}
+
+export function newSettings(options: RunOptions | ResumeOptions): Partial<RunSettings> | undefined {
+  const { llmModel: model, modelParameters: parameters } = options as ResumeOptions;
+  return model === undefined && parameters === undefined ? undefined : withoutUndefined({ model, parameters });
 }

@@ -5,7 +5,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import type { RunRecord } from "../../checkpoint/records/runRecords.ts";
 import { foldTo, stateAt } from "../../checkpoint/state/foldTo.ts";
 import { waits } from "../../checkpoint/state/openRequests.ts";
-import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { valueDigest } from "../../checkpoint/values/isSameValue.ts";
 import { StrategyChangedError } from "../../errors/strategyErrors.ts";
 import { RunNotOpenError, StatusChangedError, UnfinishedRunError } from "../../errors/runErrors.ts";
@@ -26,22 +26,16 @@ import { fitLines, type Fitting, tryLines } from "../migration/fitLines.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../start/startRecorder.ts";
-import { finishOpenRollback, withEffects } from "./finishOpenRollback.ts";
+import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { pruneAfterRun } from "../retention/pruneStorage.ts";
 import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { branchEffects } from "./branchEffects.ts";
-import { comparedInput } from "./comparedInput.ts";
-import { completionData } from "./completionData.ts";
-import { decideResume, decideRun, type RunDecision, type RunFacts } from "./decideRun.ts";
-import type { DurableCall, NextRun } from "./DurableCall.ts";
+import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
+import { completionData, recordFailure } from "./recordFailure.ts";
+import { decideResume, decideRun, type RunDecision, type RunFacts, refusedRun } from "./decideRun.ts";
+import { type DurableCall, type NextRun, newSettings } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
-import { openForRun } from "./openForRun.ts";
-import { recordFailure } from "./recordFailure.ts";
-import { newSettings } from "./newSettings.ts";
-import { recordedResult } from "./recordedResult.ts";
-import { refusedRun } from "./refusedRun.ts";
-import { waitingResult } from "./waitingResult.ts";
 
 /**
  * Executes a `run` or `resume` of a durable agent, and owns the agent until it finishes. Joins a call in this process

@@ -6,7 +6,7 @@ import { FeatureNotInstalledError, UnknownToolError } from "../../errors/agentEr
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import type { PersistenceSetup } from "../config/PersistenceSetup.ts";
-import { takeLane } from "../record/RecordedLine.ts";
+import { takeLane } from "../record/RecorderStart.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "./startRecorder.ts";

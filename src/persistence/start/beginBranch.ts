@@ -5,7 +5,7 @@ import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
-import { takeLane } from "../record/RecordedLine.ts";
+import { takeLane } from "../record/RecorderStart.ts";
 import { RunRecorder } from "../record/RunRecorder.ts";
 import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "./startRecorder.ts";

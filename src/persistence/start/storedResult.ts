@@ -1,12 +1,16 @@
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
-import type { RecordedRequirements, RunSettings } from "../../agent/state/RunState.ts";
+import type { RecordedRequirements, RunSettings, RunStateSeed } from "../../agent/state/RunState.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
-import type { NumberedMessage } from "../../checkpoint/messages/MessageHistory.ts";
-import type { StoredMessage } from "../../checkpoint/messages/storedHistory.ts";
+import type { NumberedMessage, MessageNumbers } from "../../checkpoint/messages/MessageHistory.ts";
+import type { StoredMessage } from "../../checkpoint/messages/LinkedHistory.ts";
 import type { BranchChanges as StoredBranch } from "../../checkpoint/state/BranchChanges.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { requirementsOf, settingsOf } from "./restoredState.ts";
+import type { RequirementsRecord, SettingsRecord } from "../../checkpoint/records/lineRecords.ts";
+import type { AgentState } from "../../checkpoint/state/AgentState.ts";
+import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { freezeInPlace } from "../../internal/frozenCopy.ts";
 
 export function storedResult(
   log: AgentLog,
@@ -31,4 +35,30 @@ export function storedResult(
     requirements: requirements ? requirementsOf(requirements) : fork.requirements,
     iterations: branch.iterations,
   };
+}
+
+export function seedOf(state: AgentState, reader: ValueReader, numbers: MessageNumbers): RunStateSeed {
+  const { checkpoint, settings, requirements, decisions } = state;
+  const messages = state.history.map(({ number, message }) => ({ number, message: reader.read(message) as Message }));
+  const { iteration = 0, progress, summary } = checkpoint?.record ?? {};
+  return {
+    // Without a checkpoint, the run starts with an empty history or the history of an earlier run.
+    ...((checkpoint || messages.length > 0) && { messages }),
+    numbers,
+    storage: new Map([...state.storage].map(([key, slot]) => [key, reader.read(slot)])),
+    ...(settings && { settings: freezeInPlace(settingsOf(settings, (slot) => reader.read(slot))) }),
+    iteration,
+    ...withoutUndefined({ progress, progressSummary: summary }),
+    decisions: decisions.map(({ decision, reason }) => withoutUndefined({ decision, reason })),
+    ...(requirements && { requirements: requirementsOf(requirements) }),
+  };
+}
+
+function settingsOf({ model, tools, parameters }: SettingsRecord, read: (slot: StoredValue) => unknown): RunSettings {
+  if (parameters === undefined) return { model, tools };
+  return { model, tools, parameters: read(parameters) as Record<string, unknown> };
+}
+
+function requirementsOf({ files, environment, directory, hashes }: RequirementsRecord): RecordedRequirements {
+  return withoutUndefined({ files, environment, workingDirectory: directory, hashes });
 }

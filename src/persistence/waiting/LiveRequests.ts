@@ -5,7 +5,7 @@ import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
-import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

@@ -3,7 +3,7 @@ import type { ReplyRecord } from "../../checkpoint/records/requestRecords.ts";
 import type { LineRequest } from "../../checkpoint/lines/LineRequests.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { isOpenRequest, openRequests, requestOf } from "../../checkpoint/state/openRequests.ts";
-import { statusRecords } from "../../checkpoint/state/statusRecords.ts";
+import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";

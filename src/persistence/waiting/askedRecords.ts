@@ -1,4 +1,4 @@
-import { askedQuestion } from "../../agent/context/askedQuestion.ts";
+import { askedQuestion } from "../../agent/context/InputRequest.ts";
 import type { ApprovalEvent, InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { type PendingRequest, pendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";

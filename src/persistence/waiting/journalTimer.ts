@@ -1,4 +1,4 @@
-import { timerRequest } from "../../agent/context/timerRequest.ts";
+import { timerRequest } from "../../agent/context/InputRequest.ts";
 import type { InputRequestEvent, TimerEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";

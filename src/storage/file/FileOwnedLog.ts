@@ -6,16 +6,15 @@ import {
   AlreadyExistsError,
 } from "../../errors/storageErrors.ts";
 import { Mutex } from "../../internal/Mutex.ts";
-import type { TornTail } from "../../checkpoint/format/TornTail.ts";
+import type { TornTail } from "../../checkpoint/records/Entry.ts";
 import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
 import type { LogAppend, OwnedLog, RebuiltSummary, RecordLog, StoredAppends } from "../RecordLog.ts";
-import type { FileBackend } from "./owner/FileBackend.ts";
+import { type FileBackend, newClaim } from "./owner/FileBackend.ts";
 import { compactSegments, dropSegments } from "./compactSegments.ts";
 import type { AgentFolder } from "./layout/AgentFolder.ts";
-import { encodeControl } from "./layout/controlLine.ts";
+import { encodeControl, openingBytes } from "./layout/controlLine.ts";
 import { type ReceivedSegment, receiveAppends } from "./receiveAppends.ts";
-import { publishReplacement } from "./owner/OwnedSegment.ts";
-import { leaveOutNumbers } from "./takeover/leaveOutNumbers.ts";
+import { publishReplacement, publishSegment } from "./owner/OwnedSegment.ts";
 import { releaseGeneration } from "./owner/OwnerLiveness.ts";
 import { OwnerLease } from "./takeover/OwnerLease.ts";
 import type { Taken } from "./takeover/takeOwnership.ts";
@@ -218,5 +217,34 @@ export class FileOwnedLog implements OwnedLog {
 
   #closedError(): StorageClosedError {
     return new StorageClosedError(`The log of agent ${JSON.stringify(this.#folder.agentId)}`);
+  }
+}
+
+/**
+ * Lets the owner of an empty log continue under a skipped, higher number. Another owner may concurrently publish the
+ * next number. Therefore the segment is valid only after it has its name and the directory shows no segment in between.
+ * Of two concurrent owners, at least one finds the other and gives up. The log is still empty, so no data can be lost.
+ *
+ * @throws OwnershipLostError if another owner was faster.
+ */
+async function leaveOutNumbers(
+  backend: FileBackend,
+  folder: AgentFolder,
+  { claim: { generation: before, nonce }, end }: Taken,
+  generation: number,
+): Promise<Taken> {
+  const claim = { ...newClaim(backend, folder.agentId, generation, nonce), after: before };
+  const bytes = Buffer.from(encodeControl("claim", claim, backend.sha256));
+  const segment = await publishSegment(backend, folder, claim, bytes);
+  if (segment === undefined) throw new OwnershipLostError(folder.agentId, before, generation);
+  try {
+    await segment.checkAfter(before);
+    await segment.store(openingBytes([], { from: end.position, base: [] }, backend.sha256));
+    await segment.removeOthers(new Set());
+    return { segment, claim, end };
+  } catch (error) {
+    releaseGeneration(folder.segment(generation), nonce);
+    await segment.close().catch(() => {});
+    throw error;
   }
 }

@@ -10,16 +10,19 @@ import type { CorruptLogError } from "../../errors/storedDataErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { Mutex } from "../../internal/Mutex.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
-import { encodeAppend } from "../ownership/encodeAppend.ts";
+import { encodeAppend, type EncodedAppend } from "../ownership/encodeAppend.ts";
 import type { Watchers } from "../ownership/Watchers.ts";
 import { LeaseRenewal } from "../ownership/LeaseRenewal.ts";
-import type { LogAppend, OwnedLog, StoredAppends } from "../RecordLog.ts";
+import type { LogAppend, OwnedLog, StoredAppends, RecordLog } from "../RecordLog.ts";
 import { askAgain, askTableAgain, askTable } from "./askTable.ts";
 import type { LogTable, TableAppend, TablePublication } from "./LogTable.ts";
-import { type LastAppend, rowOf, stageAppends } from "./stageAppends.ts";
 import type { TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import { quoted } from "../../errors/quoted.ts";
+import { hasSnapshot } from "../../checkpoint/format/entryCodec.ts";
+import { ReceivedAppends } from "../../checkpoint/format/ReceivedAppends.ts";
+import { prunedGapsOf } from "../../checkpoint/records/prunedGaps.ts";
+import { tableSummary } from "./listTable.ts";
 
 export interface TableBackend {
   readonly table: LogTable;
@@ -283,4 +286,50 @@ export class TableOwnedLog implements OwnedLog {
 
 function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
+
+type LastAppend = Parameters<NonNullable<RecordLog["receive"]>>[3];
+
+const appendsAtOnce = 100;
+
+/** Checks and stages the appends of another log in batches. Returns their start and end. */
+async function stageAppends(
+  { appends, generation }: StoredAppends,
+  agentId: string,
+  sha256: Sha256,
+  stage: (appends: readonly TableAppend[], first: boolean) => Promise<void>,
+): Promise<{ readonly start: number; readonly end: ChainLink }> {
+  const checked = new ReceivedAppends(agentId, generation, sha256);
+  let waiting: TableAppend[] = [];
+  let staged = false;
+  let start: number | undefined;
+  const flush = async () => {
+    await stage(waiting, !staged);
+    [waiting, staged] = [[], true];
+  };
+  for await (const encoded of appends) {
+    const known = checked.gaps.length;
+    const { position } = checked.accept(encoded);
+    start ??= position - 1;
+    const pruned = checked.gaps.length > known;
+    waiting.push({ position, encoded: new Uint8Array(encoded), snapshot: hasSnapshot(encoded), pruned });
+    if (waiting.length >= appendsAtOnce) await flush();
+  }
+  const end = checked.end();
+  await flush();
+  return { start: start ?? 0, end };
+}
+
+function rowOf(
+  { records, snapshot = false }: LogAppend,
+  { encoded, end: { position }, summary }: EncodedAppend,
+  sha256: Sha256,
+): TableAppend {
+  return {
+    position,
+    encoded: encoded.subarray(0, -1),
+    snapshot,
+    pruned: prunedGapsOf(records).length > 0,
+    ...(summary && { summary: tableSummary(summary, sha256) }),
+  };
 }

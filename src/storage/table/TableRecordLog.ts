@@ -24,12 +24,13 @@ import type {
 } from "../RecordLog.ts";
 import { askAgain, askTableAgain, type RetriedTable, askTable } from "./askTable.ts";
 import { fits, listTable, listedSummary } from "./listTable.ts";
-import type { LogTable, TableListed, TableSighting } from "./LogTable.ts";
-import { TableBlobStore } from "./TableBlobStore.ts";
+import type { LogTable, TableListed, TableSighting, TableBlobs } from "./LogTable.ts";
 import { type TableBackend, TableOwnedLog } from "./TableOwnedLog.ts";
 import { longestLeaseMs, TableOwners } from "./TableOwners.ts";
 import { type TableLogEnd, TableReader } from "./TableReader.ts";
 import type { z } from "zod";
+import { CorruptBlobError } from "../../errors/storedDataErrors.ts";
+import { formatBlobReference, parseBlobReference } from "../blobs.ts";
 
 /** Options of a storage with tables. Some exist only for tests. */
 export interface TableRecordLogOptions {
@@ -283,4 +284,53 @@ function busy(
   retryAfterMs: number,
 ): AgentBusyError {
   return new AgentBusyError(agentId, { host, processId, nonce, generation }, retryAfterMs);
+}
+
+/** Stores blobs in a table by agent and reference. Blobs never change, so calls can be retried. */
+class TableBlobStore implements BlobStore {
+  readonly #blobs: TableBlobs;
+  readonly #retried: RetriedTable;
+  readonly #sha256: () => Promise<Sha256>;
+
+  constructor(blobs: TableBlobs, retried: RetriedTable, sha256: () => Promise<Sha256>) {
+    this.#blobs = blobs;
+    this.#retried = retried;
+    this.#sha256 = sha256;
+  }
+
+  async put(agentId: string, generation: number, bytes: Uint8Array, encoding?: "gzip"): Promise<string> {
+    assertAgentId(agentId);
+    // Copies the bytes, because a slice of a Node Buffer shares its memory.
+    const copy = new Uint8Array(bytes);
+    const reference = formatBlobReference({ hash: (await this.#sha256()).hex(copy), generation, encoding });
+    await this.#ask("put of a blob", agentId, () => this.#blobs.put(agentId, reference, copy));
+    return reference;
+  }
+
+  async get(agentId: string, reference: string): Promise<Uint8Array | undefined> {
+    assertAgentId(agentId);
+    const parsed = parseBlobReference(reference);
+    if (parsed === undefined) return undefined;
+    const bytes = await this.#ask("get of a blob", agentId, () => this.#blobs.get(agentId, reference));
+    if (bytes === undefined) return undefined;
+    if ((await this.#sha256()).hex(bytes) === parsed.hash) return new Uint8Array(bytes);
+    throw new CorruptBlobError(agentId, reference, undefined, { place: this.#retried.table.name });
+  }
+
+  async copy(fromAgentId: string, reference: string, toAgentId: string): Promise<boolean> {
+    assertAgentId(fromAgentId);
+    assertAgentId(toAgentId);
+    if (parseBlobReference(reference) === undefined) return false;
+    return this.#ask("copy of a blob", toAgentId, () => this.#blobs.copy(fromAgentId, reference, toAgentId));
+  }
+
+  async delete(agentId: string, reference: string): Promise<void> {
+    assertAgentId(agentId);
+    if (parseBlobReference(reference) === undefined) return;
+    await this.#ask("delete of a blob", agentId, () => this.#blobs.delete(agentId, reference));
+  }
+
+  #ask<Result>(operation: string, agentId: string, call: () => Promise<Result>): Promise<Result> {
+    return askTableAgain(this.#retried, operation, agentId, call);
+  }
 }

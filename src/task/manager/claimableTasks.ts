@@ -1,6 +1,5 @@
-import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
+import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
-import type { StateData } from "../../checkpoint/status/StateData.ts";
 import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
-import type { StateData } from "../../checkpoint/status/StateData.ts";
+import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { FileReservation } from "../../checkpoint/status/FileReservation.ts";
+import type { FileReservation } from "../../checkpoint/status/StateData.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { STATE_TRANSITIONS } from "../../checkpoint/status/STATE_TRANSITIONS.ts";
+import { STATE_TRANSITIONS, TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
-import { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { envelopeKeyOf } from "../../checkpoint/values/valueCodec.ts";
 import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";

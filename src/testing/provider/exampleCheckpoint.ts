@@ -3,7 +3,7 @@ import type {
   CheckpointDecision,
   CheckpointToolCall,
 } from "../../checkpoint/data/AgentCheckpointData.ts";
-import { formatVersion } from "../../checkpoint/format/formatVersion.ts";
+import { formatVersion } from "../../checkpoint/records/Entry.ts";
 import type { Message } from "../../checkpoint/messages/Message.ts";
 
 const start = Date.UTC(2026, 0, 1);

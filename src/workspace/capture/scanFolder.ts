@@ -13,12 +13,11 @@ import {
 import { FileAccessError, PathNotAllowedError } from "../../errors/workspaceErrors.ts";
 import { nextTurn } from "../../internal/nextTurn.ts";
 import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
-import { systemReason } from "../files/ConfinedFolder.ts";
+import { systemReason, folderFlags, throughHandles } from "../files/ConfinedFolder.ts";
 import { relativePath } from "../files/relativePath.ts";
 import { readPatterns } from "./GitView.ts";
 import { isUnfinished } from "../files/replaceFile.ts";
 import { fileSystemTime } from "./fileSystemTime.ts";
-import { FolderHandle } from "./FolderHandle.ts";
 import type { IgnoreRules } from "./IgnoreRules.ts";
 import {
   type FileIdentity,
@@ -298,5 +297,40 @@ function readWhole(at: string): { readonly content: Uint8Array; readonly mode: n
     }
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * An open directory. On Linux its entries are reached through the handle, so that links created later are not followed.
+ */
+class FolderHandle {
+  readonly at: string;
+  readonly #descriptor: number;
+
+  private constructor(path: string, flags: number) {
+    this.#descriptor = openSync(path, flags);
+    this.at = throughHandles ? `/proc/self/fd/${this.#descriptor}` : path;
+  }
+
+  /** Opens the root, which may be a link because the user chose it. */
+  static root(path: string): FolderHandle {
+    return new FolderHandle(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+  }
+
+  /**
+   * Opens a subdirectory.
+   *
+   * @throws the file system error, including for links
+   */
+  child(name: string): FolderHandle {
+    return new FolderHandle(`${this.at}/${name}`, folderFlags);
+  }
+
+  stats(): Stats {
+    return fstatSync(this.#descriptor);
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
   }
 }

@@ -1,4 +1,3 @@
-import type { LineCounts } from "./LineCounts.ts";
 import type { Steps } from "./Steps.ts";
 
 /** One of two compared texts. */
@@ -109,4 +108,14 @@ export function roundedRoot(value: number): number {
   let root = 1;
   for (let rest = value; rest > 0; rest = Math.floor(rest / 4)) root *= 2;
   return root;
+}
+
+/** Counts of lines, indexed by line number. All counts are zero between uses. */
+export interface LineCounts {
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+export function emptyCounts(different: number): LineCounts {
+  return { from: new Int32Array(different), to: new Int32Array(different) };
 }

@@ -1,6 +1,6 @@
 // Compiled, never run: what the types of parallel nodes accept and refuse, besides the contract in test/package/usage.
 import { z } from "zod";
-import type { BranchOf, MergeContext } from "../../../src/agent/context/MergeContext.ts";
+import type { BranchOf, MergeContext } from "../../../src/agent/context/AgentContext.ts";
 import { runMoved } from "../../../src/agent/context/RunMoved.ts";
 import { type InputOf, type Node, type OutputOf, strategy } from "../../../src/agent/strategy/Strategy.ts";
 

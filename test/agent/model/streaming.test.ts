@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { AIAgent, type AIAgentConfig } from "../../../src/agent/AIAgent.ts";
 import type { AgentContext } from "../../../src/agent/context/AgentContext.ts";
-import type { RunDelta } from "../../../src/agent/feature/RunDelta.ts";
+import type { RunDelta } from "../../../src/agent/feature/RunRequest.ts";
 import type { ModelDelta, PromptExecutor } from "../../../src/agent/model/PromptExecutor.ts";
 import { strategy } from "../../../src/agent/strategy/Strategy.ts";
 import { textOf } from "../../../src/agent/model/nodes.ts";

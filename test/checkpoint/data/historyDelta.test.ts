@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { historyDelta } from "../../../src/checkpoint/data/historyDelta.ts";
-import { HistoryFold } from "../../../src/checkpoint/messages/HistoryFold.ts";
+import { historyDelta } from "../../../src/checkpoint/data/lineSnapshot.ts";
+import { HistoryFold } from "../../../src/checkpoint/messages/LinkedHistory.ts";
 
 const entry = (number: number) => ({ number, message: `m${number}` });
 

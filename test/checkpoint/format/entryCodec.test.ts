@@ -9,7 +9,7 @@ import {
   verifiedLinkOf,
   type EncodableEntry,
 } from "../../../src/checkpoint/format/entryCodec.ts";
-import { formatVersion } from "../../../src/checkpoint/format/formatVersion.ts";
+import { formatVersion } from "../../../src/checkpoint/records/Entry.ts";
 import type { Sha256 } from "../../../src/internal/sha256/Sha256.ts";
 import { portableSha256 } from "../../../src/internal/sha256/portableSha256.ts";
 

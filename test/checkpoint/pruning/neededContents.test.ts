@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LogProjection } from "../../../src/checkpoint/state/LogProjection.ts";
 import { neededContents } from "../../../src/checkpoint/pruning/neededContents.ts";
-import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
-import type { NoteRecord } from "../../../src/checkpoint/records/NoteRecord.ts";
+import type { AgentRecord, NoteRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 
 const hash = (name: string) => Buffer.from(name.padEnd(32)).toString("hex");
 const state = (name: string) => ({ kind: "file", hash: hash(name), bytes: 1, mode: 0o644 });

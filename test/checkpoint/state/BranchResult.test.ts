@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StoredMessage } from "../../../src/checkpoint/messages/storedHistory.ts";
+import type { StoredMessage } from "../../../src/checkpoint/messages/LinkedHistory.ts";
 import type { AgentRecord } from "../../../src/checkpoint/records/AgentRecord.ts";
 import { branchesOf, joinedBranches } from "../../../src/checkpoint/state/BranchChanges.ts";
 import { foldLine, foldTo } from "../../../src/checkpoint/state/foldTo.ts";

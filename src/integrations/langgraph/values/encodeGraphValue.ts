@@ -3,7 +3,7 @@ import { nameOfClass } from "../../../checkpoint/values/classRegistry.ts";
 import { unsupportedBigint, unsupportedShape, keyPath } from "../../../checkpoint/values/unsupportedShape.ts";
 import { NotSerializableError } from "../../../errors/storedDataErrors.ts";
 import { toBase64Url } from "../../../internal/bytes.ts";
-import { maximumDepth } from "../../../internal/maximumDepth.ts";
+import { maximumDepth } from "../../../internal/frozenCopy.ts";
 import { type Json, tag } from "./Json.ts";
 import { messageClassOf, messageFields } from "./messageFields.ts";
 

@@ -1,4 +1,4 @@
-import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
+import { formatVersion } from "../../../checkpoint/records/Entry.ts";
 import { CorruptLogError, UnsupportedFormatError } from "../../../errors/storedDataErrors.ts";
 import type { Sha256 } from "../../../internal/sha256/Sha256.ts";
 import { type Claim, decodeControl, type Open } from "./controlLine.ts";

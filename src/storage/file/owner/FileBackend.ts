@@ -1,4 +1,4 @@
-import { formatVersion } from "../../../checkpoint/format/formatVersion.ts";
+import { formatVersion } from "../../../checkpoint/records/Entry.ts";
 import type { StatusIndex } from "../index/StatusIndex.ts";
 import type { Claim } from "../layout/controlLine.ts";
 import { processFacts } from "../../../node/ProcessIdentity.ts";

@@ -1,6 +1,6 @@
 import type { ChainLink } from "../../../checkpoint/format/EntryChain.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../../errors/storageErrors.ts";
-import type { TornTail } from "../../../checkpoint/format/TornTail.ts";
+import type { TornTail } from "../../../checkpoint/records/Entry.ts";
 import type { AgentSummary, LogOwner } from "../../RecordLog.ts";
 import { type FileBackend, newClaim } from "../owner/FileBackend.ts";
 import { type OwnedSegment, publishSegment } from "../owner/OwnedSegment.ts";
