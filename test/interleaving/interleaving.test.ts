@@ -83,11 +83,14 @@ describe("the file storage, in every order of the calls of two processes", () =>
     expect(states).toBeGreaterThanOrEqual(Math.min(atMost, 700));
   });
 
-  it.each([
-    ["no check after the sync, among two contenders", twoContenders("everybody else", blindToSuccessors)],
+  const mistakes = [
     ["no check after the sync, against a paused owner", sleeperAndOther("appends", blindToSuccessors)],
     ["rename instead of link", sleeperAndOther("compacts", renames)],
-  ])("fails the check with %s", async (_name, begin) => {
+    ["no check after the sync, among two contenders", twoContenders("everybody else", blindToSuccessors)],
+  ] as const;
+
+  // The last one takes the longest to find.
+  it.each(soak ? mistakes : mistakes.slice(0, -1))("fails the check with %s", async (_name, begin) => {
     expect((await exploreOrders(begin)).found).toMatch("was acknowledged and is gone");
   });
 });
