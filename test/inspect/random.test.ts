@@ -7,7 +7,7 @@ import { randomRun } from "../persistence/support/randomRuns.ts";
 import { recordsOf } from "../persistence/support/stored.ts";
 import { cases } from "../soak/cases.ts";
 
-const numRuns = cases(8, 80);
+const numRuns = cases(4, 80);
 const all = { messagesLimit: Infinity };
 
 const isVisit = (step: StepView): step is VisitStep => step.kind === "visit";

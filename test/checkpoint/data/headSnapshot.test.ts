@@ -223,7 +223,7 @@ function begunAt(snapshot: AgentRecord, position: number): LogProjection {
 }
 
 const steps = fc.array(fc.tuple(fc.nat(18), fc.nat(50), fc.nat(50)), { minLength: 5, maxLength: 80, size: "max" });
-const numRuns = cases(150, 4_000);
+const numRuns = cases(50, 4_000);
 
 /** As it comes back from JSON. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

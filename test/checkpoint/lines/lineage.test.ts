@@ -157,7 +157,7 @@ function grown(steps: readonly Step[]): Log {
 }
 
 const steps = fc.array(fc.tuple(fc.nat(9), fc.nat(50), fc.nat(50)), { minLength: 5, maxLength: 60, size: "max" });
-const numRuns = cases(120, 4_000);
+const numRuns = cases(40, 4_000);
 
 describe("a log of random lines", () => {
   const tests = {

@@ -17,7 +17,7 @@ function simulated(variant: Variant, programs: number) {
   return { sum, wrong: undefined };
 }
 
-const programs = cases(60, 2_000);
+const programs = cases(20, 2_000);
 
 it.each(variants)(
   "random programs with nested lines keep output and effects through crashes and rollbacks: %s",

@@ -16,7 +16,7 @@ import { logStorages } from "../../persistence/support/storages.ts";
 import { cases } from "../../soak/cases.ts";
 
 const memory = logStorages[0] as (typeof logStorages)[number];
-const runs = cases(50, 2_000);
+const runs = cases(18, 2_000);
 
 function indexOf(entries: readonly Pick<Entry, "position" | "generation" | "checksum" | "records">[]): LogProjection {
   const index = new LogProjection();

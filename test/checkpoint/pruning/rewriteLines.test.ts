@@ -22,7 +22,7 @@ import { retainableAgent } from "../../../src/persistence/retention/retainableAg
 import { GrownLog, type Step } from "../support/GrownLog.ts";
 import { cases } from "../../soak/cases.ts";
 
-const numRuns = cases(50, 1_500);
+const numRuns = cases(18, 1_500);
 const steps: fc.Arbitrary<Step[]> = fc.array(fc.tuple(fc.nat(GrownLog.acts - 1), fc.nat(50), fc.nat(50)), {
   minLength: 1,
   maxLength: 90,

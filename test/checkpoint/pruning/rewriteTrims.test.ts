@@ -130,6 +130,6 @@ it("a log with edits and trims keeps history and originals at each kept checkpoi
       expect(historiesOf(after)).toEqual(historiesOf(index));
       expect(entriesOf(await rewritten(restated, after, kept))).toEqual(restated);
     }),
-    { numRuns: cases(200, 20_000) },
+    { numRuns: cases(70, 20_000) },
   );
 });

@@ -6,7 +6,7 @@ import { registerClass } from "../../../src/checkpoint/values/classRegistry.ts";
 import { decodeValue, encodeValue } from "../../../src/checkpoint/values/valueCodec.ts";
 import { cases } from "../../soak/cases.ts";
 
-const runs = cases(2_000, 20_000);
+const runs = cases(700, 20_000);
 
 const throughStorage = (value: unknown) => decodeValue(JSON.parse(JSON.stringify(encodeValue(value, "value"))));
 
