@@ -1,7 +1,7 @@
 import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 import { cases } from "../soak/cases.ts";
@@ -105,21 +105,29 @@ describe("an archive", () => {
 
   it("with too many blobs before a line is refused at the limit", async () => {
     const target = await storages["memory"]!();
-    const puts = vi.spyOn(target.log.blobs, "put");
-    let given = 0;
-    async function* blobs() {
+    const { blobs } = target.log;
+    const put = blobs.put.bind(blobs);
+    let puts = 0;
+    blobs.put = (...given) => {
+      puts++;
+      return put(...given);
+    };
+    const piece = 1_000;
+    const blobAt = (at: number) => {
+      const text = String(at);
+      return `blob ${text.length} blob://${createHash("sha256").update(text).digest("hex")}-1\n${text}\n`;
+    };
+    async function* many() {
       yield Buffer.from(header({}));
-      for (; given < 200_000; given++) {
-        const bytes = Buffer.from(String(given));
-        const reference = `blob://${createHash("sha256").update(bytes).digest("hex")}-1`;
-        yield Buffer.from(`blob ${bytes.length} ${reference}\n${String(given)}\n`);
-      }
+      for (let at = 0; at < 200_000; at += piece)
+        yield Buffer.from(Array.from({ length: piece }, (_, next) => blobAt(at + next)).join(""));
     }
-    await expect(importAgent(target, blobs())).rejects.toMatchObject({
+    await expect(importAgent(target, many())).rejects.toMatchObject({
       code: "invalid_archive",
       found: "more than 100000 blobs come before one line",
     });
-    expect(puts.mock.calls.length).toBeLessThanOrEqual(100_000);
+    expect(puts).toBeGreaterThan(0);
+    expect(puts).toBeLessThanOrEqual(100_000);
     expect(await collect(target.log.list())).toEqual([]);
   });
 
