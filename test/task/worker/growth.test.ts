@@ -9,7 +9,7 @@ import { append, collect, nextOwner, summaryOf } from "../../storage/file/suppor
 import { oneNode } from "./oneNode.ts";
 
 /** How many agents there are that nobody asks for. */
-const [few, many] = [10, cases(1_000, 10_000)];
+const [few, many] = [10, cases(400, 10_000)];
 /** The promise: they cost nothing. */
 const atMost = 1.5;
 /** About how many names of a folder are read in the time of one call. */
@@ -156,7 +156,7 @@ it("an index built from many queued tasks finds the first ones like an index tha
       await claimable.return(undefined);
     });
   };
-  expect((await costOf(many)) / (await costOf(300))).toBeLessThan(atMost);
+  expect((await costOf(many)) / (await costOf(cases(100, 300)))).toBeLessThan(atMost);
 });
 
 it("processing a queue costs the same for each task at any queue length", async () => {
@@ -165,5 +165,5 @@ it("processing a queue costs the same for each task at any queue length", async 
     await store.enqueue(length);
     return (await store.cost(() => store.work())) / length;
   };
-  expect((await costOf(cases(150, 3_000))) / (await costOf(10))).toBeLessThan(atMost);
+  expect((await costOf(cases(60, 3_000))) / (await costOf(10))).toBeLessThan(atMost);
 });
