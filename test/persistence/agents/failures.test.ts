@@ -17,6 +17,7 @@ import { defaultLoop } from "../support/defaultLoop.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
+import { every } from "../../soak/cases.ts";
 
 const message = (error: unknown) => (error instanceof Error ? error.message : "none");
 
@@ -286,7 +287,7 @@ describe.each(logStorages)("$name: rollbacks of called agents", (storage) => {
   });
 
   it("within a called agent go to its checkpoint, even after a crash at any append", async () => {
-    for (let saves = 0, isOver = false; !isOver; saves++) {
+    for (let saves = 0, isOver = false; !isOver; saves += every(3, 1)) {
       const world = new World();
       let moves = 0;
       const { outer, options } = namesakes(world, async (node, context) => {

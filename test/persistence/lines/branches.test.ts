@@ -7,6 +7,7 @@ import { called, chain } from "../support/calledAgents.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { logStorages, storages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
+import { every } from "../../soak/cases.ts";
 
 const found = storageKey("found", z.array(z.string()));
 const last = storageKey("last", z.string());
@@ -77,7 +78,7 @@ describe.each(storages)("$name: branches of a durable run", (storage) => {
     "ends undisturbed after a crash at any append (automatic checkpoints: %s)",
     async (automatic) => {
       const wanted = await undisturbed();
-      for (let saves = 0, isOver = false; !isOver; saves++) {
+      for (let saves = 0, isOver = false; !isOver; saves += every(3, 1)) {
         const world = new World();
         const { both, book } = forking(world);
         const opened = await storage.open();

@@ -16,6 +16,7 @@ import { called } from "../support/calledAgents.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
+import { cases } from "../../soak/cases.ts";
 
 interface Each {
   readonly items: number;
@@ -158,7 +159,7 @@ describe.each(logStorages)("$name: answered branches of each", (storage) => {
       kind: fc.constantFrom("each" as const, "agent" as const, "node" as const),
       live: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
     });
-    const numRuns = storage.name === "memory" ? 60 : 10;
+    const numRuns = cases(15, 60);
     const lives = async (nested: Nested) => live((await storage.open())(), nested);
     // A run that hangs is a counterexample, too.
     await fc.assert(fc.asyncProperty(properties, lives), { numRuns, timeout: 600_000 });

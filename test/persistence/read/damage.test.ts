@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { testDirectory, TestMachine } from "../../storage/file/support/fixture.ts";
 import { durableAgent, Fault, Stopped } from "../support/durableAgent.ts";
 import { nodesOf } from "../support/stored.ts";
+import { every } from "../../soak/cases.ts";
 
 const steps = (fault: Pick<Fault, "strike"> | { strike(): Promise<void> }) =>
   strategy<string, string>("s", (graph) => {
@@ -113,7 +114,7 @@ describe("interrupted appends", () => {
     await run();
     const path = await segmentHolding(directory, '"node":"third"');
     const whole = await readFile(path);
-    for (let length = 0; length < whole.length; length += 17) {
+    for (let length = 0; length < whole.length; length += every(68, 17)) {
       await writeFile(path, whole.subarray(0, length));
       await run().catch((error: unknown) => expect(error).toMatchObject({ code: "corrupt_log" }));
       expect([length, began]).toEqual([length, 1]);

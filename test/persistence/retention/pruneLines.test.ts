@@ -15,6 +15,7 @@ import { durableAgent } from "../support/durableAgent.ts";
 import { checkpointsOf } from "../support/stored.ts";
 import { logStorages } from "../support/storages.ts";
 import { World } from "../support/World.ts";
+import { every } from "../../soak/cases.ts";
 
 const found = storageKey("found", z.array(z.string()));
 
@@ -108,7 +109,7 @@ describe.each(logStorages)("$name: pruning an agent with branches and sub-agents
       const result = await agent().run("go", { runId: "r" });
       return { result, items: world.items, isOver, again: world.nodes.length - before };
     };
-    for (let saves = 0, isOver = false; !isOver; saves++) {
+    for (let saves = 0, isOver = false; !isOver; saves += every(3, 1)) {
       const wanted = await run(saves, false);
       expect(await run(saves, true), `after ${saves} appends`).toEqual(wanted);
       ({ isOver } = wanted);

@@ -5,6 +5,7 @@ import { CountedFiles } from "../support/CountedFiles.ts";
 import { defaultLoop } from "../support/defaultLoop.ts";
 import { durableAgent } from "../support/durableAgent.ts";
 import { forgeConversation, forgedQuestion } from "../support/forgedConversation.ts";
+import { cases } from "../../soak/cases.ts";
 
 const model: PromptExecutor = { execute: async () => ({ message: { role: "assistant", content: "fine" } }) };
 const build = (storage: LogPersistenceStorageProvider) => durableAgent(defaultLoop, storage, { model });
@@ -53,10 +54,12 @@ describe("pruning an agent with many finished runs", () => {
   });
 
   it("reads each record a fixed number of times and lets other work run in between", async () => {
-    const [few, many] = [await conversation(500), await conversation(4_000)];
+    // An append of the forged log has 500 runs.
+    const [appended, times] = [500, cases(3, 8)];
+    const [few, many] = [await conversation(appended), await conversation(times * appended)];
     const read = async (files: CountedFiles) => (await files.count(() => prune(files.open()))).recordsRead;
-    expect((await read(many)) / (await read(few))).toBeLessThan(8.1);
-    const files = await conversation(4_000);
+    expect((await read(many)) / (await read(few))).toBeLessThan(times + 0.1);
+    const files = await conversation(times * appended);
     let [seen, most, ended] = [0, 0, false];
     await files.count(async () => {
       const look = (): void => {
@@ -69,7 +72,7 @@ describe("pruning an agent with many finished runs", () => {
       await prune(files.open());
       ended = true;
     });
-    // An append of the forged log has 500 runs: one at a time.
-    expect(most).toBeLessThanOrEqual(2 * 500 * 9);
+    // One append at a time.
+    expect(most).toBeLessThanOrEqual(2 * appended * 9);
   });
 });

@@ -16,7 +16,7 @@ const ask = (agent: AIAgent<string, string>, history: "continue" | "new" = "cont
 
 it("an agent with more than a thousand runs opens, answers, rolls back and prunes in a new process", async () => {
   const files = await CountedFiles.create();
-  const runs = cases(1_500, 7_500);
+  const runs = cases(1_100, 7_500);
   await forgeConversation(files.open(), runs);
   const next = () => persistence(build(files.open())).agent();
   expect(await next().getMessages()).toHaveLength(2 * runs);

@@ -6,6 +6,7 @@ import { scenarios, type Scenario, type ScenarioOptions } from "../support/scena
 import { latestOf, recordedCalls, restoredBy } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
 import { World } from "../support/World.ts";
+import { every } from "../../soak/cases.ts";
 
 const runOptions = { runId: "run-1" };
 
@@ -39,6 +40,9 @@ function rootOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
 }
 
+/** A process ends after each of so many saves. */
+const stride = every(3, 1);
+
 const models = ["repeating", "unique"] as const;
 
 describe.each(logStorages)("$name: a crash between any two saves", (storage) => {
@@ -46,7 +50,7 @@ describe.each(logStorages)("$name: a crash between any two saves", (storage) => 
     it.each(models)("repeats no finished node and no finished call (%s ids of the model)", async (ids) => {
       const options = { effect: "idempotent", ids } as const;
       const whole = await undisturbed(scenario, storage, options);
-      for (let saves = 0, over = false; !over; saves++) {
+      for (let saves = 0, over = false; !over; saves += stride) {
         const world = new World();
         const opened = await storage.open();
         over = await survives(scenario, world, opened(), options, saves);
@@ -77,7 +81,7 @@ describe.each(logStorages)("$name: a crash between any two saves", (storage) => 
       const options = { effect, ids: "unique" } as const;
       const whole = await undisturbed(scenario, storage, options);
       let doubts = 0;
-      for (let saves = 0, over = false; !over; saves++) {
+      for (let saves = 0, over = false; !over; saves += stride) {
         const world = new World();
         const opened = await storage.open();
         over = await survives(scenario, world, opened(), options, saves);
@@ -102,7 +106,7 @@ describe.each(logStorages)("$name: a crash between any two saves", (storage) => 
     it("lets a run continue from requested checkpoints alone, with every recorded call", async () => {
       const options = { effect: "idempotent", ids: "unique", automatic: false } as const;
       const whole = await undisturbed(scenario, storage, options);
-      for (let saves = 0, over = false; !over; saves++) {
+      for (let saves = 0, over = false; !over; saves += stride) {
         const world = new World();
         const opened = await storage.open();
         over = await survives(scenario, world, opened(), options, saves);
@@ -122,7 +126,7 @@ describe.each(storages)("$name: a crash between any two checkpoints", (storage) 
   it.each(scenarios)("repeats no finished node: $name", async (scenario) => {
     const options = { effect: "idempotent", ids: "repeating" } as const;
     const whole = await undisturbed(scenario, storage, options);
-    for (let saves = 0, over = false; !over; saves++) {
+    for (let saves = 0, over = false; !over; saves += stride) {
       const world = new World();
       const opened = await storage.open();
       over = await survives(scenario, world, opened(), options, saves);

@@ -45,24 +45,35 @@ describe("definitions that share a storage", () => {
   });
 });
 
-/** Runs an agent with Persistence as each of these configurations says, in a process of its own; what that process warns of. */
-async function warningsOf(...configurations: readonly string[]): Promise<readonly string[]> {
+/** Runs an agent with Persistence as each of these configurations says, in one new process; what that process then warns of. */
+async function warningsOf(...configurations: readonly string[]): Promise<readonly (readonly string[])[]> {
   const program = `
     const { AIAgent, NoPersistenceStorageProvider, Persistence } = await import(${JSON.stringify(source)});
-    process.on("warning", ({ name, code, message }) => console.log(name, code, message));
+    let warnings = [];
+    process.on("warning", ({ name, code, message }) => warnings.push([name, code, message].join(" ")));
     const promptExecutor = { execute: () => Promise.reject(new Error("unused")) };
-    for (const config of [${configurations.join(", ")}])
-      await new AIAgent({ promptExecutor, llmModel: "m" }).install(Persistence, config).run("go").catch(() => undefined);`;
+    for (const config of [${configurations.join(", ")}]) {
+      warnings = [];
+      await new AIAgent({ promptExecutor, llmModel: "m" }).install(Persistence, config).run("go").catch(() => undefined);
+      await new Promise(setImmediate);
+      console.log(JSON.stringify(warnings));
+    }`;
   const args = ["--import", "tsx", "--input-type=module", "--eval", program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: dirname(source) });
-  return stdout.split("\n").filter((line) => line.startsWith("AgentPersistenceWarning"));
+  const lines = stdout.trim().split("\n");
+  return lines.map((line) =>
+    (JSON.parse(line) as string[]).filter((warning) => warning.startsWith("AgentPersistenceWarning")),
+  );
 }
 
 describe("Persistence without a storage", () => {
   it("warns once per process, unless a storage is deliberately omitted", async () => {
-    expect(await warningsOf("{ storage: new NoPersistenceStorageProvider() }")).toEqual([]);
-    expect(await warningsOf("undefined", "{}", "{ storage: undefined }")).toEqual([
-      expect.stringMatching(/^AgentPersistenceWarning no_storage .*stores nothing/),
+    const omitted = "{ storage: new NoPersistenceStorageProvider() }";
+    expect(await warningsOf(omitted, "undefined", "{}", "{ storage: undefined }")).toEqual([
+      [],
+      [expect.stringMatching(/^AgentPersistenceWarning no_storage .*stores nothing/)],
+      [],
+      [],
     ]);
   });
 });

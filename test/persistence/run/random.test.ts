@@ -7,7 +7,7 @@ import { checkpointsOf, latestOf, recordsOf } from "../support/stored.ts";
 import { logStorages, storages, type TestStorage } from "../support/storages.ts";
 import { cases } from "../../soak/cases.ts";
 
-const runs = { memory: cases(30, 300), file: cases(4, 30) };
+const runs = { memory: cases(12, 300), file: cases(4, 30) };
 const runsOn = ({ name }: TestStorage) => (name === "file" ? runs.file : runs.memory);
 
 interface JournalRecord {

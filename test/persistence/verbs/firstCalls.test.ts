@@ -25,7 +25,7 @@ const life: fc.Arbitrary<Life> = fc.record({
   next: fc.array(verb, { minLength: 1, maxLength: 2 }),
 });
 
-const runs = { memory: cases(40, 3_000), file: cases(4, 200) };
+const runs = { memory: cases(15, 3_000), file: cases(4, 200) };
 
 function isCrash(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)

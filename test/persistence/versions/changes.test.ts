@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { logStorages } from "../support/storages.ts";
 import { changes } from "./support/changes.ts";
 import { base, places, type Spec, type Stop } from "./support/Spec.ts";
+import { every } from "../../soak/cases.ts";
 
 /** How a run goes on with other code that stopped in a node. */
 async function verdictOf(
@@ -22,11 +23,12 @@ async function verdictOf(
   return told.some(({ type }) => type === "strategy_adapted") ? "compatible" : "same";
 }
 
+/** Each change is tried at every place in a whole soak, and at one in `npm test`. */
+const stride = every(places.length, 1);
+
 describe.each(logStorages)("$name:", (storage) => {
   describe.each(places)("in $name, a run continues as the table says", (place) => {
-    // On files each change is tried at one place, and by `npm test` once.
-    const isWhole = storage.name === "memory";
-    const tried = changes.filter((_change, row) => isWhole || places[row % places.length] === place);
+    const tried = changes.filter((_change, row) => (row + places.indexOf(place)) % stride === 0);
     it.each(tried)("after a change of $what", async ({ before = base, after, at = "two", verdicts }) => {
       for (const [position, stopped] of ["one", at, "three"].entries()) {
         const opened = await storage.open();

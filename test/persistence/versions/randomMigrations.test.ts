@@ -7,7 +7,7 @@ import { logStorages, type Opened, type TestStorage } from "../support/storages.
 import { askingAgent, stepOf, steps, versionOf } from "./support/askingAgent.ts";
 import { cases } from "../../soak/cases.ts";
 
-const counts: Readonly<Record<string, number>> = { memory: cases(8, 200), file: cases(1, 20) };
+const counts: Readonly<Record<string, number>> = { memory: cases(4, 200), file: cases(1, 20) };
 
 /** What happens to an agent that waits. */
 const acts = ["fork", "migrate", "resume", "answer", "prune", "move", "moveTrusted"] as const;

@@ -6,7 +6,7 @@ import { FilePersistenceStorageProvider } from "../../../../src/file.ts";
 import { scriptedModel } from "../../../../src/testing.ts";
 
 // Looks at the heap while `graph.each` runs and when it merges. Needs `--expose-gc`.
-const [, , kind] = process.argv;
+const [, , kind, items] = process.argv;
 
 const looks = 10;
 
@@ -52,4 +52,4 @@ async function peakHeap(items: number): Promise<number> {
 
 // Loads and compiles what all runs share.
 await peakHeap(looks);
-process.send?.([await peakHeap(1_000), await peakHeap(10_000)]);
+process.send?.([await peakHeap(Number(items)), await peakHeap(10 * Number(items))]);
