@@ -151,6 +151,12 @@ export class RunRecords {
     return id === undefined ? undefined : outcomes.get(id);
   }
 
+  /** The calls that the responses of the run request. */
+  get calls(): readonly ToolCallPart[] {
+    const messages = [...this.#found.answers.values()].map(({ record, log }) => log.readValue(record.message));
+    return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
+  }
+
   /** Returns the newest request for the approval of a call. */
   request(call: string): RequestRecord | undefined {
     return [...this.#found.requests.values()].findLast(({ approval }) => approval?.call === call);
@@ -158,26 +164,19 @@ export class RunRecords {
 
   /** Returns the library's id of a call that a response of the run requests under an id of the provider. */
   callOfProvider(id: string): string | undefined {
-    return this.#calls.find(({ providerToolCallId }) => providerToolCallId === id)?.toolCallId;
+    return this.calls.find(({ providerToolCallId }) => providerToolCallId === id)?.toolCallId;
   }
 
   /** Returns whether a response of the run requests a call, by the library's id. */
   hasCall(id: string): boolean {
     const { outcomes } = this.#found;
-    return (
-      outcomes.has(id) || this.request(id) !== undefined || this.#calls.some(({ toolCallId }) => toolCallId === id)
-    );
+    return outcomes.has(id) || this.request(id) !== undefined || this.calls.some(({ toolCallId }) => toolCallId === id);
   }
 
   approval(ids: readonly string[]): HeldRecord<ReplyRecord> | undefined {
     const { requests, replies } = this.#found;
     const request = [...requests.values()].findLast(({ approval }) => approval && ids.includes(approval.call));
     return request && replies.get(request.request);
-  }
-
-  get #calls(): readonly ToolCallPart[] {
-    const messages = [...this.#found.answers.values()].map(({ record, log }) => log.readValue(record.message));
-    return messages.flatMap((message) => toolCallsIn(message as AssistantMessage).map(({ part }) => part));
   }
 
   get #found(): RunFacts {

@@ -43,6 +43,8 @@ async function approve({ runner }: ReturnType<typeof desk>): Promise<void> {
 }
 
 const kindsIn = async (session: Session) => (await session.getItems()).map((item) => item.type ?? "message");
+const providedIdsIn = async (session: Session) =>
+  (await session.getItems()).flatMap((item) => ("callId" in item ? [item.callId] : []));
 const whole = ["message", "message", "function_call", "function_call_result", "message"];
 
 /** A session that replaces its items by one, as those do that ask the provider for a summary. */
@@ -85,6 +87,7 @@ describe("a session of another kind, in a repeated run", () => {
     const { finalOutput } = await runner.resume(agent, { agentId: "a", session });
     expect(finalOutput).toBe("refunded 7");
     expect(await kindsIn(session)).toEqual(whole);
+    expect(await providedIdsIn(session)).toEqual(["call_1", "call_1"]);
     await runner.resume(agent, { agentId: "a", session });
     expect(await kindsIn(session)).toEqual(whole);
   });

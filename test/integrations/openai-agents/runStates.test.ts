@@ -1,5 +1,6 @@
 import {
   Agent,
+  attachClientToolSearchExecutor,
   hostedMcpTool,
   MaxTurnsExceededError,
   ModelBehaviorError,
@@ -218,6 +219,35 @@ describe("A RunState as the input of a durable run", () => {
     first.state.approve(first.interruptions[0]!);
     const state = await RunState.fromString(agent, first.state.toString());
     expect((await runner.run(agent, state, { agentId: "a" })).finalOutput).toBe("true");
+  });
+
+  it("decides a call of a tool that a tool search has loaded, and makes it once", async () => {
+    const paid: string[] = [];
+    const search = {
+      type: "hosted_tool",
+      name: "tool_search",
+      providerData: { type: "tool_search", execution: "client" },
+    };
+    const found = { ...payTool(paid), deferLoading: true };
+    const tools = [attachClientToolSearchExecutor(search as never, async () => found as never)];
+    const searching = {
+      type: "tool_search_call",
+      id: "search_1",
+      status: "completed",
+      arguments: {},
+      providerData: { call_id: "search_1", execution: "client" },
+    };
+    const model = new FakeModel((items) => {
+      const seen = resultsIn(items);
+      return seen.length > 0 ? [says(seen.join())] : [searching as never, calls("pay", { to: "Ann" })];
+    });
+    const agent = new Agent({ name: "desk", model, tools });
+    const runner = new DurableRunner({ storage: new InMemoryPersistenceStorageProvider() });
+    const first = await runner.run(agent, "Go.", { agentId: "a" });
+    first.state.approve(first.interruptions[0]!);
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect((await runner.run(agent, first.state, { agentId: "a" })).finalOutput).toBe("paid Ann");
+    expect(paid).toEqual(["Ann"]);
   });
 
   it("continues a run that failed, with other options", async () => {

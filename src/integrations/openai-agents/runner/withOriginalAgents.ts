@@ -13,22 +13,36 @@ export function withOriginalAgents<Result extends AnyResult | AnyStream>(
   return Object.assign(result, { state: givenState(result.state, agent, run) });
 }
 
-/** Gives the state of an error of the SDK the user's agents. Returns the error. */
+/** Gives the states of an error of the SDK, and of the error in it, the user's agents. Returns the error. */
 export function errorWithOriginalAgents(error: unknown, agent: AnySdkAgent, run: DurableRun): unknown {
-  const { state } = Object(error) as { readonly state?: unknown };
-  if (state instanceof RunState) Object.assign(error as object, { state: givenState(state, agent, run) });
+  const { error: inner } = Object(error) as { readonly error?: unknown };
+  for (const each of [error, inner]) {
+    const { state } = Object(each) as { readonly state?: unknown };
+    if (state instanceof RunState) Object.assign(each as object, { state: givenState(state, agent, run) });
+  }
   return error;
 }
 
+const givenStates = new WeakMap<AnyState, AnyState>();
+
 /** Returns a copy of a state without durable agents. Its text and its decisions are those of the user's agents. */
 function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnyState {
+  const known = givenStates.get(state);
+  if (known) return known;
   for (const item of itemsOf(state)) {
     for (const key of ["agent", "sourceAgent", "targetAgent"])
       if (key in item) Object.assign(item, { [key]: originalOf(Reflect.get(item, key) as unknown) });
   }
+  for (const { routedOwners } of state._toolSearchRuntimeToolsByAgent.values()) {
+    for (const owner of routedOwners.values()) {
+      owner.tool = originalOf(owner.tool);
+      owner.entry.tools = owner.entry.tools.map(originalOf);
+    }
+  }
   const members = Object.entries(state).map(([key, value]): [string, unknown] => [key, withOriginalKeys(value)]);
   const given = new RunState(state._context, [], originalOf(agent), state._maxTurns);
   Object.assign(given, Object.fromEntries(members));
+  givenStates.set(state, given);
   noteRun(state, run);
   noteRun(given, run);
   return given;

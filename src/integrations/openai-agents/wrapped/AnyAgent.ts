@@ -2,6 +2,7 @@
 import type {
   Agent,
   FunctionTool,
+  HostedTool,
   RunContext,
   RunResult,
   RunState,
@@ -12,6 +13,7 @@ import type {
 export type AnySdkAgent = Agent<any, any>;
 export type AnySdkTool = Tool<any>;
 export type AnyFunctionTool = FunctionTool<any, any, unknown>;
+export type AnyHostedTool = HostedTool;
 export type AnyResult = RunResult<any, any>;
 export type AnyStream = StreamedRunResult<any, any>;
 export type AnyState = RunState<any, any>;

@@ -5,6 +5,7 @@ import {
   type OpenAIResponsesCompactionResult,
   RequestUsage,
   type Session,
+  type SessionHistoryTransaction,
   type SessionHistoryTransactionArgs,
 } from "@openai/agents-core";
 import { isSameValue } from "../../../checkpoint/values/isSameValue.ts";
@@ -27,7 +28,7 @@ const compacting = hostedTool("compact_session", { effect: "none" });
 
 /**
  * A foreign session inside a run. It cannot report which items the run added. Its items are therefore recorded when
- * they are read and compared when the run is replayed.
+ * they are read and compared when the run is replayed. It stores the provider's ids of calls, as with the SDK alone.
  */
 export class ForeignRunSession {
   readonly #session: AnySession;
@@ -82,7 +83,7 @@ export class ForeignRunSession {
     { transaction }: SessionHistoryTransactionArgs,
     ...context: [AnyContext?]
   ): Promise<void> {
-    const given = structuredClone(transaction);
+    const given = this.#withProvidedIds(transaction);
     // The SDK generates random ids, which differ in a replay.
     const operationId = `${this.#name}#${this.#transactions++}`;
     if ((await this.#run.mayChange()) && isSessionHistoryTransactionAwareSession(this.#session))
@@ -116,12 +117,22 @@ export class ForeignRunSession {
   }
 
   async #add(items: readonly AgentInputItem[], add: (rest: AgentInputItem[]) => Promise<void>): Promise<void> {
-    const given = structuredClone([...items]);
+    const given = structuredClone(this.#run.ids.providedItems(items));
     if (await this.#run.mayChange()) {
       const rest = given.slice(await this.#alreadyAdded(given));
       if (rest.length > 0) await add(rest);
     }
     this.#grow(given.length);
+  }
+
+  #withProvidedIds(transaction: SessionHistoryTransaction): SessionHistoryTransaction {
+    const { ids } = this.#run;
+    const given = structuredClone(transaction);
+    if (given.type === "append_items") return { ...given, items: ids.providedItems(given.items) };
+    const [expectedSuffix, replacement] = [given.expectedSuffix, given.replacement].map((items) =>
+      ids.providedItems(items),
+    );
+    return { ...given, expectedSuffix, replacement } as SessionHistoryTransaction;
   }
 
   #grow(by: number): void {

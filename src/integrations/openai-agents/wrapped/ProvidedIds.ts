@@ -50,7 +50,12 @@ export class ProvidedIds {
   /** Returns the request with the provider's ids. Calls of unknown runs keep their ids. */
   provided(request: ModelRequest): ModelRequest {
     const { input } = request;
-    return typeof input === "string" ? request : { ...request, input: input.map((item) => this.#item(item)) };
+    return typeof input === "string" ? request : { ...request, input: this.providedItems(input) };
+  }
+
+  /** Returns items with the provider's ids. Calls of unknown runs keep their ids. */
+  providedItems(items: readonly Item[]): Item[] {
+    return items.map((item) => this.#item(item));
   }
 
   #item(item: Item): Item {

@@ -1,4 +1,4 @@
-import { invokeFunctionTool } from "@openai/agents-core";
+import { attachClientToolSearchExecutor, getClientToolSearchExecutor, invokeFunctionTool } from "@openai/agents-core";
 import {
   getFunctionToolApprovalInput,
   hasDynamicFunctionToolApprovalPolicy,
@@ -9,9 +9,9 @@ import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
 import { inRun } from "./currentRun.ts";
 import type { DurableRun } from "./DurableRun.ts";
 import { parsedInput } from "./parsedInput.ts";
-import { noteOriginal } from "./originals.ts";
+import { noteOriginal, originalOf } from "./originals.ts";
 import { unrecordedCode } from "./runnerConfig.ts";
-import type { AnySdkTool, AnyFunctionTool, AnyContext } from "./AnyAgent.ts";
+import type { AnySdkTool, AnyFunctionTool, AnyHostedTool, AnyContext } from "./AnyAgent.ts";
 
 type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
@@ -19,12 +19,16 @@ type Details = NonNullable<Parameters<Invoke>[2]>;
 /** The message that the SDK sends to the model for a failed tool. */
 const failure = "An error occurred while running the tool. Please try again.";
 
-/** Returns a tool whose calls a durable run records. Tools other than function tools are returned unchanged. */
+/**
+ * Returns a tool whose calls a durable run records. A client tool search loads such tools. Other tools are returned
+ * unchanged.
+ */
 export function wrappedTool<Given extends AnySdkTool>(given: Given, run: DurableRun): Given {
-  if (given.type !== "function") return given;
-  const tool: AnyFunctionTool = given;
+  const tool: AnySdkTool = originalOf(given);
   const known = run.tools.get(tool);
   if (known) return known as Given;
+  if (tool.type === "hosted_tool") return durableToolSearch(tool, run) as Given;
+  if (tool.type !== "function") return given;
   const durable: AnyFunctionTool = Object.create(Object.getPrototypeOf(tool) as object | null, {
     ...Object.getOwnPropertyDescriptors(tool),
     ...memberDescriptors(tool, run),
@@ -33,6 +37,19 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   noteOriginal(durable, tool);
   run.knownTools.meet(tool);
   return durable as Given;
+}
+
+function durableToolSearch(tool: AnyHostedTool, run: DurableRun): AnyHostedTool {
+  const search = getClientToolSearchExecutor<unknown>(tool);
+  if (!search) return tool;
+  const durable = attachClientToolSearchExecutor<unknown>({ ...tool }, async (args) => {
+    const availableTools = args.availableTools.map(originalOf);
+    const found = await search({ ...args, agent: originalOf(args.agent), availableTools });
+    return [found ?? []].flat().map((each) => wrappedTool(each, run));
+  });
+  run.tools.set(tool, durable);
+  noteOriginal(durable, tool);
+  return durable;
 }
 
 function memberDescriptors(tool: AnyFunctionTool, run: DurableRun): PropertyDescriptorMap {

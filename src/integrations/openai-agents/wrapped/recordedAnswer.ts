@@ -49,14 +49,14 @@ const responseSchema = z.looseObject({
  */
 export function recordedResponse(
   response: ModelResponse,
-  { tools }: ModelRequest,
+  request: ModelRequest,
   model = "without a name",
 ): HostedResponse {
   assertResponseShape(responseSchema, response, model);
   const content: ContentPart[] = [];
-  const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
+  const isFunction = functionNamesIn(request);
   const output = response.output.map((item) => {
-    const part = partOf(item, functions);
+    const part = partOf(item, isFunction);
     return part ? content.push(part) - 1 : item;
   });
   const { usage, rawUsage, responseId, requestId } = response;
@@ -72,8 +72,16 @@ export function responseOf({ message, opaque }: GivenHostedResponse): ModelRespo
   return { ...ids, output: items, usage: new Usage(usage) };
 }
 
-function partOf(item: OutputItem, functions: ReadonlySet<string>): ContentPart | undefined {
-  if (item.type === "function_call") return functions.has(item.name) ? callPart(item) : undefined;
+/** Returns whether a name is of a function tool. A tool search may load tools that the request does not name. */
+function functionNamesIn({ tools, handoffs }: ModelRequest): (name: string) => boolean {
+  const functions = new Set(tools.flatMap((tool) => (tool.type === "function" ? [tool.name] : [])));
+  const searches = tools.some((tool) => tool.type === "hosted_tool" && tool.providerData?.["type"] === "tool_search");
+  const others = new Set(handoffs.map(({ toolName }) => toolName));
+  return (name) => functions.has(name) || (searches && !others.has(name));
+}
+
+function partOf(item: OutputItem, isFunction: (name: string) => boolean): ContentPart | undefined {
+  if (item.type === "function_call") return isFunction(item.name) ? callPart(item) : undefined;
   if (item.type === "hosted_tool_call") return approvalPart(item);
   if (!("role" in item) || item.role !== "assistant") return undefined;
   const { content, ...message } = item;

@@ -40,5 +40,10 @@ export default defineConfig({
     ],
   },
   server: { fs: { strict: false } },
-  test: { include: ["**/*.test.ts"], server: { deps: { inline: [/agents-core/] } }, testTimeout: 20_000 },
+  test: {
+    include: ["**/*.test.ts"],
+    setupFiles: isDurable ? [`${stand}timers.ts`] : [],
+    server: { deps: { inline: [/agents-core/] } },
+    testTimeout: 20_000,
+  },
 });

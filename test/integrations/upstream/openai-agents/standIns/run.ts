@@ -9,6 +9,7 @@ import {
 } from "@openai/agents-core";
 import { InMemoryPersistenceStorageProvider } from "agent-persistence";
 import { DurableRunner } from "agent-persistence/openai-agents";
+import { RunRecords } from "../../../../../src/integrations/hosted/RunRecords.ts";
 import { MemorySession } from "./memorySession.ts";
 
 // @ts-expect-error -- this file of the package has no declarations beside it
@@ -59,7 +60,7 @@ async function runDurably(durable: DurableRunner, { agent, input, options }: Ask
   if (agentId === undefined)
     return SdkRunner.prototype.run.call(durable.runner, agent, input as never, options as never);
   try {
-    return noted(agentId, await durable.run(agent, input as never, { ...options, agentId } as never));
+    return await shown(agentId, await durable.run(agent, input as never, { ...options, agentId } as never));
   } catch (error) {
     noteState(agentId, error);
     throw error;
@@ -71,18 +72,44 @@ function agentIdOf(state: AnyState): string | undefined {
   return states.get(state) ?? found.find((id) => id !== undefined);
 }
 
-function noted(agentId: string, result: AnyResult): AnyResult {
-  const note = () => {
-    noteState(agentId, result);
-    for (const item of result.interruptions) waiting.set(idOf(item), agentId);
-  };
-  note();
-  if ("completed" in result)
-    result.completed.then(note, (error: unknown) => {
-      note();
+async function shown(agentId: string, result: AnyResult): Promise<AnyResult> {
+  note(agentId, result);
+  if (!("completed" in result)) {
+    await giveProvidedIds(agentId, result);
+    return result;
+  }
+  const completed = result.completed.then(
+    async () => {
+      note(agentId, result);
+      await giveProvidedIds(agentId, result);
+    },
+    (error: unknown) => {
+      note(agentId, result);
       noteState(agentId, error);
-    });
-  return result;
+      throw error;
+    },
+  );
+  completed.catch(() => {});
+  return new Proxy(result, {
+    get: (target, key) => (key === "completed" ? completed : (Reflect.get(target, key) as unknown)),
+  });
+}
+
+function note(agentId: string, result: AnyResult): void {
+  noteState(agentId, result);
+  for (const item of result.interruptions) waiting.set(idOf(item), agentId);
+}
+
+/** Gives the calls of a finished result the ids of the model, because many tests look for them. */
+async function giveProvidedIds(agentId: string, { interruptions, newItems, rawResponses }: AnyResult): Promise<void> {
+  if (interruptions.length > 0) return;
+  const records = new RunRecords(storage.log, agentId);
+  await records.read();
+  const ids = new Map(records.calls.map(({ toolCallId, providerToolCallId }) => [toolCallId, providerToolCallId]));
+  for (const item of [...newItems.map(({ rawItem }) => rawItem), ...rawResponses.flatMap(({ output }) => output)]) {
+    const callId = item && "callId" in item ? ids.get(item.callId ?? "") : undefined;
+    if (callId !== undefined) Object.assign(item as object, { callId });
+  }
 }
 
 function noteState(agentId: string, carrier: unknown): void {
