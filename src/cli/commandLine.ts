@@ -109,6 +109,10 @@ function readingCommands(program: Command, lazily: Lazily): void {
     .option("--prices <file>", "show costs, by a JSON file with the prices of a million tokens")
     .option("--port <number>", "the port on this machine; 0: any that is free", count, 0)
     .action(lazily(async () => (await import("./reading/ui.ts")).ui));
+  withAgent(common(program.command("mcp")), optional)
+    .description("serve the agents to an assistant, as an MCP server on standard input and output")
+    .option("--allow-changes", "let the assistant answer requests and fork agents")
+    .action(lazily(async () => (await import("./mcp/mcpCommand.ts")).mcp));
 }
 
 function writingCommands(program: Command, lazily: Lazily): void {

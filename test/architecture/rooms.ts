@@ -91,7 +91,7 @@ export const floors: readonly (readonly string[])[] = [
   ["cli/storage", "cli/ids"],
   ["cli/session"],
   ["cli/reading"],
-  ["cli/writing"],
+  ["cli/writing", "cli/mcp"],
   ["cli"],
 ];
 
@@ -157,5 +157,6 @@ export const builtOnEntries: readonly string[] = [
   "cli/session",
   "cli/reading",
   "cli/writing",
+  "cli/mcp",
   "cli",
 ];

@@ -2,6 +2,8 @@ import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } fr
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { persistence } from "agent-persistence";
 import textWidth from "fast-string-truncated-width";
@@ -52,6 +54,15 @@ describe("the command line as a process", () => {
     const resumed = await command("resume", "order-1", "--agent", "desk.mjs#desk", "--yes", "--json");
     expect(JSON.parse(resumed.out)).toMatchObject({ status: "completed", output: "All is done." });
     expect(resumed).toMatchObject({ code: 0, err: "refunded 700\n" });
+  });
+
+  it("serves agents to a client of MCP, whatever the agent's code prints", async () => {
+    const client = new Client({ name: "assistant", version: "1.0.0" });
+    const args = [`${built.root}${built.bin}`, "mcp", "--agent", "desk.mjs#desk"];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: built.app }));
+    const { content } = await client.callTool({ name: "list_agents" });
+    expect(content).toMatchObject([{ type: "text", text: expect.stringContaining("order-1") }]);
+    await client.close();
   });
 
   it("accepts agents of another copy of the library", async () => {

@@ -1,3 +1,5 @@
+import type { Readable, Writable } from "node:stream";
+
 export interface TextSink {
   /**
    * Resolves when more can be written.
@@ -37,6 +39,8 @@ export interface CommandIo {
   confirm(question: string): Promise<boolean>;
   /** Starts a progress bar on standard error. Requires a terminal. */
   progress(title: string, whole: number): Promise<ProgressBar>;
+  /** Standard input and output for a protocol. Other output goes to standard error from then on. */
+  protocol(): { readonly input: Readable; readonly output: Writable };
   /** Redirects output of user code to standard error. */
   divertOutput(): void;
 }

@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { ClosedOutputError, type CommandIo, type TextSink } from "./CommandIo.ts";
 
 export interface ProcessStreams {
@@ -33,6 +34,12 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
     },
     confirm: async (question) => (await import("./ask.ts")).ask(question, { input: stdin, output: stderr }),
     progress: async (title, whole) => (await import("./progressBar.ts")).progressBar(title, whole, stderr),
+    protocol() {
+      const write = stdout.write.bind(stdout) as (bytes: Buffer, done: (error?: Error | null) => void) => boolean;
+      this.divertOutput();
+      const output = new Writable({ write: (bytes: Buffer, _encoding, done) => void write(bytes, done) });
+      return { input: stdin, output };
+    },
     divertOutput() {
       // The result is still written by `out`, which holds the original function.
       stdout.write = stderr.write.bind(stderr) as typeof stdout.write;

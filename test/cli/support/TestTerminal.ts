@@ -1,3 +1,4 @@
+import { PassThrough } from "node:stream";
 import type { CommandIo, TextSink } from "../../../src/cli/terminal/CommandIo.ts";
 import { main } from "../../../src/cli/main.ts";
 
@@ -13,6 +14,8 @@ export interface TerminalOptions {
   /** Called with each text on standard output. */
   readonly onOut?: (text: string) => void;
   readonly stop?: AbortSignal;
+  /** Standard input and output of a protocol. */
+  readonly protocol?: ReturnType<CommandIo["protocol"]>;
 }
 
 /** What a command answered. */
@@ -60,6 +63,7 @@ export async function run(args: readonly string[], options: TerminalOptions = {}
       shown.push(title);
       return { at: () => {}, end: () => {} };
     },
+    protocol: () => options.protocol ?? { input: new PassThrough(), output: new PassThrough() },
     divertOutput: () => {},
   };
   const code = await main(args, io);

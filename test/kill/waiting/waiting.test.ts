@@ -59,7 +59,7 @@ describe("a waiting run", () => {
   });
 
   it.each([false, true])(
-    `makes a call once that ${processes} processes approve at once, or at most once if another cancels (%s)`,
+    `makes a call once that several processes approve at once, or at most once if another cancels (%s)`,
     async (cancels) => {
       const directory = await temporaryDirectory();
       const waiting = (await inOwnProcess(directory, "run", "refund")) as RunResult<string>;
