@@ -9,6 +9,7 @@ import { beginBranch } from "./start/beginBranch.ts";
 import { dueBetween } from "./record/saveIfDue.ts";
 import { runOrResume } from "./run/runOrResume.ts";
 import { journalInputRequest } from "./waiting/journalInputRequest.ts";
+import { expectEnds } from "./replay/expectEnds.ts";
 import { assertReplayComplete } from "./replay/discardReplay.ts";
 import { journalModelRequest } from "./calls/journalModelRequest.ts";
 import { journalToolCall } from "./calls/journalToolCall.ts";
@@ -154,7 +155,11 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
   pipeline.onBranchesJoined(({ run, nodeId, input, results }) =>
     recorders.find(run)?.join(run, nodeId, input, results),
   );
-  pipeline.onNodeStarting(({ run, nodeId }) => recorders.find(run)?.enterNode(run, nodeId));
+  pipeline.onNodeStarting(({ run, nodeId, context }) => {
+    const recorder = recorders.find(run);
+    recorder?.enterNode(run, nodeId);
+    if (recorder) expectEnds(recorder, context);
+  });
   pipeline.onNodeCompleted(async ({ run, next, nodeId, context }) => {
     const { base, ordinal } = visitOf(context);
     const recorder = recorders.find(run);

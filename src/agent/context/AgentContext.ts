@@ -67,9 +67,6 @@ export interface AgentContext {
    * Sleeps of a node or a tool call are identified by their number. The first recorded time counts, even if the
    * repeated code passes another one.
    *
-   * Don't pass the promise to `Promise.race`: the sleep can win a race that it lost, when the node runs again.
-   *
-   * @experimental
    * @example
    * ```ts
    * await context.sleep(60 * 60 * 1_000);
@@ -81,7 +78,6 @@ export interface AgentContext {
   /**
    * Like {@link sleep}, until a time of the wall clock. Resolves immediately if the time has passed.
    *
-   * @experimental
    * @throws InvalidInputError
    * @throws WaitingNotSupportedError for a long sleep, if the storage cannot store requests.
    */

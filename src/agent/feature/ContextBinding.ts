@@ -1,5 +1,6 @@
 import type { AgentContext } from "../context/AgentContext.ts";
 import type { AgentRun } from "./AgentRun.ts";
+import type { EndOrder } from "./EndOrder.ts";
 import type { NodeVisit } from "./PipelineEvents.ts";
 
 /** The data that features read from a context. It stays readable after the context is closed. */
@@ -7,6 +8,7 @@ export interface ContextBinding {
   readonly run: AgentRun;
   readonly visit: NodeVisit;
   readonly input: unknown;
+  readonly ends: EndOrder;
   /** The tool call that the context was made for. `undefined` for the context of a node. */
   readonly call?: { readonly toolCallId: string };
   /** The ids of the tool calls around this call, innermost first. `undefined` if the node made the call. */
@@ -27,6 +29,11 @@ export function runOf(context: AgentContext): AgentRun {
 /** Returns the visit of a context. */
 export function visitOf(context: AgentContext): NodeVisit {
   return bindingOf(context).visit;
+}
+
+/** Returns the order of the ends in the visit of a context. */
+export function endsOf(context: AgentContext): EndOrder {
+  return bindingOf(context).ends;
 }
 
 /** Returns the input of the node of a context, as a frozen copy. */

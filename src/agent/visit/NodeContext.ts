@@ -39,6 +39,7 @@ export class NodeContext implements AgentContext {
       run: visit.run,
       visit: visit.at,
       input: visit.input,
+      ends: visit.ends,
       ...(call && { call: { toolCallId: call.toolCallId }, around: call.around }),
     });
   }

@@ -1,11 +1,11 @@
 import type { RunLine } from "../../checkpoint/toolCallId.ts";
 import { ExecutionMovedError, RunSuspendedError } from "../../errors/runErrors.ts";
 import { onAbort } from "../../internal/abortable.ts";
-import { nextTurn } from "../../internal/nextTurn.ts";
 import { warn } from "../../internal/warn.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import type { AgentDefinition, SubAgent } from "../feature/AgentDefinition.ts";
 import type { AgentRun, InterruptOptions } from "../feature/AgentRun.ts";
+import { EndOrder } from "../feature/EndOrder.ts";
 import type { AbortGrace, ClaimableOption } from "../feature/FeaturePipeline.ts";
 import { type Pipeline, markRunFailure } from "../feature/Pipeline.ts";
 import type { InputRequestEvent, NodeVisit, PipelineEvents } from "../feature/PipelineEvents.ts";
@@ -51,6 +51,7 @@ export class NodeExecution {
   readonly line: RunLine;
   readonly state: RunState;
   readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
+  readonly ends: EndOrder = new EndOrder(this.pending);
   /** Created when the signal is first read, because most nodes never read it. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -142,7 +143,7 @@ export class NodeExecution {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {
         cancel();
-        this.pending.wake();
+        this.pending.wake(requestId);
         settle();
       };
       const stopTimer = this.run.abortGrace.clock.after(leftMs, end(resolve));
@@ -242,12 +243,7 @@ export class NodeExecution {
   async #watch(): Promise<void> {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    let started: number;
-    do {
-      started = this.pending.started;
-      await this.pending.settledButWaiting();
-      await nextTurn();
-    } while (started !== this.pending.started);
+    await this.pending.atRest();
     this.#isWatching = false;
     const { openRequests, hasWaitingAgents } = this.pending;
     if ((openRequests.length === 0 && !hasWaitingAgents) || this.#isMoved || this.#aborted) return;

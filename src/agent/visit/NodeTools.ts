@@ -167,12 +167,16 @@ export class NodeTools implements AgentTools {
     try {
       return await this.#execute(tool, toolCallId, input, signal);
     } catch (cause) {
+      visit.allowUnanswered();
       signal.throwIfAborted();
       visit.assertOpen();
       if (visit.failure) throw visit.failure.error;
       if (isRunFailure(cause)) throw cause;
       if (isToolFailure(cause) && cause.toolCallId === toolCallId) throw cause;
       throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
+    } finally {
+      // The call may still wait for its turn to end, and then it does not wait for these requests.
+      visit.pending.dropRequests(toolCallId);
     }
   }
 

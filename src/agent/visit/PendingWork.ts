@@ -1,12 +1,14 @@
 import type { AbortGrace } from "../feature/FeaturePipeline.ts";
 import type { InputRequestEvent } from "../feature/PipelineEvents.ts";
+import { nextTurn } from "../../internal/nextTurn.ts";
 
 interface Work {
   id: string | undefined;
   readonly within: string | undefined;
   readonly controller: AbortController;
-  /** Resolves when the work has settled. Never rejects. */
-  ended: Promise<unknown>;
+  /** Resolves when the work has settled, or when its request is dropped. Never rejects. */
+  readonly ended: Promise<void>;
+  readonly end: () => void;
   detached: boolean;
   request?: InputRequestEvent;
   /** True if a sub-agent runs for the call and waits for an answer. */
@@ -24,15 +26,12 @@ export class PendingWork {
   #detached: Promise<never> | undefined;
   #reject: (reason: unknown) => void = () => undefined;
   #started = 0;
-  /** Wakes {@link settledButWaiting} when work has settled or only waits. */
+  /** Resolves when work has settled or only waits. `undefined` if nobody awaits it. */
+  #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
 
   constructor(onDrop: (request: InputRequestEvent) => void) {
     this.#onDrop = onDrop;
-  }
-
-  get started(): number {
-    return this.#started;
   }
 
   /** Starts work at once. The promise settles with the work, or rejects when the work is detached. */
@@ -42,7 +41,9 @@ export class PendingWork {
     run: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
-    const work: Work = { id, within, controller, ended: Promise.resolve(), detached: false };
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const work: Work = { id, within, controller, ended, end, detached: false };
     this.#pending.add(work);
     this.#started++;
     const result = run(controller.signal).finally(() => {
@@ -50,7 +51,7 @@ export class PendingWork {
       if (work.id !== undefined) this.dropRequests(work.id);
       this.#changed();
     });
-    work.ended = result.catch(() => undefined);
+    result.then(end, end);
     if (!this.#detached) {
       this.#detached = new Promise<never>((_resolve, reject) => (this.#reject = reject));
       this.#detached.catch(() => undefined);
@@ -70,7 +71,8 @@ export class PendingWork {
   }
 
   /** Reports that a held timer has ended and its work continues. */
-  wake(): void {
+  wake(requestId: string): void {
+    for (const work of this.#pending) if (work.id === requestId) delete work.request;
     this.#started++;
   }
 
@@ -93,8 +95,10 @@ export class PendingWork {
     for (const work of this.#pending) {
       if (!work.request || work.within !== within) continue;
       this.#pending.delete(work);
+      work.end();
       this.#onDrop(work.request);
     }
+    this.#changed();
   }
 
   abort(reason: unknown, except?: readonly string[]): void {
@@ -140,18 +144,41 @@ export class PendingWork {
   }
 
   /**
-   * Like {@link settled}, without open requests and the tool calls that wait for them. Supports one caller at a time.
+   * Like {@link settled}, without open requests and the tool calls that wait for them, until one more turn of the event
+   * loop starts no work.
+   *
+   * @param blocked the number of works that cannot continue before this resolves. Defaults to 0.
    */
-  async settledButWaiting(): Promise<void> {
-    while (this.#isActive()) await new Promise<void>((resolve) => (this.#changed = resolve));
+  async atRest(blocked: () => number = () => 0): Promise<void> {
+    for (let started = -1; started !== this.#started || this.#active > blocked(); await nextTurn()) {
+      started = this.#started;
+      await this.#settledBut(blocked);
+    }
   }
 
-  #isActive(): boolean {
+  async #settledBut(blocked: () => number): Promise<void> {
+    while (this.#active > blocked()) await this.#nextChange();
+  }
+
+  recheck(): void {
+    this.#changed();
+  }
+
+  #nextChange(): Promise<void> {
+    return (this.#change ??= new Promise((resolve) => {
+      this.#changed = () => {
+        this.#change = undefined;
+        resolve();
+      };
+    }));
+  }
+
+  get #active(): number {
     const callers = new Set([...this.#pending].map(({ within }) => within));
-    return [...this.#pending].some(
+    return [...this.#pending].filter(
       ({ id, request, waits, detached }) =>
         !detached && !(request && onlyWaits(request)) && !waits && (id === undefined || !callers.has(id)),
-    );
+    ).length;
   }
 
   #others(except: readonly string[] = []): readonly Work[] {

@@ -1,10 +1,11 @@
-import { asksFor } from "../records/callRecords.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import type { LaneRecord, EditRecord, MessageRecord } from "../records/lineRecords.ts";
+import { type AnswerRecord, asksFor, type IntentRecord, type OutcomeRecord } from "../records/callRecords.ts";
+import type { ReplyRecord } from "../records/requestRecords.ts";
 import type { Visit } from "../records/Visit.ts";
 import type { EarlierLane } from "../records/SnapshotRecord.ts";
 import { lanesTo } from "../lines/linesTo.ts";
-import { type AgentState, emptyState, visitAt } from "../state/AgentState.ts";
+import { type AgentState, answerRecord, emptyState, visitAt } from "../state/AgentState.ts";
 import { BranchChanges } from "../state/BranchChanges.ts";
 import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import { foldTo } from "../state/foldTo.ts";
@@ -56,9 +57,18 @@ export function visitRecords(
   const [repeated] = start.record.visit ?? [];
   const asking = [...state.answers.values()].filter((answer) => answer.visit[0] !== repeated && asksFor(answer, calls));
   return [
-    ...asking.map((answer) => ({ record: { ...answer, lane }, position: start.position, order: start.order })),
+    ...asking.map((answer) => ({
+      record: { ...answerRecord(answer), lane },
+      position: start.position,
+      order: start.order,
+    })),
     ...since.map((ordered) => ({ ...ordered, record: withoutReferences(index, ordered) })),
   ];
+}
+
+interface Work {
+  readonly order: number;
+  readonly records: readonly (AnswerRecord | IntentRecord | OutcomeRecord | ReplyRecord)[];
 }
 
 /** Returns the records that a repeated visit made before the first checkpoint of the lane. */
@@ -74,11 +84,16 @@ export function repeatedRecords(
   const asked = [...requests.values()].filter(
     ({ record, reply }) => isOfVisit(record) && (reply !== undefined || record.lane === lane),
   );
-  const records = [
-    ...[...answers.values()].filter(isOfVisit),
-    ...made.flatMap(({ intent, outcome }) => [intent ?? [], outcome ?? []].flat()),
-    ...asked.flatMap(({ record, reply }) => [record, reply ?? []].flat()),
+  // In the order of the log, because a replay returns the ends of the node in this order.
+  const work: readonly Work[] = [
+    ...[...answers.values()]
+      .filter(isOfVisit)
+      .map((answer) => ({ order: answer.order, records: [answerRecord(answer)] })),
+    ...made.map((call) => ({ order: call.order, records: [call.intent ?? [], call.outcome ?? []].flat() })),
+    ...asked.map(({ reply, repliedAt = 0 }) => ({ order: repliedAt, records: reply ? [reply] : [] })),
   ];
+  const done = work.toSorted((a, b) => a.order - b.order).flatMap((each) => each.records);
+  const records = [...asked.map(({ record }) => record), ...done];
   return records.map((record) => ({ record: { ...record, lane }, position, order }));
 }
 

@@ -1,11 +1,13 @@
 import { type AgentRecord, isOfState } from "../records/AgentRecord.ts";
-import { type AnswerRecord, type IntentRecord, isOver, type OutcomeRecord } from "../records/callRecords.ts";
+import { type IntentRecord, isOver, type OutcomeRecord } from "../records/callRecords.ts";
 import { isRefusal, type RequestRecord } from "../records/requestRecords.ts";
 import { answerKey, type Visit } from "../records/Visit.ts";
 import {
   type AgentState,
+  answerRecord,
   emptyState,
   nextVisitOf,
+  type RecordedAnswer,
   type RecordedCall,
   type RecordedRequest,
 } from "../state/AgentState.ts";
@@ -39,7 +41,7 @@ export function recordsSince(index: LogProjection, line: LineAt, to: NewLane): S
 }
 
 class Restating implements Since {
-  readonly records: AgentRecord[] = [];
+  readonly #ordered: { readonly order: number; readonly record: AgentRecord }[] = [];
   readonly requests = new Map<string, string>();
   readonly #line: LineAt;
   readonly #to: NewLane;
@@ -54,29 +56,40 @@ class Restating implements Since {
     const [base] = nextVisitOf(to.state);
     const isNow = ({ visit }: { readonly visit: Visit }) => visit[0] === base;
     const { answers, calls, requests } = to.state;
-    for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer);
     this.#addState(index);
+    const isRenamed = this.#ordered.some(({ record }) => record.kind === "structure" && record.renames);
+    // A structure renames the answers before it.
+    for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer, isRenamed ? -1 : answer.order);
     for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
     for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(this.#askedAgain(request));
     this.#addNotes(index);
   }
 
-  #addAnswer(key: string, answer: AnswerRecord): void {
-    const moved = { ...answer, ...this.#placeOf(answer) };
-    const isKnown = this.#known.answers.get(key) === answer;
-    if (!isKnown || answerKey(moved.visit, moved.ordinal, moved.within) !== key) this.records.push(moved);
+  /** In the order of the log, because a replay returns the ends of the node in this order. */
+  get records(): readonly AgentRecord[] {
+    return this.#ordered.toSorted((a, b) => a.order - b.order).map(({ record }) => record);
+  }
+
+  #add(order: number, ...records: readonly AgentRecord[]): void {
+    for (const record of records) this.#ordered.push({ order, record });
+  }
+
+  #addAnswer(key: string, answer: RecordedAnswer, order: number): void {
+    const moved = { ...answerRecord(answer), ...this.#placeOf(answer) };
+    const isKnown = this.#known.answers.get(key)?.order === answer.order;
+    if (!isKnown || answerKey(moved.visit, moved.ordinal, moved.within) !== key) this.#add(order, moved);
   }
 
   #addState(index: LogProjection): void {
     for (const ordered of index.laneRecords.get(this.#line.lane) ?? [])
       if (this.#isSince(ordered.order) && (isOfState(ordered.record) || ordered.record.kind === "structure"))
-        this.records.push(this.#onLane(recordByValue(index, ordered)));
+        this.#add(ordered.order, this.#onLane(recordByValue(index, ordered)));
   }
 
   #addNotes(index: LogProjection): void {
     if (!this.#to.isFork) return;
     for (const { record, order } of index.laneRecords.get(this.#line.lane) ?? [])
-      if (record.kind === "note" && this.#isSince(order)) this.records.push(this.#onLane(record));
+      if (record.kind === "note" && this.#isSince(order)) this.#add(order, this.#onLane(record));
   }
 
   #addCall(call: RecordedCall): void {
@@ -86,12 +99,12 @@ class Restating implements Since {
     const facts = intent ?? outcome;
     const isChanged = facts?.within !== undefined && this.#to.ids.of(facts.within, call.visit) !== facts.within;
     if (!isChanged && !this.#isSince(call.order)) return;
-    for (const record of [intent, outcome]) if (record) this.records.push(this.#moved(record));
+    for (const record of [intent, outcome]) if (record) this.#add(call.order, this.#moved(record));
   }
 
   /** The failure that ended the run is not replayed. */
-  #tryAgain({ call, visit }: RecordedCall): void {
-    this.records.push({ kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
+  #tryAgain({ call, visit, order }: RecordedCall): void {
+    this.#add(order, { kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
   /** Requests from before a rollback are made again. */
@@ -114,11 +127,11 @@ class Restating implements Since {
 
   #addRequest(request: RecordedRequest | undefined): void {
     if (!request || this.#isDropped(request)) return;
-    const { record, reply } = request;
+    const { record, reply, repliedAt = Infinity } = request;
     const before = this.#known.requests.get(record.request);
     const asked = this.#asked(record);
     if (reply && before?.record === record && before.reply === reply && namesSameCalls(asked, record)) return;
-    this.records.push(asked, ...(reply ? [{ ...reply, request: asked.request, lane: this.#to.lane }] : []));
+    this.#add(repliedAt, asked, ...(reply ? [{ ...reply, request: asked.request, lane: this.#to.lane }] : []));
     if (!reply) this.requests.set(record.request, asked.request);
   }
 

@@ -2,10 +2,9 @@ import { LinkedHistory, type HistoryEdit, type StoredMessage } from "../messages
 import { LayeredMap } from "../../internal/LayeredMap.ts";
 import type { AgentRecord } from "../records/AgentRecord.ts";
 import { answerKey } from "../records/Visit.ts";
-import type { AnswerRecord } from "../records/callRecords.ts";
 import type { DecisionRecord, EditRecord, LaneRecord } from "../records/lineRecords.ts";
 import { withRecord } from "../state/StateFold.ts";
-import type { RecordedCall } from "../state/AgentState.ts";
+import type { RecordedAnswer, RecordedCall } from "../state/AgentState.ts";
 import { byValue } from "../state/leanState.ts";
 import { envelopeKeyOf, type StoredValue } from "../values/valueCodec.ts";
 import { differences, type HistoryChanges, HistorySpan } from "./HistorySpan.ts";
@@ -35,7 +34,7 @@ export class StateSpan {
   #latest: Latest = {};
   #latestBefore: Latest = {};
   #decisions: DecisionRecord[] = [];
-  #answers = new LayeredMap<string, AnswerRecord>();
+  #answers = new LayeredMap<string, RecordedAnswer>();
   #calls = new LayeredMap<string, RecordedCall>();
 
   get copied(): number {
@@ -161,7 +160,8 @@ export class StateSpan {
   }
 
   #addToCalls(record: AgentRecord, order: number): void {
-    if (record.kind === "answer") this.#answers.set(answerKey(record.visit, record.ordinal, record.within), record);
+    if (record.kind === "answer")
+      this.#answers.set(answerKey(record.visit, record.ordinal, record.within), { ...record, order });
     else if (record.kind === "intent" || record.kind === "outcome")
       this.#calls.set(record.call, withRecord(this.#calls.get(record.call), record, order));
   }

@@ -32,7 +32,13 @@ export interface RecordedRequest {
 }
 
 export interface RecordedAnswer extends AnswerRecord {
+  /** The order of the record in the whole log. */
+  readonly order: number;
   readonly renames?: readonly Renames["tools"][];
+}
+
+export function answerRecord({ order: _order, ...record }: RecordedAnswer): AnswerRecord {
+  return record;
 }
 
 /** The state of an agent at a point of its log, on the lane that leads there. Values are in stored form. */

@@ -94,12 +94,12 @@ const applierOf = new Map(Object.entries(appliers)) as ReadonlyMap<string, Apply
  * A second response to the same request means that the replay was discarded. Later calls of the first response no
  * longer count.
  */
-function addAnswer({ answers, calls }: Folded, record: AnswerRecord): void {
+function addAnswer({ answers, calls }: Folded, record: AnswerRecord, order: number): void {
   const key = answerKey(record.visit, record.ordinal, record.within);
   const [base, ordinal] = record.visit;
   if (answers.has(key))
     for (const { call, visit } of calls.values()) if (visit[0] === base && visit[1] === ordinal) calls.delete(call);
-  answers.set(key, record);
+  answers.set(key, { ...record, order });
 }
 
 function addCall({ calls }: Folded, record: IntentRecord | OutcomeRecord, order: number): void {

@@ -1,4 +1,4 @@
-import { callOf, runOf } from "../../agent/feature/ContextBinding.ts";
+import { callOf, endsOf, runOf } from "../../agent/feature/ContextBinding.ts";
 import type { ModelRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { PromptAnswer } from "../../agent/model/PromptExecutor.ts";
 import { ReplayedModelError } from "../../agent/model/ReplayedModelError.ts";
@@ -34,7 +34,8 @@ export async function journalModelRequest(
   // Read the values now, because a move closes the context while the model responds.
   const node = event.context.nodeId;
   const request: PlacedRequest = { event, visit: [event.visit.base, event.visit.ordinal], within, node, asked };
-  return replayed(recorder, request) ?? ask(recorder, request, next);
+  const answer = replayed(recorder, request) ?? (await ask(recorder, request, next));
+  return endsOf(event.context).deliver(placeOf(request), () => answer);
 }
 
 function replayed(recorder: RunRecorder, { event, visit, within, asked }: PlacedRequest): PromptAnswer | undefined {
@@ -54,11 +55,9 @@ function replayed(recorder: RunRecorder, { event, visit, within, asked }: Placed
 async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): Promise<PromptAnswer> {
   const {
     event,
-    visit,
-    within,
     asked: { digest: asked },
   } = request;
-  const place = answerKey(visit, event.ordinal, within);
+  const place = placeOf(request);
   const failed = recorder.calls.failedRequests.get(place) ?? [];
   const run = runOf(event.context);
   let answer: PromptAnswer;
@@ -77,11 +76,18 @@ async function ask(recorder: RunRecorder, request: PlacedRequest, next: Next): P
 
 function record(
   recorder: RunRecorder,
-  { event: { ordinal, isHosted }, visit, within, node, asked: { digest: asked } }: PlacedRequest,
+  request: PlacedRequest,
   { message, usage, finishReason: finish }: PromptAnswer,
   failed: readonly FailedRequest[],
 ): void {
   const { journal, lane } = recorder;
+  const {
+    event: { ordinal, isHosted },
+    visit,
+    within,
+    node,
+    asked: { digest: asked },
+  } = request;
   const slot = journal.writer.value(message, "the answer of the model");
   journal.append([
     {
@@ -97,7 +103,12 @@ function record(
       ...(failed.length > 0 && { failed }),
     },
   ]);
+  recorder.ends?.add(placeOf(request));
   journal.writer.noteAnswer(message, visit, ordinal, within, recorder.lane);
   recorder.answersDurable = journal.durable();
   recorder.answersDurable.catch(() => {});
+}
+
+function placeOf({ event: { ordinal }, visit, within }: PlacedRequest): string {
+  return answerKey(visit, ordinal, within);
 }

@@ -1,4 +1,4 @@
-import { callOf } from "../../agent/feature/ContextBinding.ts";
+import { callOf, endsOf } from "../../agent/feature/ContextBinding.ts";
 import { subAgentOf } from "../../agent/feature/AgentDefinition.ts";
 import { isToolFailure } from "../../agent/tool/Tool.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
@@ -53,7 +53,8 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
     return perform(recorder, { facts, event, next });
   }
   const end = endOf(recorder, recorded) ?? (repeatable ? undefined : await resolveOnReplay(recorder, recorded, event));
-  if (end && !(end.outcome.lost && repeatable)) return replay(recorder, recorded.call, end, event);
+  if (end && !(end.outcome.lost && repeatable))
+    return endsOf(event.context).deliver(recorded.call, () => replay(recorder, recorded.call, end, event));
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
   // Later records belong to the current lane, which may differ from the lane of the call's start.
@@ -91,14 +92,16 @@ async function perform(recorder: RunRecorder, performance: Performance): Promise
   const { facts, event } = performance;
   const { tool, input, context } = event;
   const completed = { kind: "tool_call_completed", nodeId: facts.node, tool, input } as const;
+  const deliver = (happened: typeof completed & { readonly failed?: true }) =>
+    endsOf(context).deliver(facts.call, () => saveIfDue(recorder, context, happened));
   let output: unknown;
   try {
     output = await runRecorded(recorder, performance);
   } catch (error) {
-    if (hasRun(error)) await saveIfDue(recorder, context, { ...completed, failed: true });
+    if (hasRun(error)) await deliver({ ...completed, failed: true });
     throw error;
   }
-  await saveIfDue(recorder, context, completed);
+  await deliver(completed);
   return output;
 }
 

@@ -64,5 +64,6 @@ export function recordEnd(
   recorder.journal.append([
     effect === "none" ? { ...fields, kind: "outcome", ...end } : { kind: "outcome", lane, visit, call, ...end },
   ]);
+  recorder.ends?.add(call);
   if (shown) recorder.endedCalls.push({ toolCallId: call, toolName: tool, effect, ...shown });
 }

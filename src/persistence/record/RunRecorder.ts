@@ -1,4 +1,5 @@
 import type { BranchResult } from "../../agent/feature/BranchResult.ts";
+import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { AgentRun } from "../../agent/feature/AgentRun.ts";
 import type { RunStart } from "../../agent/feature/RunRequest.ts";
 import type { RunSettings, RunState } from "../../agent/state/RunState.ts";
@@ -59,6 +60,8 @@ export class RunRecorder {
   /** Model settings that a resume changes. The stored settings stay if `undefined`. */
   newSettings: Partial<RunSettings> | undefined;
   answersDurable: Promise<void> | undefined;
+  /** The ends of the current visit. */
+  ends: EndOrder | undefined;
   /** True once the line has moved to another lane. Only effects are still recorded on this lane. */
   closed = false;
   #namesNext: boolean;

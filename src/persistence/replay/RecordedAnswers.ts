@@ -10,7 +10,8 @@ import type { InputProblem } from "../../errors/agentErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-export type Reply =
+/** The recorded end of a request. `requestId` is its recorded id, which differs from the current id on another line. */
+export type Reply = { readonly requestId: string } & (
   | {
       readonly answer: unknown;
       readonly by?: string;
@@ -18,7 +19,8 @@ export type Reply =
       readonly isNew: boolean;
     }
   | { readonly rejected: string; readonly by?: string }
-  | { readonly expiredAt: string };
+  | { readonly expiredAt: string }
+);
 
 interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "problems" | "at" | "expiresAt"> {
   readonly requestId: string;
@@ -148,10 +150,10 @@ function replyOf(
   savedAt: number,
 ): Reply | undefined {
   if (!reply) return undefined;
-  const { expired, rejected, by } = reply;
-  if (expired) return { expiredAt: new Date(record.expiresAt ?? 0).toISOString() };
-  if (rejected !== undefined) return withoutUndefined({ rejected, by });
-  return { answer: reader.read(reply.answer), isNew: repliedAt > savedAt, ...withoutUndefined({ by }) };
+  const { expired, rejected, by, request: requestId } = reply;
+  if (expired) return { requestId, expiredAt: new Date(record.expiresAt ?? 0).toISOString() };
+  if (rejected !== undefined) return withoutUndefined({ requestId, rejected, by });
+  return { requestId, answer: reader.read(reply.answer), isNew: repliedAt > savedAt, ...withoutUndefined({ by }) };
 }
 
 function shownIn({ prompt, expiresAt }: RequestRecord, reader: ValueReader): Exclude<ApprovalVerdict, boolean> {

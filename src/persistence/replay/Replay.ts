@@ -10,6 +10,7 @@ import { answerKey, type Visit } from "../../checkpoint/records/Visit.ts";
 import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { NoteRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type FailedRequest, isOver, type OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
+import { recordedEnds } from "./recordedEnds.ts";
 import type { ValueReader } from "../../checkpoint/state/ValueReader.ts";
 
 export interface RecordedModelAnswer {
@@ -36,6 +37,7 @@ export class Replay {
   readonly #outputs = new Map<string, unknown>();
   readonly #inputs = new Map<string, unknown>();
   readonly #notes = new Map<string, { readonly key: string; readonly value: unknown }[]>();
+  readonly #recorded: Pick<AgentState, "answers" | "requests">;
   readonly #asksAgain: boolean;
   readonly #last: Visit | undefined;
 
@@ -48,6 +50,7 @@ export class Replay {
       const asked = record.renames ? undefined : record.asked;
       if (again(visit)) this.#answers.set(key, { visit, answer: answerOf(record, reader), asked, failed });
     }
+    this.#recorded = { answers: state.answers, requests: state.requests };
     this.#asksAgain = index.requests.asksAgain;
     const failed = new Set(index.statusState.failedCalls);
     for (const call of state.calls.values())
@@ -93,6 +96,10 @@ export class Replay {
     const call = this.#placed.get(answerKey(visit, ordinal, within));
     if (call) this.#askedFor.add(call.call);
     return call;
+  }
+
+  endsOf(visit: Visit): readonly string[] {
+    return recordedEnds({ ...this.#recorded, calls: this.#calls }, visit);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { RecordedCall } from "../../checkpoint/state/AgentState.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
@@ -7,6 +8,7 @@ import type { Replay } from "./Replay.ts";
 
 export interface Replaying {
   readonly recording: Replay | undefined;
+  readonly ends: EndOrder | undefined;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface Replaying {
  * @throws ReplayDivergedError if the first try had an effect.
  */
 export function discardReplay(
-  { recording }: Replaying,
+  { recording, ends }: Replaying,
   { agentId, nodeId }: Pick<AgentContext, "agentId" | "nodeId">,
   visit: Visit,
   difference: { readonly recorded: string; readonly found: string },
@@ -25,6 +27,7 @@ export function discardReplay(
   if (effects.length > 0)
     throw new ReplayDivergedError(agentId, nodeId, difference.recorded, difference.found, effects.map(shown));
   recording?.drop(visit);
+  ends?.forgetUnreached();
 }
 
 /**

@@ -98,7 +98,9 @@ export function assertAnswersFit(
 export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
   const now = journal.clock.now();
   const open = openRequests(stored.log.index, stored.state);
-  const expired = open.filter(({ record }) => isPast(record.expiresAt, now));
+  const expired = open
+    .filter(({ record }) => isPast(record.expiresAt, now))
+    .sort((a, b) => (a.record.expiresAt ?? 0) - (b.record.expiresAt ?? 0));
   if (expired.length === 0) return false;
   const replies = expired.map(({ record, lane }) => replyRecord(journal, lane, record.request, { expired: true }));
   await append(journal, stored, replies);

@@ -1,3 +1,4 @@
+import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { ApprovalEvent, InputRequestEvent, ToolCallEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { InputRequest } from "../../agent/context/InputRequest.ts";
 import { approvalRequest, assertApproved } from "../../agent/tool/approvalRequest.ts";
@@ -26,7 +27,7 @@ export async function journalApproval(
   // A recorded call was approved or needed no approval. A call that differs from its record fails without a new
   // request.
   if (recorded && !recorder.recording?.needsApproval(recorded)) return approved;
-  if (reply) return accept(recorder, event, reply);
+  if (reply) return endsOf(event.context).deliver(reply.requestId, () => accept(recorder, event, reply));
   const request = await requestFor(recorder, event);
   if (!request) return approved;
   assertKeepsRequests(recorder, event);

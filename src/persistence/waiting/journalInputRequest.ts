@@ -1,4 +1,5 @@
 import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestRejectedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
@@ -7,6 +8,7 @@ import { journalTimer } from "./journalTimer.ts";
 import { journalApproval } from "./journalApproval.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
+import type { Reply } from "../replay/RecordedAnswers.ts";
 
 /**
  * Handles a request of a durable run, and returns its answer from the log. The JSON Schema validated the answer when it
@@ -19,16 +21,30 @@ export async function journalInputRequest(
 ): Promise<unknown> {
   if (event.timer) return journalTimer(recorder, { ...event, timer: event.timer }, next);
   if (event.approval) return journalApproval(recorder, { ...event, approval: event.approval }, next);
-  const { agentId } = recorder.journal;
-  const { requestId, nodeId, request } = event;
   assertKeepsRequests(recorder, event);
   const reply = recorder.replies?.of(event);
   if (!reply) {
-    const { expiresAt } = request;
+    const { expiresAt } = event.request;
     if (expiresAt && expiresAt.getTime() <= recorder.setup.clock.now())
-      throw new RequestNotOpenError("request_expired", agentId, requestId, expiresAt.toISOString());
+      throw new RequestNotOpenError(
+        "request_expired",
+        recorder.journal.agentId,
+        event.requestId,
+        expiresAt.toISOString(),
+      );
     return next(event);
   }
+  const deliver = () => accept(recorder, event, reply);
+  const accepted = await endsOf(event.context).deliver(reply.requestId, deliver);
+  return "problems" in accepted ? next({ ...event, ...accepted }) : accepted.answer;
+}
+
+async function accept(
+  recorder: RunRecorder,
+  { requestId, nodeId, request, context }: InputRequestEvent,
+  reply: Reply,
+): Promise<{ readonly answer: unknown } | Required<Pick<InputRequestEvent, "problems">>> {
+  const { agentId } = recorder.journal;
   if ("rejected" in reply) throw new RequestRejectedError(agentId, requestId, reply.rejected, reply.by);
   if ("expiredAt" in reply) throw new RequestNotOpenError("request_expired", agentId, requestId, reply.expiredAt);
   let answer: unknown;
@@ -36,10 +52,10 @@ export async function journalInputRequest(
     answer = await checkSchemaAsync(request.schema, reply.answer, answerSubject(requestId));
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
-    return next({ ...event, problems: error.problems });
+    return { problems: error.problems };
   }
-  if (reply.isNew) await saveIfDue(recorder, event.context, { kind: "request_answered", nodeId, requestId });
-  return answer;
+  if (reply.isNew) await saveIfDue(recorder, context, { kind: "request_answered", nodeId, requestId });
+  return { answer };
 }
 
 export function answerSubject(requestId: string): string {

@@ -1,4 +1,5 @@
 import { timerRequest } from "../../agent/context/InputRequest.ts";
+import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent } from "../../agent/feature/PipelineEvents.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -17,17 +18,21 @@ export async function journalTimer(
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<void> {
   const { replies, setup, journal, lane } = recorder;
-  if (replies?.of(event)) return;
+  const { requestId, context } = event;
+  const reply = replies?.of(event);
+  if (reply) return endsOf(context).deliver(reply.requestId, () => undefined);
   const recorded = replies?.timerOf(event);
   const timer = timerOf(recorder, recorded, event.timer);
   if (timer.mayWait) assertKeepsRequests(recorder, event);
-  const { requestId } = event;
   const accepted = { ...event, request: timerRequest(timer.dueAt), timer };
   const isKept = setup.log.capabilities.keeps === undefined;
   const at = recorded?.at ?? setup.clock.now();
   if (isKept && recorded?.requestId !== requestId) journal.append([requestRecord(recorder, accepted, at)]);
   await next(accepted);
-  if (isKept) journal.append([replyRecord(journal, lane, requestId, { expired: true })]);
+  if (!isKept) return;
+  journal.append([replyRecord(journal, lane, requestId, { expired: true })]);
+  recorder.ends?.add(requestId);
+  await endsOf(context).deliver(requestId, () => undefined);
 }
 
 /** Returns the timer with its first due time, and whether the run can wait for it. */

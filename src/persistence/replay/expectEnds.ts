@@ -1,0 +1,14 @@
+import type { AgentContext } from "../../agent/context/AgentContext.ts";
+import { endsOf, visitOf } from "../../agent/feature/ContextBinding.ts";
+import type { EndOrder } from "../../agent/feature/EndOrder.ts";
+import type { Replay } from "./Replay.ts";
+
+/** Prepares the order of the ends of a visit: first the recorded ones. */
+export function expectEnds(
+  recorder: { readonly recording: Replay | undefined; ends: EndOrder | undefined },
+  context: AgentContext,
+): void {
+  const { base, ordinal } = visitOf(context);
+  recorder.ends = endsOf(context);
+  for (const key of recorder.recording?.endsOf([base, ordinal]) ?? []) recorder.ends.add(key);
+}
