@@ -82,7 +82,7 @@ export class WaitExpiredError extends AgentPersistenceError {
   }
 }
 
-/** A node requested input, but the storage cannot store open requests. The stored state is unchanged. */
+/** A node requested input or a long sleep, but the storage cannot store open requests. The stored state is unchanged. */
 export class WaitingNotSupportedError extends AgentPersistenceError {
   override readonly code = "waiting_not_supported";
 
@@ -92,7 +92,7 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
     readonly nodeId: string,
   ) {
     super(
-      `Node "${nodeId}" of agent ${quoted(agentId)} requested input, but the agent's storage cannot store open requests. Use a storage with a log, such as FilePersistenceStorageProvider.`,
+      `Node "${nodeId}" of agent ${quoted(agentId)} requested input or a long sleep, but the agent's storage cannot store open requests. Use a storage with a log, such as FilePersistenceStorageProvider.`,
     );
   }
 }

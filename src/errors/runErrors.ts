@@ -177,12 +177,12 @@ export class UnfinishedRunError extends AgentPersistenceError {
     readonly agentId: string,
     /** The unfinished run. */
     readonly runId: string,
-    /** Whether that run waits for a response to a request. It can only continue after a response. */
+    /** Whether that run waits for an answer or a timer. It can only continue after one of them. */
     readonly waits: boolean,
   ) {
     const run = quoted(runId);
     const way = waits
-      ? `it waits for an answer. Answer or reject the requests that getRequests() lists, then resume the run. Or abandon it with unfinished: "abandon".`
+      ? `it waits for an answer or a timer. Answer or reject the requests that getRequests() lists, or let its timers become due, then resume the run. Or abandon it with unfinished: "abandon".`
       : `it is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
         `Or set unfinished: "finish_first" | "abandon".`;
     super(`Agent ${quoted(agentId)} cannot start another run after run ${run}, because ${way}`);

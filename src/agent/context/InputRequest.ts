@@ -37,7 +37,7 @@ export const inputRequestSchema: z.ZodType = strictOptions({
 });
 
 export const sleepMsSchema: z.ZodType = customSchema(
-  "a finite number of milliseconds from 0 on",
+  "a number of milliseconds from 0 to below 8e15",
   (value) => typeof value === "number" && value >= 0 && value < 8e15,
 );
 

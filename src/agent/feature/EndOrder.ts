@@ -15,8 +15,8 @@ interface VisitWork {
 export class EndOrder {
   /** The undelivered ends, in the order of the log. */
   readonly #left = new Set<string>();
-  /** Continues the work that has ended and waits for its turn. */
-  readonly #ready = new Map<string, () => void>();
+  /** The works that have ended and wait for their turn. */
+  readonly #ready = new Map<string, { readonly go: () => void; readonly group: unknown }>();
   readonly #work: VisitWork;
   #isDelivering = false;
   #isResting = false;
@@ -37,21 +37,28 @@ export class EndOrder {
     this.#next();
   }
 
-  /** Calls `deliver` when all earlier ends are delivered. An end that was not added is delivered at once. */
-  async deliver<Result>(key: string, deliver: () => Result | Promise<Result>): Promise<Result> {
+  /**
+   * Calls `deliver` when all earlier ends are delivered. An end that was not added is delivered at once.
+   *
+   * @param group the value that consecutive ends have in common if the node awaits them together. They need one turn.
+   */
+  async deliver<Result>(key: string, deliver: () => Result | Promise<Result>, group?: object): Promise<Result> {
     if (!this.#left.has(key)) return deliver();
-    await new Promise<void>((resolve) => {
-      this.#ready.set(key, resolve);
+    await new Promise<void>((go) => {
+      this.#ready.set(key, { go, group });
       this.#work.recheck();
       this.#next();
     });
     try {
       return await deliver();
     } finally {
-      void nextTurn().then(() => {
-        this.#isDelivering = false;
-        this.#next();
-      });
+      const [next = ""] = this.#left;
+      if (group && this.#ready.get(next)?.group === group) this.#go(next);
+      else
+        void nextTurn().then(() => {
+          this.#isDelivering = false;
+          this.#next();
+        });
     }
   }
 
@@ -63,11 +70,11 @@ export class EndOrder {
   }
 
   #go(key: string): void {
-    const go = this.#ready.get(key);
+    const ready = this.#ready.get(key);
     this.#ready.delete(key);
     this.#left.delete(key);
     this.#isDelivering = true;
-    go?.();
+    ready?.go();
   }
 
   /** The node does not reach the earlier ends any more, for example because its code has changed. */

@@ -54,7 +54,11 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   }
   const end = endOf(recorder, recorded) ?? (repeatable ? undefined : await resolveOnReplay(recorder, recorded, event));
   if (end && !(end.outcome.lost && repeatable))
-    return endsOf(event.context).deliver(recorded.call, () => replay(recorder, recorded.call, end, event));
+    return endsOf(event.context).deliver(
+      recorded.call,
+      () => replay(recorder, recorded.call, end, event),
+      messageOf(event),
+    );
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
   // Later records belong to the current lane, which may differ from the lane of the call's start.
@@ -93,7 +97,7 @@ async function perform(recorder: RunRecorder, performance: Performance): Promise
   const { tool, input, context } = event;
   const completed = { kind: "tool_call_completed", nodeId: facts.node, tool, input } as const;
   const deliver = (happened: typeof completed & { readonly failed?: true }) =>
-    endsOf(context).deliver(facts.call, () => saveIfDue(recorder, context, happened));
+    endsOf(context).deliver(facts.call, () => saveIfDue(recorder, context, happened), messageOf(event));
   let output: unknown;
   try {
     output = await runRecorded(recorder, performance);
@@ -238,4 +242,9 @@ function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEn
 
 function visitOf({ visit }: ToolCallEvent): Visit {
   return [visit.base, visit.ordinal];
+}
+
+/** A node awaits the calls of one message together. */
+function messageOf({ origin }: ToolCallEvent): object | undefined {
+  return origin.kind === "model" ? origin.message : undefined;
 }

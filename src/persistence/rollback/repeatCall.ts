@@ -1,5 +1,11 @@
 import type { AgentContext } from "../../agent/context/AgentContext.ts";
-import { askedQuestion, questionDigest, type InputRequest } from "../../agent/context/InputRequest.ts";
+import {
+  askedQuestion,
+  questionDigest,
+  sleepMsSchema,
+  sleepUntilSchema,
+  type InputRequest,
+} from "../../agent/context/InputRequest.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
 import type { RequestRecord } from "../../checkpoint/records/requestRecords.ts";
@@ -10,7 +16,7 @@ import { ExecutionMovedError } from "../../errors/runErrors.ts";
 import { RequestNotOpenError, RequestRejectedError } from "../../errors/requestErrors.ts";
 import { NotSerializableError } from "../../errors/storedDataErrors.ts";
 import { frozenCopy } from "../../internal/frozenCopy.ts";
-import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import { checkSchema, checkSchemaAsync } from "../../internal/options/checkSchema.ts";
 import { pause } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
@@ -86,7 +92,7 @@ function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void):
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
   let slept = 0;
-  const sleep = async (ms: number): Promise<void> => {
+  const wait = async (ms: number): Promise<void> => {
     const ordinal = slept++;
     const made = requestsOf(call, rollback).find(
       ({ record }) => record.waitingFor === "timer" && record.within === call.call && record.ordinal === ordinal,
@@ -98,7 +104,16 @@ function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void):
     await pause(clock, left, signal);
     signal.throwIfAborted();
   };
-  return { sleep, sleepUntil: (date) => sleep(Math.max(0, date.getTime() - clock.now())) };
+  return {
+    async sleep(ms) {
+      checkSchema(sleepMsSchema, ms, "argument of sleep()");
+      return wait(ms);
+    },
+    async sleepUntil(date) {
+      checkSchema(sleepUntilSchema, date, "argument of sleepUntil()");
+      return wait(Math.max(0, date.getTime() - clock.now()));
+    },
+  };
 }
 
 function requestsOf({ call, lane }: LoggedCall, { log }: Rollback): readonly RecordedRequest[] {

@@ -6,7 +6,7 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
-import { RequestNotOpenError } from "../../errors/requestErrors.ts";
+import { RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
 import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { Mutex } from "../../internal/Mutex.ts";
@@ -30,7 +30,7 @@ interface LiveRequest extends AskedRequest {
   readonly forget: () => void;
 }
 
-type Answered = Pick<ReplyEnd, "expired"> & { readonly expiresAt?: string };
+type Answered = Pick<ReplyEnd, "expired"> & { readonly pending: PendingRequest };
 
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
@@ -147,7 +147,8 @@ export class LiveRequests implements Disposable {
   #refuseAnswered(requestId: string): false {
     const end = this.#answered.get(requestId);
     const { agentId } = this.#journal;
-    if (end?.expired) throw new RequestNotOpenError("request_expired", agentId, requestId, end.expiresAt);
+    if (end?.pending.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, end.pending.dueAt);
+    if (end?.expired) throw new RequestNotOpenError("request_expired", agentId, requestId, end.pending.expiresAt);
     if (end) throw new RequestNotOpenError("request_answered", agentId, requestId);
     return false;
   }
@@ -183,10 +184,10 @@ export class LiveRequests implements Disposable {
     const journal = this.#journal;
     const reply = replyRecord(journal, lane, pending.requestId, end);
     assertAnswersFit(journal, pending.nodeId, [reply], uploads);
-    const { requestId, expiresAt } = pending;
-    this.#answered.set(requestId, withoutUndefined({ expired: end.expired, expiresAt }));
+    const { requestId } = pending;
+    this.#answered.set(requestId, withoutUndefined({ expired: end.expired, pending }));
     forget();
-    this.#open.delete(pending.requestId);
+    this.#open.delete(requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
     // Continue immediately, so that the run does not finish as waiting meanwhile. The line reads the answer once it is
     // durable.

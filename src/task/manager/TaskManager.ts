@@ -6,6 +6,7 @@ import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type StatusState, statusRecords } from "../../checkpoint/state/StatusState.ts";
 import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
+import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
 import { AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { TaskNotFoundError } from "../../errors/taskErrors.ts";
@@ -212,7 +213,10 @@ export class TaskManager {
   }
 
   /** Records that a task without a run waits for an external event. */
-  async wait(taskId: string, wait: Readonly<StateData["waiting"]>): Promise<TaskWithStatus<"waiting">> {
+  async wait(
+    taskId: string,
+    wait: Readonly<StateData["waiting"]> & { readonly waitingFor: Exclude<WaitingFor, "timer"> },
+  ): Promise<TaskWithStatus<"waiting">> {
     checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;
     const until = timeoutAt === undefined ? undefined : Date.parse(timeoutAt);

@@ -87,3 +87,29 @@ it("a rollback repeats an idempotent call with its recorded answers, and reverts
   expect(report).toMatchObject({ reverted: [{ output: { made: "red car" } }], failed: [], skipped: [] });
   expect(world.done).toEqual(["book red car", "book red car", "undo car"]);
 });
+
+it.each([-1, Number.NaN, 8e15])("a rollback refuses a sleep of %s ms in a call that it repeats", async (wrong) => {
+  let ms = 1;
+  const storage = new InMemoryPersistenceStorageProvider();
+  const nap = tool({
+    name: "nap",
+    description: "",
+    inputSchema: z.object({}),
+    effect: "idempotent",
+    execute: async (_input, { context }) => {
+      await context.sleep(ms);
+      return "rested";
+    },
+  });
+  const registry = new RollbackToolRegistry().registerRollback(nap, () => undefined);
+  const graph = strategy<string, string>("s", (g) => {
+    const only = g.node("only", async (_: string, context) => context.tools.call(nap, {}));
+    g.edge(g.start, only);
+    g.edge(only, g.finish);
+  });
+  const build = (at: PersistenceStorageProvider) => durableAgent(graph, at, { tools: [nap], registry });
+  await expect(build(crashAfter(storage, 2)).run("go")).rejects.toThrow("crash");
+  ms = wrong;
+  const report = await persistence(build(storage)).agent().rollbackToCheckpoint("1-1");
+  expect(report).toMatchObject({ failed: [{ error: expect.stringContaining("argument of sleep()") as string }] });
+});

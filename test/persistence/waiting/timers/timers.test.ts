@@ -8,7 +8,7 @@ import {
 } from "agent-persistence";
 import { TimerNotAnswerableError } from "agent-persistence/errors";
 import { crashAfter, scriptedModel, SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { asking, idOf, idsOf, summaryOf, unfinishedOf } from "../../support/asking.ts";
 import { durableAgent } from "../../support/durableAgent.ts";
@@ -413,6 +413,68 @@ describe("sleeps", () => {
       expect(await short).toMatchObject({ output: "rested" });
     },
   );
+
+  it("do not end the run as waiting while a feature handles their end", async () => {
+    const opened = await (timerStorages[0] as (typeof timerStorages)[0]).open();
+    const clock = new WatchedClock();
+    const [work, handled] = [gate<string>(), gate()];
+    const ended: string[] = [];
+    const slow = tool({
+      name: "slow",
+      description: "",
+      inputSchema: z.object({}),
+      effect: "none",
+      execute: () => work.opened,
+    });
+    const graph = asking(async (_input, context) => {
+      await Promise.all([context.tools.call(slow, {}), context.sleep(hour)]);
+      return "rested";
+    });
+    const agent = durableAgent(graph, opened(), { tools: [slow], clock });
+    agent.install(
+      {
+        key: "slow end",
+        install: (pipeline) =>
+          pipeline.aroundInputRequest(async (event, next) => {
+            await next(event);
+            ended.push(event.requestId);
+            await handled.opened;
+            return undefined;
+          }),
+      },
+      undefined,
+    );
+    const run = agent.run("go");
+    await clock.timer(hour);
+    clock.advance(hour);
+    await vi.waitFor(() => expect(ended).toHaveLength(1));
+    work.open("done");
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    handled.open();
+    expect(await run).toMatchObject({ status: "completed", output: "rested" });
+  });
+
+  it("are named by the errors of a run that waits for them, and of a storage without requests", async () => {
+    const graph = asking(async (_input, context) => {
+      await context.sleep(hour);
+      return "";
+    });
+    const opened = await (timerStorages[0] as (typeof timerStorages)[0]).open();
+    const agent = durableAgent(graph, opened());
+    await agent.run("go");
+    await expect(agent.run("another")).rejects.toThrow(/waits for an answer or a timer.*let its timers become due/);
+    const without = durableAgent(graph, new NoPersistenceStorageProvider()).run("go");
+    await expect(without).rejects.toThrow("requested input or a long sleep");
+  });
+
+  it("name the limits of a sleep that is too long", async () => {
+    const graph = asking(async (_input, context) => {
+      await context.sleep(8e15);
+      return "";
+    });
+    const run = durableAgent(graph, new NoPersistenceStorageProvider()).run("go");
+    await expect(run).rejects.toThrow("from 0 to below 8e15");
+  });
 
   it.each([-1, Number.NaN, Infinity, "1", new Date(Number.NaN)])("refuse %s", async (wrong) => {
     const graph = asking(async (_input, context) => {

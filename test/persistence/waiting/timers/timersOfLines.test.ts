@@ -1,6 +1,6 @@
 import { type AgentContext, persistence, type PersistenceEvent, strategy } from "agent-persistence";
 import { crashAfter, SimulatedClock } from "agent-persistence/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { gate } from "../../../agent/gate.ts";
 import { WatchedClock } from "../../../internal/WatchedClock.ts";
@@ -142,6 +142,29 @@ describe.each(timerStorages)("$name: sleeping lines", (storage) => {
       const ids = (await timersIn(opened())).map((record) => (record as { readonly request?: string }).request);
       expect(new Set(ids).size).toBe(ids.length);
     }
+  });
+
+  it("cannot be answered after their end, while another line runs", async () => {
+    const opened = await storage.open();
+    const clock = new WatchedClock();
+    const end = gate();
+    const built = beside(async () => {
+      await end.opened;
+      return "done";
+    });
+    const requests: string[] = [];
+    const onEvent = (event: PersistenceEvent) =>
+      void (event.type === "request_opened" && requests.push(event.requestId));
+    const agent = durableAgent(built, opened(), { clock, onEvent });
+    const run = agent.run("go");
+    await vi.waitFor(() => expect(requests).toHaveLength(1));
+    clock.advance(hour);
+    const answered = persistence(agent)
+      .agent()
+      .answer(requests[0] ?? "", true);
+    await expect(answered).rejects.toMatchObject({ code: "timer_not_answerable", dueAt: "2026-01-01T01:00:00.000Z" });
+    end.open();
+    expect(await run).toMatchObject({ status: "completed" });
   });
 
   it("are shown while another process runs the agent", async () => {
