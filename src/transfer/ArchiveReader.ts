@@ -9,10 +9,12 @@ import {
   ArchiveHash,
   type ArchiveHeader,
   type ArchivePart,
+  bytesOfItem,
   defaultMaxPartBytes,
   longestHeadBytes,
 } from "./archiveFormat.ts";
 import { gunzipped } from "./gzipStream.ts";
+import { itemsIn } from "./itemsIn.ts";
 
 const gzipMark = [0x1f, 0x8b];
 const start = new TextEncoder().encode('{"archive":');
@@ -66,6 +68,7 @@ export class ArchiveReader {
       const [, lineBytes, blobBytes, reference] = partHead.exec(head) ?? [];
       if (lineBytes === undefined && blobBytes === undefined) return this.#assertEnd(head, found);
       const bytes = await this.#part(Number(lineBytes ?? blobBytes));
+      if (reference === undefined) this.#assertFewItems(bytes);
       const part: ArchivePart = reference === undefined ? { kind: "line", bytes } : { kind: "blob", bytes, reference };
       if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not end where it says");
       this.#hash.add(part);
@@ -78,6 +81,16 @@ export class ArchiveReader {
     const most = this.#maxPartBytes;
     if (length <= most) return this.#bytes.bytes(length);
     throw new InvalidArchiveError(`a part says that it has ${length} bytes, and maxPartBytes allows ${most}`);
+  }
+
+  /** Small values take up to 50 times their size in memory once they are parsed, so their number has its own limit. */
+  #assertFewItems(line: Uint8Array): void {
+    const most = Math.max(defaultMaxPartBytes, this.#maxPartBytes) / bytesOfItem;
+    // Most lines have fewer bytes than this.
+    if (line.length <= most || itemsIn(line) <= most) return;
+    throw new InvalidArchiveError(
+      `a line has more than ${most} values and keys, one for every ${bytesOfItem} bytes that maxPartBytes allows`,
+    );
   }
 
   async #header(): Promise<ArchiveHeader> {

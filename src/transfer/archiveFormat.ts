@@ -31,6 +31,9 @@ export type ArchivePart =
 
 /** The default limit for the size of a part in an import, in bytes. */
 export const defaultMaxPartBytes = 16 * 1024 * 1024;
+
+/** The number of bytes of `maxPartBytes` that allow one value or key in a line. */
+export const bytesOfItem = 32;
 export const longestHeadBytes = 16 * 1024;
 
 const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 import { exportAgent, importAgent } from "agent-persistence/transfer";
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { collect } from "../storage/file/support/fixture.ts";
 import { bytesOf, inPieces, storages, waitingPayer } from "./movedAgents.ts";
 import { cases } from "../soak/cases.ts";
@@ -85,6 +85,26 @@ describe("an archive", () => {
     await expect(refused).rejects.toMatchObject({ code: "invalid_archive" });
     await importAgent(target, inPieces(bytes, 1000), { maxPartBytes: largest });
     expect(await collect(target.log.list())).toHaveLength(1);
+  });
+
+  it.each([
+    ["empty arrays", "[],", 262_144],
+    ["keys", '"k":0,', 262_144],
+    ["numbers", "1,", 524_288],
+  ])("with a line of too many %s is refused before the line is parsed", async (_what, item, count) => {
+    const target = await storages["memory"]!();
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    const line = `["${"x".repeat(43)}","",1,"1-1",[{"kind":"run","x":[${item.repeat(count)}0]}]]`;
+    const given = Buffer.from(`${header({})}line ${line.length}\n${line}\n`);
+    await expect(importAgent(target, inPieces(given, 64 * 1024))).rejects.toMatchObject({
+      code: "invalid_archive",
+      found: "a line has more than 524288 values and keys, one for every 32 bytes that maxPartBytes allows",
+    });
+    for (const [text] of parse.mock.calls) expect(text.length).toBeLessThan(1000);
+    expect(await collect(target.log.list())).toEqual([]);
+    const raised = importAgent(target, inPieces(given, 64 * 1024), { maxPartBytes: 64 * 1024 * 1024 });
+    await expect(raised).rejects.toMatchObject({ code: "invalid_archive", found: "a line is not readable (checksum)" });
   });
 
   it.each(hostile)("that %s is refused", async (_what, content) => {
