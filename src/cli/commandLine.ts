@@ -126,7 +126,7 @@ function agentCommands(program: Command, lazily: Lazily): void {
     .description("take an agent back to a checkpoint: messages, effects of tools, files")
     .argument("<agent>")
     .argument("<checkpoint>")
-    .option("--preview", "only show what would be taken back; needs no --agent")
+    .option("--preview", "only show what would be reverted; needs no --agent")
     .option("--leave", "go on where an inverse fails, and leave that effect")
     .action(lazily(async () => (await import("./writing/rollbackCommand.ts")).rollback));
   withAgent(writing(program.command("resume")), itsCode)

@@ -164,7 +164,9 @@ export class NotAnAncestorError extends AgentPersistenceError {
     const newest = ancestors.slice(-10);
     super(
       `Checkpoint ${quoted(checkpointId)} of agent ${quoted(agentId)} ${problemOf(agentId, refusal)} ` +
-        `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line without reverting effects, call resume({ checkpointId }).`,
+        (refusal.obstacle === "open"
+          ? `Until then, a rollback can only go to ${quotedList(newest)}.`
+          : `Roll back to an ancestor, such as ${quotedList(newest)}. To continue from a checkpoint of the main line without reverting effects, call resume({ checkpointId }).`),
     );
     this.available = newest;
   }
@@ -184,7 +186,7 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
         "After a rollback, only checkpoints of the main line can be restored again."
       );
     case "open":
-      return `is on an abandoned branch, and a rollback to ${quoted(openTo)} is unfinished. Finish that rollback first by calling it again or by resuming.`;
+      return `cannot be restored while a rollback to ${quoted(openTo)} is unfinished. Finish that rollback first by calling it again or by resuming.`;
     case "unrelated":
       return "is on an abandoned branch and has no stored ancestor in common with the current checkpoint.";
   }

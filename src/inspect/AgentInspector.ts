@@ -30,6 +30,7 @@ import { OpenedLogs } from "./log/readIndex.ts";
 import { agentView, ownerView } from "./show/agentView.ts";
 import { checkpoints } from "./show/checkpointView.ts";
 import { agentStatuses, listedAgent, withStuck } from "./show/listedAgent.ts";
+import { readProgress } from "./show/readProgress.ts";
 import type { PageOptions } from "./log/pageOf.ts";
 import { type Source, withValues } from "./show/Source.ts";
 import { steps } from "./show/steps.ts";
@@ -58,8 +59,8 @@ export interface AgentsFilter {
   /** The maximum number of agents. Defaults to all. */
   readonly limit?: number | undefined;
   /**
-   * Whether to explain why agents in progress are stuck. Looks up the owner of each agent, and reads the log of each
-   * agent without a running process. Defaults to `false`.
+   * Whether to explain why agents in progress are stuck, and to show their current progress. Looks up the owner of each
+   * agent in progress and reads its log, of a running agent only from the newest snapshot. Defaults to `false`.
    */
   readonly explain?: boolean | undefined;
 }
@@ -161,7 +162,7 @@ export class AgentInspector {
 
   async #explained(listed: ListedAgent): Promise<ListedAgent> {
     const owner = await ownerView(this.#log, listed.agentId);
-    if (owner?.state === "alive") return listed;
+    if (owner?.state === "alive") return { ...listed, ...(await readProgress(this.#log, listed)) };
     const agent = await this.agent(listed.agentId);
     return agent?.status === "in_progress" ? withStuck(listed, agent) : listed;
   }

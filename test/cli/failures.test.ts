@@ -73,11 +73,11 @@ describe("a command with a confirmation", () => {
     const rolled = await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
     expect(rolled).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^Rolled back to 1-2: 1 call taken back, 2 stay/),
+      out: expect.stringMatching(/^Rolled back to 1-2: 1 call reverted, 2 stay/),
     });
-    expect(rolled.err).toMatch(/Taken back, in this order\n.*book/s);
+    expect(rolled.err).toMatch(/Reverted, in this order\n.*book/s);
     const again = await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
-    expect(again.out).toBe("Rolled back to 1-2: 0 calls taken back, 1 before, 2 stay, 0 failed.\n");
+    expect(again.out).toBe("Rolled back to 1-2: 0 calls reverted, 1 before, 2 stay, 0 failed.\n");
     await desk.completes("order-2");
     const pruned = await desk.command(["prune", ...withDesk]);
     expect(pruned.err).toMatch(/order-2.*the whole agent.*1 agent will be deleted for good/s);
@@ -105,7 +105,7 @@ describe("a command with a confirmation", () => {
     await desk.completes("order-1");
     const withDesk = ["--json", "--agent", `${deskModule}#desk`];
     for (const [args, told] of [
-      [["rollback", "order-1", "1-2"], /Taken back, in this order[^]*will go back to checkpoint 1-2/],
+      [["rollback", "order-1", "1-2"], /Reverted, in this order[^]*will go back to checkpoint 1-2/],
       [["prune"], /order-1 .*the whole agent[^]*will be deleted for good/],
     ] as const) {
       const asked = await desk.command([...args, ...withDesk], { answers: [false] });

@@ -76,10 +76,10 @@ describe("options of commands with changes", () => {
     await desk.completes("order-1");
     await desk.command(["rollback", "order-1", "1-2", ...withDesk]);
     const preview = await desk.command(["rollback", "order-1", "1-3", "--preview"]);
-    expect(preview.out).toMatch(/A redo: it goes back to 1-2[^]*Stays taken back: it is not done again[^]*book/);
+    expect(preview.out).toMatch(/A redo: it goes back to 1-2[^]*Stays reverted: it is not done again[^]*book/);
     const redone = await desk.command(["rollback", "order-1", "1-3", ...withDesk]);
     expect(redone).toMatchObject({ code: 0 });
-    expect(redone.out).toMatch(/^Redone to 1-3: 0 calls taken back[^]*Calls that stay taken back[^]*book /);
+    expect(redone.out).toMatch(/^Redone to 1-3: 0 calls reverted[^]*Calls that stay reverted[^]*book /);
     expect((await desk.command(["show", "order-1", "--json"])).out).not.toContain("openRollback");
   });
 

@@ -273,7 +273,7 @@ it("an interrupted rollback of 0.1.0 is finished without repeating finished inve
   const [inverse] = await durable.getToolCallsInDoubt();
   expect(inverse).toMatchObject({ input: { item: "b" }, reverts: expect.any(String) as string });
   expect(await agent.resume({ agentId: "half-back" })).toMatchObject({ status: "completed", output: "end of x" });
-  // c was taken back by 0.1.0.
+  // c was reverted by 0.1.0.
   expect(world.done).toEqual(["undo b made b", "undo a made a", "book a", "book b", "book c", "mail x"]);
 });
 

@@ -85,7 +85,7 @@ export class ModelledAgent {
     const requests: Readonly<Record<NextRequest, () => Promise<unknown>>> = {
       resume: () => this.#resumeAfterRollback(),
       rollback: () => this.#rollBackAgain(target),
-      // What was taken back cannot stand again: less far back is refused.
+      // What was reverted cannot stand again: less far back is refused.
       "other rollback": () =>
         this.#rollBackAgain(other).catch((error: unknown) => {
           if (!(error instanceof NotAnAncestorError)) throw error;

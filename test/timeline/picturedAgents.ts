@@ -163,7 +163,7 @@ export async function doubt(storage: PersistenceStorageProvider, agentId: string
     .catch(() => undefined);
 }
 
-/** A rollback to before two calls, one of which cannot be taken back, and what came after. */
+/** A rollback to before two calls, one of which cannot be reverted, and what came after. */
 export async function rollback(storage: PersistenceStorageProvider, agentId: string): Promise<void> {
   const mail = { toolName: "tell", input: { text: "Alex is in." } };
   const first = { text: "I sign Alex up.", toolCalls: calls("Alex") };

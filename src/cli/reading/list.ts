@@ -43,7 +43,7 @@ function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
   const { agentId, shape, updatedAt, checkpoints = "–", taskName = "", reason = agent.problem?.message ?? "" } = agent;
   const status = shape === "agent" ? statusOf(agent.status) : painted("dim", shape);
   const why = shortValue(
-    reason.replace(/(?<=[.:?!]) [^]*/, (rest) => (rest.length > mostWhy ? " …" : rest)),
+    reason.replace(/(?<=[.?!]) [^]*/, (rest) => (rest.length > mostWhy ? " …" : rest)),
     mostWhy,
   );
   return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, why];

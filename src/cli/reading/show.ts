@@ -3,6 +3,7 @@ import {
   inspect,
   type AgentInspector,
   type CheckpointContent,
+  type CheckpointView,
   type MessageView,
   type CallView,
   type RequestView,
@@ -72,7 +73,7 @@ function factsOf(agent: AgentView, output: Output): readonly Fact[] {
     ["agent", painted("bold", agent.agentId)],
     ["status", statusOf(status), reason === undefined ? "" : `  ${reason}`, `  ${output.ago(agent.updatedAt)}`],
     ...(task ? [["task", `${task.name}, priority ${task.priority}, ${task.attempts} attempts`] as const] : []),
-    ...(head ? [["next", `node ${head.node}, at checkpoint `, painted("cyan", head.checkpointId)] as const] : []),
+    ...(head ? [headFact(status, head)] : []),
     ...(owner ? [["owner", `process ${owner.processId} on ${owner.host}, `, ownerState(owner.state)] as const] : []),
     ...(model === undefined ? [] : [["model", model, tokensOf(agent)] as const]),
     ...(forkOf ? [["fork of", forkOf.agentId] as const] : []),
@@ -88,6 +89,13 @@ function factsOf(agent: AgentView, output: Output): readonly Fact[] {
       ].join(", "),
     ],
   ];
+}
+
+/** A run that ended has no next node. */
+function headFact(status: AgentView["status"], { node, checkpointId }: CheckpointView): Fact {
+  const id = painted("cyan", checkpointId);
+  if (status === "completed" || status === "cancelled") return ["last", "checkpoint ", id];
+  return ["next", `node ${node}, at checkpoint `, id];
 }
 
 function ownerState(state: "alive" | "gone" | "silent"): Part {
@@ -135,7 +143,7 @@ async function showCheckpoint(
 
 async function showFacts({ output }: Session, content: CheckpointContent): Promise<void> {
   const { checkpoint, storage, tools, model } = content;
-  const { checkpointId, name, at, node, line, parentId = "none", move, progress, summary } = checkpoint;
+  const { checkpointId, name, at, parentId = "none", move, progress, summary } = checkpoint;
   const fact = (title: string, ...parts: readonly Part[]) => output.line(painted("dim", title.padEnd(12)), ...parts);
   await fact(
     "checkpoint",
@@ -143,14 +151,19 @@ async function showFacts({ output }: Session, content: CheckpointContent): Promi
     name === undefined ? "" : `  "${name}"`,
     `  ${output.ago(at)}`,
   );
-  await fact("next", `node ${node}`, line.branch === undefined ? "" : `, on branch ${line.branch}`);
+  await fact(...placeFact(checkpoint));
   await fact("parent", parentId, move === undefined ? "" : `, made by a move: ${move}`);
-  await fact("input", shown(content.input));
+  await fact(checkpoint.status === "in_progress" ? "input" : "output", shown(content.input));
   if (model !== undefined) await fact("model", model);
   if (tools.length > 0) await fact("tools", tools.join(", "));
   if (progress !== undefined) await fact("progress", `${progress} %  ${summary ?? ""}`);
   for (const [key, value] of Object.entries(storage)) await fact("storage", `${key} = `, shown(value));
   for (const { decision, reason = "" } of content.decisions) await fact("decision", `${decision}  ${reason}`);
+}
+
+function placeFact({ status, node, line }: CheckpointView): Fact {
+  const branch = line.branch === undefined ? "" : `, on branch ${line.branch}`;
+  return status === "in_progress" ? ["next", `node ${node}`, branch] : ["status", statusOf(status), branch];
 }
 
 async function showMessages({ output }: Session, { messages, messageCount }: CheckpointContent): Promise<void> {

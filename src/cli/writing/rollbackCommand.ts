@@ -51,12 +51,12 @@ function back({ commonAncestorId }: RollbackPreview): string {
 }
 
 const lists = [
-  ["revert", "Taken back, in this order", "green"],
-  ["reverted", "Taken back already", "dim"],
+  ["revert", "Reverted, in this order", "green"],
+  ["reverted", "Reverted already", "dim"],
   ["irreversible", "Stays: it has no inverse", "red"],
   ["inDoubt", "In doubt: settle it first", "magenta"],
   ["skipped", "Passed over", "dim"],
-  ["stayedReverted", "Stays taken back: it is not done again", "yellow"],
+  ["stayedReverted", "Stays reverted: it is not done again", "yellow"],
 ] as const satisfies readonly (readonly [keyof RollbackPreview, string, Paint])[];
 
 async function showPreview(output: Output, preview: RollbackPreview): Promise<void> {
@@ -79,13 +79,24 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
     await output.line(painted(paint, title));
     await output.table(
       ["CALL", "TOOL", "INPUT"],
-      calls.map((call) => [call.toolCallId, call.tool, shown(call.input, 300)]),
+      calls.map((call) => [
+        call.toolCallId,
+        `${call.tool}${name === "revert" ? firstStepOf(call) : ""}`,
+        shown(call.input, 300),
+      ]),
     );
   }
   await fileLines(output, "Files, unless somebody else changed them", preview.files);
   await output.line();
   const opens = reopens.length === 0 ? "" : ` and opens ${counted(reopens.length, "ended run")} again`;
   await output.line(`It leaves ${counted(leaves.length, "checkpoint")}${opens}.`);
+}
+
+/** Describes what a rollback does with a call in doubt before it runs the inverse. */
+function firstStepOf({ state, effect }: RollbackPreview["revert"][number]): string {
+  if (state !== "in_doubt" && state !== "to_repeat") return "";
+  const isRepeated = state === "to_repeat" || effect === "idempotent";
+  return ` (in doubt: ${isRepeated ? "executed again first" : "settled first"})`;
 }
 
 async function showReport(
@@ -96,11 +107,11 @@ async function showReport(
   const open = new Set([...revert, ...inDoubt].map(({ toolCallId }) => toolCallId));
   const now = reverted.filter(({ toolCallId }) => open.has(toolCallId)).length;
   const already = reverted.length === now ? "" : `${reverted.length - now} before, `;
-  const counts = `${counted(now, "call")} taken back, ${already}${irreversible.length} stay, ${failed.length} failed.`;
+  const counts = `${counted(now, "call")} reverted, ${already}${irreversible.length} stay, ${failed.length} failed.`;
   const title = commonAncestorId === undefined ? "Rolled back to " : "Redone to ";
   await output.line(title, painted("cyan", checkpointId), `: ${counts}`);
   for (const { toolName, toolCallId, error } of failed)
     await output.line(painted("red", `${toolName} ${toolCallId}: ${shortValue((error as Error).message, 500)}`));
-  if (stayedReverted.length > 0) await output.line("Calls that stay taken back, and were not done again:");
+  if (stayedReverted.length > 0) await output.line("Calls that stay reverted, and were not done again:");
   for (const { toolName, toolCallId } of stayedReverted) await output.line(`${toolName} ${toolCallId}`);
 }

@@ -87,11 +87,11 @@ function callUndo({ index }: Source, call: IndexedCall, state: CallState): CallU
   const { effect, inverse } = callFacts({ ...call, visit: [0, 0] });
   if (withoutEffect.has(state) || (effect === "none" && !inverse)) return "no_effect";
   if (inverse) return "possible";
-  return isTakenBackWithFiles(index, call.call) ? "with_files" : "irreversible";
+  return isRevertedWithFiles(index, call.call) ? "with_files" : "irreversible";
 }
 
 /** Whether a call recorded its file changes and declares no other effect, as file tools do. */
-export function isTakenBackWithFiles({ calls, fileCalls }: AgentIndex, call: string): boolean {
+export function isRevertedWithFiles({ calls, fileCalls }: AgentIndex, call: string): boolean {
   const known = fileCalls.has(call) ? calls.get(call) : undefined;
   if (!known) return false;
   const { effect, inverse } = callFacts({ ...known, visit: [0, 0] });

@@ -46,12 +46,13 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
   });
 }
 
-export function withStuck(listed: ListedAgent, { owner, inDoubt, openRollback }: AgentView): ListedAgent {
+export function withStuck(listed: ListedAgent, agent: AgentView): ListedAgent {
+  const { owner, inDoubt, openRollback, counts, head } = agent;
   const state = owner === undefined || owner.state === "alive" ? "none" : owner.state;
   const stuck = { owner: state, inDoubt: inDoubt.length, openRollback: openRollback !== undefined } as const;
   const doubt = inDoubt.length === 0 ? "" : `${inDoubt.length} call${inDoubt.length === 1 ? "" : "s"} in doubt`;
   const reason = [ownerTexts[state], openRollback && "rollback not finished", doubt].filter(Boolean).join(", ");
-  return { ...listed, reason, stuck };
+  return { ...listed, ...(head && { updatedAt: head.at }), checkpoints: counts.checkpoints, reason, stuck };
 }
 
 const ownerTexts = { none: "no owner", gone: "owner ended", silent: "owner silent" } as const;

@@ -2,7 +2,7 @@ import type { AgentIndex, PlacedRecord } from "../log/AgentIndex.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { RollbackView, RollbackPreview } from "../view/RollbackView.ts";
 import { callFacts } from "../../checkpoint/data/toolCalls.ts";
-import { standingUndo, undoOf, callViews, isTakenBackWithFiles } from "./callView.ts";
+import { standingUndo, undoOf, callViews, isRevertedWithFiles } from "./callView.ts";
 import type { Source, Shown } from "./Source.ts";
 import { headBefore } from "../log/laneRecords.ts";
 import { runsLeft } from "../../checkpoint/lines/afterRollback.ts";
@@ -98,5 +98,5 @@ function viewsOf(shown: Shown, calls: readonly LoggedCall[]): readonly CallView[
 
 /** Returns the tools that recorded their file changes, so that a workspace can revert them. */
 function toolsWithFiles(index: AgentIndex, calls: readonly LoggedCall[]): ReadonlySet<string> {
-  return new Set(calls.flatMap(({ call, tool }) => (isTakenBackWithFiles(index, call) ? [tool] : [])));
+  return new Set(calls.flatMap(({ call, tool }) => (isRevertedWithFiles(index, call) ? [tool] : [])));
 }

@@ -50,7 +50,10 @@ export interface ListedAgent {
   readonly problem?: Problem;
   /** In ISO 8601. Omitted if unknown, for example for an unreadable agent. */
   readonly createdAt?: string;
-  /** The time of the last status change, in ISO 8601. Omitted if unknown. */
+  /**
+   * The time of the last status change, in ISO 8601. With `explain`, the time of the newest checkpoint of an agent in
+   * progress. Omitted if unknown.
+   */
   readonly updatedAt?: string;
   /**
    * The time at which the agent is due, such as the end of a wait, in ISO 8601. Omitted if the agent has no due time.
@@ -61,7 +64,10 @@ export interface ListedAgent {
   readonly priority?: number;
   /** The ids of the open requests. */
   readonly requestIds: readonly string[];
-  /** An upper bound for the number of checkpoints. Omitted if unknown. */
+  /**
+   * An upper bound for the number of checkpoints, at the last status change. With `explain`, the current number for an
+   * agent in progress. Omitted if unknown.
+   */
   readonly checkpoints?: number;
   /** Pass this as `after` to list the following agents. */
   readonly cursor: string;

@@ -53,7 +53,7 @@ const notes: Readonly<Partial<Record<CallView["state"] | CallView["undo"], strin
   moved: "moved the run",
   reverting: "its inverse has begun",
   left: "its effect was left",
-  with_files: "is taken back with its files",
+  with_files: "is reverted with its files",
 };
 
 function noteOf({ state, undo, undoError, settledBy, within }: CallView, texts: ShownTexts): string {

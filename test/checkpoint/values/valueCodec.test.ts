@@ -122,6 +122,8 @@ describe("the value codec", () => {
 
   it.each([
     ["a function", { save: () => 1 }, ".save", "function"],
+    ["a function itself", () => 1, ".", "the value is a function"],
+    ["an error itself", new Error("x"), ".", "the value is an instance of Error"],
     ["a symbol", { list: [Symbol("s")] }, ".list[0]", "symbol"],
     ["an unregistered class", { "odd key": new (class Secret {})() }, '["odd key"]', "Secret"],
     ["a regular expression", [/x/], "[0]", "RegExp"],

@@ -168,7 +168,7 @@ describe("reading commands", () => {
       messages: { removed: [], added: [{}, {}] },
     });
     const preview = await desk.command(["rollback", "order-1", "1-2", "--preview"]);
-    expect(preview.out).toMatch(/Taken back, in this order\n.*\n.*book.*Stays: it has no inverse\n.*refund.*write/s);
+    expect(preview.out).toMatch(/Reverted, in this order\n.*\n.*book.*Stays: it has no inverse\n.*refund.*write/s);
     expect(documentOf(await desk.command(["rollback", "order-1", "1-2", "--preview", "--json"]))).toMatchObject({
       revert: [{ tool: "book" }],
       irreversible: [{ tool: "refund" }, { tool: "write" }],

@@ -106,7 +106,7 @@ export class ImportLife {
     this.#note(judgeImport(readDatabase(directory), await readJournal(directory)), `after a kill (${place})`);
   }
 
-  /** A process that ends by itself has done what it was asked for; or nothing, when less is to be taken back than was begun. */
+  /** A process that ends by itself has done what it was asked for; or nothing, when less is to be reverted than was begun. */
   async #end(worker: WorkerProcess<ImportStart>): Promise<void> {
     const failed = await worker.hear("failed");
     const { exitCode } = await worker.ended();

@@ -5,7 +5,7 @@ import { agentId } from "../../../examples/user-import/agent.ts";
 
 /** What the log of the agent says of the sign-ups. */
 export interface JournalState {
-  /** Ids of the calls that have ended and were not taken back. */
+  /** Ids of the calls that have ended and were not reverted. */
   readonly standing: ReadonlySet<string>;
   /** Ids of the calls that began, or whose inverse began, and of whose end nothing is known. */
   readonly unknown: ReadonlySet<string>;

@@ -48,6 +48,6 @@ export interface AgentEnd {
   readonly status: string;
   /** The ids of the calls whose effects its run counts on. Absent: it has no output. */
   readonly output?: readonly string[];
-  /** The calls of which its checkpoints say that they were taken back. A redo, or a branch, may count on them again. */
+  /** The calls of which its checkpoints say that they were reverted. A redo, or a branch, may count on them again. */
   readonly reverted?: readonly string[];
 }

@@ -176,4 +176,4 @@ if (result.status === "waiting") for (const { requestId, agentPath } of result.r
 // open branches and sub-agents, each with its own node, input, history and status
 const latest = await persistence(chief).agent("chief-1").getLatestCheckpoint();
 for (const { path, nodeId, status } of latest?.branches ?? []) show(path, nodeId, status);
-await persistence(chief).agent("chief-1").rollbackToCheckpoint("1-1"); // takes back what sub-agents did, too
+await persistence(chief).agent("chief-1").rollbackToCheckpoint("1-1"); // reverts what sub-agents did, too

@@ -17,7 +17,7 @@ import { World } from "../support/World.ts";
 
 const attempts = storageKey("attempts", z.number());
 
-/** A world whose bookings can be taken back, by their id. */
+/** A world whose bookings can be reverted, by their id. */
 function revertible() {
   const world = new World();
   const book = world.adder("book");

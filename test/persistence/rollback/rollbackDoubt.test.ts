@@ -46,7 +46,7 @@ describe.each(logStorages)("$name: a rollback over a call in doubt", (storage) =
     { settlement: { output: { made: "b" } }, done: both, failed: 0 },
     { settlement: { error: "it was refused" }, done: ["undo a"], failed: 0 },
     { settlement: "unknown", done: ["undo a"], failed: 1 },
-    // Made again under its id, so that there is surely something to take back.
+    // Made again under its id, so that there is surely something to revert.
     { settlement: "retry", done: ["book b", ...both], failed: 0 },
   ])("follows the handler's decision: $settlement", async ({ settlement, done, failed }) => {
     const { world, build } = await inDoubt(storage);

@@ -82,6 +82,12 @@ describe.each(logStorages)("$name: a stopped rollback", (storage) => {
     await expect(build().outside.rollbackToCheckpoint(last?.checkpointId ?? "")).rejects.toMatchObject({
       code: "not_an_ancestor",
       available: [first?.checkpointId],
+      message: expect.stringMatching(
+        new RegExp(
+          `cannot be restored while a rollback to "${first?.checkpointId}" is unfinished\\. Finish that rollback first .*` +
+            `Until then, a rollback can only go to "${first?.checkpointId}"\\.$`,
+        ),
+      ),
     });
     expect(await recordsOf(opened() as LogPersistenceStorageProvider)).toHaveLength(records);
   });

@@ -15,7 +15,7 @@ export class World {
   readonly nodes: string[] = [];
   /** Effects that stand, by the id of the call that made them; the same call again changes nothing. */
   readonly effects = new Map<string, Effect>();
-  /** Ids of the calls that were taken back, once for each time. */
+  /** Ids of the calls that were reverted, once for each time. */
   readonly undone: string[] = [];
   /** Ids of the calls that ran, once for each time. */
   readonly executed: string[] = [];

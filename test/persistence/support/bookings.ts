@@ -24,7 +24,7 @@ export interface BookingOptions extends Omit<DurableOptions, "tools" | "registry
   readonly registered?: boolean;
 }
 
-/** An agent that makes bookings, one after the other in one node, which an inverse takes back. */
+/** An agent that makes bookings, one after the other in one node, which an inverse reverts. */
 export function bookings(
   world: World,
   storage: PersistenceStorageProvider,

@@ -83,7 +83,7 @@ export class RandomWorld {
   /** What somebody says of a call, or of an inverse, in doubt. */
   settle({ toolCallId, reverts, input }: ToolCallInDoubt): ToolCallSettlement {
     const { settledAs } = this.#run;
-    // An inverse is not repeated: that would be seen as taking back twice.
+    // An inverse is not repeated: that would be seen as reverting twice.
     if (settledAs !== "truth" && reverts === undefined) return settledAs;
     const stands = this.world.effects.has(reverts ?? toolCallId);
     if (reverts !== undefined) return stands ? "retry" : { output: undefined };

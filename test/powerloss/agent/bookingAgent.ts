@@ -24,7 +24,7 @@ const turns = [
 /** What stands when the agent has done its work. */
 export const allBooked = ["car", "dinner", "flight", "hotel"];
 
-/** An agent as one process builds it: three rounds of tool calls, each of which can be taken back. */
+/** An agent as one process builds it: three rounds of tool calls, each of which can be reverted. */
 export function bookingAgent(
   world: AgentWorld,
   storage: PersistenceStorageProvider,

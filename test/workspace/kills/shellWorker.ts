@@ -20,7 +20,7 @@ export interface ShellWorkerOptions {
 const { directory, scripts, rollsBack } = JSON.parse(process.argv[2] ?? "") as ShellWorkerOptions;
 const root = join(directory, "repository", "packages", "app");
 
-/** Takes back everything, and tells what it was asked. */
+/** Reverts everything, and tells what it was asked. */
 const onConflict: ConflictHandler = ({ kind, path }) => {
   appendFileSync(join(directory, "asked"), `${path}\n`);
   if (kind === "file_unreachable") return "skip";

@@ -62,7 +62,7 @@ const states = {
 function RollbackContent({ item }: { readonly item: Extract<TimelineItem, { kind: "rollback" }> }) {
   return (
     <>
-      <p>{`${item.redo ? "To" : "Back to"} ${item.target ?? "a checkpoint that was pruned"}. The calls in the order in which they were taken back:`}</p>
+      <p>{`${item.redo ? "To" : "Back to"} ${item.target ?? "a checkpoint that was pruned"}. The calls in the order in which they were reverted:`}</p>
       {item.calls.map(({ id, tool, result, reason }) => (
         <article class="call-block">
           <h4>

@@ -81,7 +81,7 @@ export class Simulation {
     this.#restart();
   }
 
-  /** @throws Error when something was lost, done twice or not taken back. */
+  /** @throws Error when something was lost, done twice or not reverted. */
   run(): void {
     for (let steps = 0; steps < 30_000; steps++) {
       const main = this.#lines.get(this.#index.lines.mainLane);
@@ -371,7 +371,7 @@ export class Simulation {
     return true;
   }
 
-  /** Newest first. A call without an end may have had its effect: it is made again under its id, and then taken back. */
+  /** Newest first. A call without an end may have had its effect: it is made again under its id, and then reverted. */
   #callsBelow(target: CheckpointPoint): readonly string[] {
     const isBelow = placesBelow(this.#index, target);
     const counts = ({ lane, order }: { readonly lane: number; readonly order: number }): boolean =>

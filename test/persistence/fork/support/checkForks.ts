@@ -110,7 +110,7 @@ async function endOf(life: Life, forkId: string, world: LinesWorld): Promise<unk
   return latest && leftBy(latest);
 }
 
-/** Nothing that was done before the fork is taken back, and all that the fork did is. */
+/** Nothing that was done before the fork is reverted, and all that the fork did is. */
 async function checkTakenBack(life: Life, forkId: string, before: LinesWorld, world: LinesWorld): Promise<void> {
   const fork = persistence(linesAgent(world, life.opened())).agent(forkId);
   const shared = new Set((await agentIn(life, "a").getCheckpoints()).map(({ checkpointId }) => checkpointId));

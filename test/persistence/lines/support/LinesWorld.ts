@@ -98,7 +98,7 @@ export class LinesWorld extends World {
     if (known !== undefined && known !== item) this.problems.push(`one id for "${known}" and "${item}"`);
     if (this.found.ended.has(toolCallId)) this.problems.push(`"${item}" has an output and is made again`);
     if (name === "ship" && this.effects.has(toolCallId)) this.problems.push(`"${item}" is made twice`);
-    if (this.undone.includes(toolCallId)) this.problems.push(`"${item}" was taken back and is made again under its id`);
+    if (this.undone.includes(toolCallId)) this.problems.push(`"${item}" was reverted and is made again under its id`);
     this.#itemOf.set(toolCallId, item);
     this.onStep();
     return super.add(item, options, name);
