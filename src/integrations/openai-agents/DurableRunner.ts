@@ -9,7 +9,7 @@ import {
   type StreamRunOptions,
 } from "@openai/agents-core";
 import { z } from "zod";
-import type { RunOptions } from "../../agent/feature/RunRequest.ts";
+import type { RunOptions, WhenBusy } from "../../agent/feature/RunRequest.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
@@ -48,6 +48,11 @@ export interface DurableRunnerOptions extends HostedConfig {
 export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unfinished" | "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
+  /**
+   * Handles a run that is in progress, as for `AIAgent.run`. With `"join"`, the call returns the result of that run and
+   * ignores its own input. Its stream starts when that run has ended. Defaults to `"reject"`.
+   */
+  readonly whenBusy?: WhenBusy | undefined;
 }
 
 /** The durable options of `resume`. */
@@ -155,10 +160,11 @@ export class DurableRunner {
     checkSchema(optionsSchema, options, "options of a run");
     if (input instanceof RunState) return this.#continue(agent, input, options);
     checkSchema(inputSchema, input, "input of a run");
-    const { agentId, runId, unfinished, takeOver, stream = false, ...sdk } = options;
-    const own = { agentId, ...withoutUndefined({ runId, unfinished, takeOver }) };
+    const { agentId, runId, unfinished, whenBusy, takeOver, stream = false, ...sdk } = options;
+    const own = { agentId, ...withoutUndefined({ runId, unfinished, whenBusy, takeOver }) };
     const stored = await storedInput(input, sdk.session);
-    return this.#start({ agent, options: sdk, input: stored }, stream, (signal, body) =>
+    const asked = whenBusy === "join" ? {} : { input: stored };
+    return this.#start({ agent, options: sdk, ...asked }, stream, (signal, body) =>
       this.#agents.run(stored, { ...own, signal }, body),
     );
   }
