@@ -1,5 +1,5 @@
-import { execFile } from "node:child_process";
-import { chmod, writeFile } from "node:fs/promises";
+import { execFile, spawnSync } from "node:child_process";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -10,6 +10,17 @@ const words = async (desk: Desk, ...given: readonly string[]): Promise<readonly 
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return out.split("\n").filter((line) => line !== "");
 };
+
+/** Whether a shell is installed. */
+const has = (shell: string) => spawnSync(shell, ["--version"]).status === 0;
+
+/** Writes a command that completes `show o`, and returns the script of a shell. */
+async function scriptOf(desk: Desk, shell: string): Promise<string> {
+  const command = join(desk.folder, "agent-persistence");
+  await writeFile(command, '#!/bin/sh\n[ "$*" = "complete -- show o" ] && printf "order-1\\nor der\\n"\n');
+  await chmod(command, 0o700);
+  return (await desk.command(["completion", shell])).out;
+}
 
 describe("completion", () => {
   it("suggests commands, subcommands, options and their values", async () => {
@@ -35,14 +46,46 @@ describe("completion", () => {
 
   it("completes a line in bash", async () => {
     await using desk = await Desk.open();
-    const script = (await desk.command(["completion", "bash"])).out;
-    const command = join(desk.folder, "agent-persistence");
-    await writeFile(command, '#!/bin/sh\n[ "$*" = "complete -- show o" ] && printf "order-1\\nor der\\n"\n');
-    await chmod(command, 0o700);
+    const script = await scriptOf(desk, "bash");
     const line = `PATH=${desk.folder}:$PATH; ${script}
       COMP_WORDS=(agent-persistence show o); COMP_CWORD=2; _agent_persistence; printf "%s|" "\${COMPREPLY[@]}"`;
     const { stdout } = await promisify(execFile)("bash", ["-c", line]);
     expect(stdout).toBe("order-1|or\\ der|");
     expect(await desk.command(["completion", "tcsh"])).toMatchObject({ code: 2 });
+  });
+
+  it.skipIf(!has("zsh"))("completes a line in zsh", async () => {
+    await using desk = await Desk.open();
+    const script = await scriptOf(desk, "zsh");
+    const line = `PATH=${desk.folder}:$PATH
+      compdef() {}; compadd() { shift; print -rn -- "\${(j:|:)\${(P)1}}" }; _files() { print -n files }
+      ${script}
+      words=(agent-persistence show o); CURRENT=3; _agent_persistence; print -n " "
+      words=(agent-persistence show x); _agent_persistence`;
+    const { stdout } = await promisify(execFile)("zsh", ["-f", "-c", line]);
+    expect(stdout).toBe("order-1|or der files");
+  });
+
+  it.skipIf(!has("fish"))("completes a line and files in fish", async () => {
+    await using desk = await Desk.open();
+    const script = await scriptOf(desk, "fish");
+    const complete = async (line: string) => {
+      const code = `set -x PATH ${desk.folder} $PATH; ${script}\ncomplete -C "agent-persistence ${line}"`;
+      return (await promisify(execFile)("fish", ["--no-config", "-c", code], { cwd: desk.folder })).stdout;
+    };
+    expect((await complete("show o")).split("\n").toSorted()).toEqual(["", "or der", "order-1"]);
+    for (const line of ["import agent-p", "ui --out agent-p", "resume x -a agent-p"])
+      expect(await complete(line)).toBe("agent-persistence\n");
+    expect(await complete("show agent-p")).toBe("");
+  });
+
+  it("completes files in fish after every option that takes one", async () => {
+    await using desk = await Desk.open();
+    const { out } = await desk.command(["completion", "fish"]);
+    const [, known = ""] = /__fish_prev_arg_in ([^']*)'/.exec(out) ?? [];
+    const source = await readFile(join(import.meta.dirname, "../../src/cli/commandLine.ts"), "utf8");
+    const flags = [...source.matchAll(/option\("((?:-\w, )?--[\w-]+) <(?:file|module#export|head)>"/g)];
+    const named = new Set(flags.flatMap(([, each = ""]) => each.split(", ")));
+    expect(known.split(" ").toSorted()).toEqual([...named].toSorted());
   });
 });
