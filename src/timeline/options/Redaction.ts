@@ -58,6 +58,9 @@ export const hiddenText = "[hidden]";
 /** The maximum depth. Deeper values are replaced by a notice, because code that walks them would overflow the stack. */
 const deepest = 200;
 
+/** The length of the shortest secret that a pattern finds, `pwd=123456`, except passwords in addresses before an `@`. */
+const shortestMatch = 10;
+
 /** The minimum length of object keys that are searched for secrets, because short keys are rarely secrets. */
 const shortestSecret = 16;
 
@@ -100,7 +103,8 @@ export class Redaction {
   }
 
   text(text: string): string {
-    if (!this.#hidesSecrets) return text;
+    // Most texts are short, such as names and ids, and 18 searches take much longer than this.
+    if (!this.#hidesSecrets || (text.length < shortestMatch && !text.includes("@"))) return text;
     let shown = text;
     for (const pattern of secretPatterns) {
       shown = shown.replace(pattern, (_found: string, before?: unknown) => {
