@@ -23,6 +23,9 @@ import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 /** The minimum time between summary updates of an active log, because some storages need a full append for each. */
 const summaryEveryMs = 60_000;
 
+/** A log without appends. A new log needs no read. */
+const emptyLog: Pick<RecordLog, "read"> = { read: async function* () {} };
+
 export interface ShapedLogOptions {
   readonly storage: LogStorage;
   /** The id for users, without the name of its shape. */
@@ -88,7 +91,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     const owned = await storage.log.open(logIdOf(shape, id), processOwner());
     try {
       if (owned.damage) throw owned.damage;
-      const { contents } = await readRecords(shape, storage.log, id);
+      const { contents } = await readRecords(shape, owned.position === 0 ? emptyLog : storage.log, id);
       return new ShapedLog(shape, options, contents, sha256, owned);
     } catch (error) {
       await owned.release();

@@ -75,6 +75,8 @@ export class StateFile {
       this.#end = state.end;
       return undefined;
     }
+    // An empty log has no summary.
+    if (taken.end.checksum === "") return undefined;
     const file = this.#folder.state;
     const isDamaged = state ? !state.changing : (await this.#backend.disk.stat(file)) !== undefined;
     const { summary } = await openReader(this.#backend, this.#folder).lastSummary();
