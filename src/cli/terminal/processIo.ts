@@ -11,6 +11,7 @@ export interface ProcessStreams {
 export function processIo(version: string, { stdin, stdout, stderr }: ProcessStreams = process): CommandIo {
   const { env } = process;
   let stop: AbortController | undefined;
+  const write = stdout.write.bind(stdout) as (bytes: Buffer, done: (error?: Error | null) => void) => boolean;
   return {
     out: sinkOf(stdout, (error) => (isClosedPipe(error) ? new ClosedOutputError({ cause: error }) : error)),
     // Write errors are ignored, because messages are optional.
@@ -35,7 +36,6 @@ export function processIo(version: string, { stdin, stdout, stderr }: ProcessStr
     confirm: async (question) => (await import("./ask.ts")).ask(question, { input: stdin, output: stderr }),
     progress: async (title, whole) => (await import("./progressBar.ts")).progressBar(title, whole, stderr),
     protocol() {
-      const write = stdout.write.bind(stdout) as (bytes: Buffer, done: (error?: Error | null) => void) => boolean;
       this.divertOutput();
       const output = new Writable({ write: (bytes: Buffer, _encoding, done) => void write(bytes, done) });
       return { input: stdin, output };

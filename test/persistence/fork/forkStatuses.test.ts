@@ -50,17 +50,17 @@ function paying(pay: (toolCallId: string) => void) {
 }
 
 /** Something happens before the lines of a log are read, or after. */
-function linesWith(
+function appendsWith(
   log: RecordLog,
   { before, after }: Partial<Record<"before" | "after", () => Promise<unknown>>>,
 ): void {
-  const linesOf = log.encodedAppends?.bind(log);
-  const lines: RecordLog["encodedAppends"] = async function* (...wanted) {
+  const appendsOf = log.encodedAppends?.bind(log);
+  const encodedAppends: RecordLog["encodedAppends"] = async function* (...wanted) {
     await before?.();
-    yield* linesOf?.(...wanted) ?? [];
+    yield* appendsOf?.(...wanted) ?? [];
     await after?.();
   };
-  Object.assign(log, { lines });
+  Object.assign(log, { encodedAppends });
 }
 
 const onlyRequest = (result: RunResult<unknown>) => {
@@ -442,7 +442,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       );
       await agent.run("go".repeat(10_000));
       const deleted = () => persistence(agent).deleteAgent("a");
-      linesWith(provider.log, moment === "before" ? { before: deleted } : { after: deleted });
+      appendsWith(provider.log, moment === "before" ? { before: deleted } : { after: deleted });
       const refused = { code: "checkpoint_not_found", agentId: "a" };
       await expect(persistence(agent).agent("a").fork("b")).rejects.toMatchObject(refused);
       expect(await entriesOf(opened(), "b")).toEqual([]);
@@ -466,7 +466,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
       if (!isPruned) await persistence(agent).prune({ policy: { maxCheckpoints: 2 } });
       isPruned = true;
     };
-    linesWith(provider.log, { after: prunes });
+    appendsWith(provider.log, { after: prunes });
     const fork = await conversation.fork("b");
     const storedIn = async (each: DurableAgent) => (await each.getCheckpoints()).map(({ storage }) => storage);
     expect(await storedIn(fork)).toMatchObject(await storedIn(conversation));
