@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { keepTemporaryFilesInMemory } from "./keepTemporaryFilesInMemory.ts";
-import { soak } from "./soak/cases.ts";
+import { soak, wholeSoak } from "./soak/cases.ts";
 import { soakSuites } from "./soak/soakSuites.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
@@ -19,11 +19,12 @@ const include = includedSuites();
 
 function includedSuites(): string[] {
   if (builtPackage) return packageChecks;
-  return soak ? soakSuites(fileURLToPath(new URL(".", import.meta.url))) : ["test/**/*.test.ts"];
+  if (!soak) return ["test/**/*.test.ts"];
+  return soakSuites(fileURLToPath(new URL(".", import.meta.url)), wholeSoak);
 }
 
 // A whole soak uses the device, as users do.
-if (process.env["SOAK"] !== "1") keepTemporaryFilesInMemory();
+if (!wholeSoak) keepTemporaryFilesInMemory();
 
 /**
  * `SOAK` runs the suites that have more cases for a soak. `PACKAGE` runs the checks of the built package.

@@ -10,7 +10,7 @@ import textWidth from "fast-string-truncated-width";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildCode, type BuiltPackage } from "../package/builtPackage.ts";
 import { repository } from "../package/compile.ts";
-import { soak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { CommandProcess, type Ended } from "./support/CommandProcess.ts";
 import { TerminalProcess, terminalKinds } from "./support/TerminalProcess.ts";
 import { deskOn } from "./support/desk/desk.mjs";
@@ -125,7 +125,7 @@ describe("the command line as a process", () => {
 
   describe.each(terminalKinds)("on a %s", (kind) => {
     const columns = 50;
-    const isThorough = soak || kind === terminalKinds.at(-1);
+    const isThorough = wholeSoak || kind === terminalKinds.at(-1);
     const onTerminal = (line: string, env: Readonly<Record<string, string>> = {}) =>
       new TerminalProcess(kind, line.replace("ap", `${process.execPath} ${built.root}${built.bin}`), {
         cwd: built.app,

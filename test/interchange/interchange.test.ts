@@ -8,7 +8,7 @@ import { SimulatedClock } from "agent-persistence/testing";
 import { TaskManager, TaskWorker } from "agent-persistence/task";
 import { expect, it, onTestFinished } from "vitest";
 import type { AgentRecord } from "../../src/checkpoint/records/AgentRecord.ts";
-import { every } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { errand, openStorage, World } from "./agents.ts";
 import { agentIds, fixtures, goOn, later, lateAgent, readBack, type Fixture } from "./reading.ts";
 import { digest } from "./shown.ts";
@@ -62,7 +62,7 @@ it.each(names)(
       expect(await fork.getMessages()).toEqual(await durable.getMessages());
       expect((await fork.getRequests()).map(({ prompt }) => prompt)).toEqual(requests.map(({ prompt }) => prompt));
       expect(await fork.getToolCallsInDoubt()).toEqual([]);
-      for (const id of ids.filter((_id, at) => at % every(4, 1) === 0))
+      for (const id of ids.filter((_id, at) => at % (wholeSoak ? 1 : 4) === 0))
         expect((await durable.fork(`${agentId} from ${id}`, { checkpointId: id })).agentId).toContain(id);
       expect(await durable.getCheckpoints()).toEqual(checkpoints);
     }

@@ -7,7 +7,7 @@ import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { expect, it, onTestFinished } from "vitest";
 import { MemoryRecordLog } from "../../src/storage/memory/MemoryRecordLog.ts";
 import { recordsOf, restoredBy } from "../persistence/support/stored.ts";
-import { every } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { bytesOf } from "../transfer/movedAgents.ts";
 import { lowThresholds, openStorage } from "./agents.ts";
 import { agentIds, type Fixture, fixtures, lateAgent } from "./reading.ts";
@@ -21,7 +21,7 @@ it.each(names)("%s: agents of 0.1.0 are forked with all their data and stay unch
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   cpSync(join(logs, name), directory, { recursive: true });
   const agents = await agentIds(name, directory);
-  for (const agentId of agents.filter((_id, at) => at % every(3, 1) === 0)) {
+  for (const agentId of agents.filter((_id, at) => at % (wholeSoak ? 1 : 3) === 0)) {
     const { durable, storage } = lateAgent(name, { directory, agentId });
     const before = await durable.getCheckpoints();
     const stored = await recordsOf(storage, agentId);

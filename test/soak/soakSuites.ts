@@ -4,15 +4,16 @@ import { importsIn } from "../architecture/importsIn.ts";
 
 /**
  * The suites below a folder that do more in a soak: they, or what they import of the folder, ask for `SOAK`. `npm test` runs
- * the others in full.
+ * the others in full. A part of a soak leaves out files that ask only for a whole one.
  */
-export function soakSuites(folder: string): string[] {
+export function soakSuites(folder: string, isWhole = true): string[] {
   const imports = importsIn(folder);
-  const asks = (file: string): boolean => readFileSync(join(folder, file), "utf8").includes('process.env["SOAK"]');
+  const text = (file: string): string => readFileSync(join(folder, file), "utf8");
+  const doesMore = (file: string): boolean => isWhole || !text(file).includes("import { wholeSoak }");
   // Files that are added while the loop runs are visited, too.
-  const reached = new Set([...imports.keys()].filter(asks));
+  const reached = new Set([...imports.keys()].filter((file) => text(file).includes('process.env["SOAK"]')));
   for (const target of reached)
-    for (const [file, imported] of imports) if (imported.includes(target)) reached.add(file);
+    for (const [file, imported] of imports) if (imported.includes(target) && doesMore(file)) reached.add(file);
   const suites = [...reached].filter((file) => file.endsWith(".test.ts")).toSorted();
   return suites.map((file) => join(folder, file));
 }

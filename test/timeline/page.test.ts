@@ -8,7 +8,7 @@ import { timelinePage, type TimelineOptions } from "agent-persistence/timeline";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { soak } from "../soak/cases.ts";
+import { wholeSoak } from "../soak/cases.ts";
 import { Coder } from "../workspace/fixture.ts";
 import { openBrowser } from "./browser/openBrowser.ts";
 import { manySteps } from "./manySteps.ts";
@@ -390,7 +390,7 @@ describe("accessibility", () => {
     const looks: readonly (readonly [width: number, dark: boolean])[] = [
       [1200, true],
       [400, false],
-      ...(soak ? [[1200, false] as const] : []),
+      ...(wholeSoak ? [[1200, false] as const] : []),
     ];
     for (const [width, dark] of looks) {
       const opened = await open(pictured.rollback, { width, dark });

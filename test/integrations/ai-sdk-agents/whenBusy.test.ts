@@ -6,7 +6,7 @@ import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { soak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 import { Gate } from "./support/gate.ts";
 import { calling, scriptedModel, text } from "./support/scriptedModel.ts";
 import { type Sdk, sdks } from "./support/sdks.ts";
@@ -41,7 +41,7 @@ function aborted(signal: AbortSignal | undefined): Promise<never> {
 const places = ["in one process", "in two processes"] as const;
 const all = sdks.flatMap((sdk) => places.map((place) => ({ sdk, place, version: sdk.version })));
 /** `npm test` has each version and each place once. */
-const cases = all.filter(({ version, place }) => soak || (version === 6) === (place === "in one process"));
+const cases = all.filter(({ version, place }) => wholeSoak || (version === 6) === (place === "in one process"));
 
 describe.each(cases)("a second message to a durable agent of the AI SDK $version, $place", ({ sdk, place }) => {
   const start = async () => {

@@ -5,7 +5,7 @@ import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { comparable, withoutIds } from "../ai-sdk-agents/support/comparable.ts";
 import { messageOf } from "../ai-sdk-agents/support/uiStream.ts";
-import { every } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 import { providerCases } from "./providerCases.ts";
 import { ProviderServer } from "./ProviderServer.ts";
 import { prompt, refundDesk, turns } from "./refundDesk.ts";
@@ -74,7 +74,7 @@ describe.each(providerCases)("a durable agent of the AI SDK $version with $name"
   it.each(["generate", "stream"] as const)("continues after a crash at any append of %s", async (how) => {
     await using server = await ProviderServer.start(wire, turns);
     let crashed = true;
-    for (let appends = 0; crashed; appends += every(3, 1)) {
+    for (let appends = 0; crashed; appends += wholeSoak ? 1 : 3) {
       const storage = new InMemoryPersistenceStorageProvider();
       const refunds = new Map<string, string>();
       const agent = refundDesk({ sdk, wire, url: server.url, refund: (id, key) => refunds.set(key, id) });

@@ -2,7 +2,7 @@ import { InMemoryPersistenceStorageProvider, Persistence } from "agent-persisten
 import { crashAfter } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { withoutIds } from "../ai-sdk-agents/support/comparable.ts";
-import { every } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 import { providerCases } from "./providerCases.ts";
 import { ProviderServer } from "./ProviderServer.ts";
 import { prompt, refundAgent, refundDesk, turns } from "./refundDesk.ts";
@@ -40,7 +40,7 @@ describe.each(providerCases)("an AIAgent on $name of the AI SDK $version", ({ sd
   it("continues after a crash at any append", async () => {
     await using server = await ProviderServer.start(wire, ownTurns);
     let crashed = true;
-    for (let appends = 0; crashed; appends += every(3, 1)) {
+    for (let appends = 0; crashed; appends += wholeSoak ? 1 : 3) {
       const storage = new InMemoryPersistenceStorageProvider();
       const refunds = new Map<string, string>();
       const run = { agentId: "a", runId: "r", onDelta: () => undefined };

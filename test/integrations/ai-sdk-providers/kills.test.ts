@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
 import { providerCases } from "./providerCases.ts";
 import { ProviderServer } from "./ProviderServer.ts";
 import { turns } from "./refundDesk.ts";
-import { soak } from "../../soak/cases.ts";
+import { portion } from "../../soak/cases.ts";
 
 let home: string;
 let program: string;
@@ -21,7 +21,7 @@ afterAll(() => rm(home, { recursive: true, force: true }));
 const cases = providerCases.flatMap(({ wire, name, version }, number) =>
   (["agent", "executor"] as const).map((how) => ({ wire, name, version, number, how })),
 );
-/** One provider for each of the two ways. The soak run has all. */
+/** One provider for each of the two ways. A soak has the others. */
 const few = cases.filter(
   ({ name, version, how }) =>
     (name === "anthropic.messages" && version === 7 && how === "executor") ||
@@ -29,7 +29,7 @@ const few = cases.filter(
 );
 
 describe("a run of the AI SDK whose process is killed", () => {
-  it.concurrent.each(!soak ? few : cases)(
+  it.concurrent.each(portion(few, cases))(
     "in a response of $name and after a payment pays once (version $version, $how)",
     async ({ wire, number, how }) => {
       const directory = await temporaryDirectory();

@@ -14,7 +14,7 @@ import { PersistenceSaver, type PersistenceSaverOptions } from "agent-persistenc
 import { newTable, dynamoDBEndpoint } from "../../storage/dynamodb/localDynamoDB.ts";
 import { storageAt } from "../../storage/engines/storageAt.ts";
 import { databaseUrl, newSchema } from "../../storage/postgres/database.ts";
-import { soak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 
 // LangGraph's suite is written for test runners that have their functions in the global scope.
 Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });
@@ -35,17 +35,17 @@ const inPostgres: Open = async () => storageAt({ engine: "postgres", url: await 
 const inDynamoDB: Open = async () =>
   storageAt({ engine: "dynamodb", endpoint: await dynamoDBEndpoint(), tableName: await newTable() });
 
-/** Each has all 726 tests; on the storages that take longest, only a soak runs more than a few. */
+/** Each has all 726 tests; on the storages that take longest, only a whole soak runs more than a few. */
 const whole: Record<string, Open> = {
   "in memory": () => new InMemoryPersistenceStorageProvider(),
   "in files": () => new FilePersistenceStorageProvider({ directory: newFolder() }),
 };
 const slow: Record<string, Open> = { "in SQLite": inSqlite, "in Postgres": inPostgres, "in DynamoDB": inDynamoDB };
-for (const [name, open] of Object.entries(soak ? { ...whole, ...slow } : whole)) {
+for (const [name, open] of Object.entries(wholeSoak ? { ...whole, ...slow } : whole)) {
   validate(saversOn(name, open));
   deltaChannelHistoryTests(saversOn(name, open));
 }
-if (!soak) for (const [name, open] of Object.entries(slow)) getTupleTests(saversOn(name, open));
+if (!wholeSoak) for (const [name, open] of Object.entries(slow)) getTupleTests(saversOn(name, open));
 
 function saversOn(name: string, open: Open): CheckpointSaverTestInitializer<PersistenceSaver> {
   return {

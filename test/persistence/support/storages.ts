@@ -9,7 +9,7 @@ import {
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { onTestFinished } from "vitest";
-import { soak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 
 /** What a process gets when it opens a storage; calling it again is what the next process gets. */
 export type Opened<Provider = PersistenceStorageProvider> = () => Provider;
@@ -64,9 +64,9 @@ const threeMethods: TestStorage = {
 
 /**
  * Storages that journal tool calls and model responses between checkpoints: the in-memory storage in `npm test`, and the
- * file storage in a soak. The conformance suites compare storages.
+ * file storage in a whole soak. The conformance suites compare storages.
  */
-export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [soak ? file : memory];
+export const logStorages: readonly TestStorage<LogPersistenceStorageProvider>[] = [wholeSoak ? file : memory];
 
 /** Every storage that keeps checkpoints. */
 export const storages: readonly TestStorage[] = [...logStorages, threeMethods];

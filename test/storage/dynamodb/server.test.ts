@@ -1,9 +1,9 @@
 import { recordLogConformance } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { onDynamoDBServer } from "./inDynamoDB.ts";
-import { soak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 
-/** What says whether the server takes each kind of request as the one in memory does: a soak runs the whole suite. */
+/** What says whether the server takes each kind of request as the one in memory does: a whole soak runs the whole suite. */
 const essential: ReadonlySet<string> = new Set([
   "numbers appends from 1 without gaps",
   "stores an append once whose answer was lost, and takes no more from an owner it failed",
@@ -16,7 +16,7 @@ const essential: ReadonlySet<string> = new Set([
   "keeps bytes of any length and value",
   "takes lines for an id that was used before",
 ]);
-const tests = recordLogConformance.filter(({ name }) => soak || essential.has(name));
+const tests = recordLogConformance.filter(({ name }) => wholeSoak || essential.has(name));
 
 describe("a log on a DynamoDB server", () => {
   it.each(tests)("$name", (test) => test.run(onDynamoDBServer, () => {}));

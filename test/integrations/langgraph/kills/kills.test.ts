@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleWorker } from "../../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../../kill/temporaryDirectory.ts";
-import { soak } from "../../../soak/cases.ts";
+import { portion } from "../../../soak/cases.ts";
 
 let home: string;
 let program: string;
@@ -66,12 +66,13 @@ const moments = [
 ];
 
 /** With a bank that knows keys, with a probe that asks one that does not, and with checkpoints that are stored beside the run. */
-const cases = soak
-  ? ["keys", "probe", "async"].flatMap((how) => moments.map((moment) => ({ how, moments: [moment] })))
-  : [
-      { how: "probe", moments: ["after 2", "before 3"] },
-      { how: "async", moments: ["after 3"] },
-    ];
+const cases = portion(
+  [
+    { how: "probe", moments: ["after 2", "before 3"] },
+    { how: "async", moments: ["after 3"] },
+  ],
+  ["keys", "probe", "async"].flatMap((how) => moments.map((moment) => ({ how, moments: [moment] }))),
+);
 
 function expectOnceEach({ end, charged, noted }: Life): void {
   expect(charged.map((line) => line.split(" ")[0] ?? "").toSorted()).toEqual(all);
