@@ -20,7 +20,7 @@ import { logStorages } from "../persistence/support/storages.ts";
 import { World } from "../persistence/support/World.ts";
 import { storageAt } from "../storage/engines/storageAt.ts";
 import { temporaryFolder, treeOf } from "./fixture.ts";
-import { soak } from "../soak/cases.ts";
+import { cases } from "../soak/cases.ts";
 
 /** The work of a step: files that it writes, deletes or moves. */
 type Write = (write: (tool: string, input: object) => Promise<unknown>, uid: string) => Promise<unknown>;
@@ -210,7 +210,7 @@ describe.each(storages)("rollbacks and redos in any order, $name", ({ name, open
         await life.act({ kind: "go", steps: 3 });
         for (const act of sequence) await life.act(act);
       }),
-      { numRuns: soak ? few * 25 : few },
+      { numRuns: cases(few, few * 25) },
     );
   });
 });

@@ -13,7 +13,7 @@ import { brokenReceivers } from "./brokenReceivers.ts";
 import { brokenTables } from "./brokenTables.ts";
 import { inMemory } from "../log/logsUnderTest.ts";
 import { failuresOf, illToldFailures } from "../failuresOf.ts";
-import { soak } from "../../soak/cases.ts";
+import { wholeSoak } from "../../soak/cases.ts";
 
 describe("the suite for providers rejects a provider that", () => {
   it.each(brokenProviders)("$mistake", ({ caughtBy, make }) =>
@@ -32,13 +32,13 @@ describe("the suite for logs rejects a log that", () => {
   );
 });
 
-/** Runs the test that must fail; when soaking the others too, which may fail but only as a suite fails. */
+/** Runs the test that must fail; in a whole soak the others too, which may fail but only as a suite fails. */
 async function expectCaught<Made>(
   suite: readonly ConformanceTest<Made>[],
   caughtBy: string,
   make: () => Made,
 ): Promise<void> {
-  const failures = await failuresOf(soak ? suite : suite.filter(({ name }) => name === caughtBy), make);
+  const failures = await failuresOf(wholeSoak ? suite : suite.filter(({ name }) => name === caughtBy), make);
   expect([...failures.keys()]).toContain(caughtBy);
   expect(illToldFailures(failures)).toEqual([]);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { design, explore, type Protocol } from "./exploreReservations.ts";
-import { soak } from "../../soak/cases.ts";
+import { soak, wholeSoak } from "../../soak/cases.ts";
 
 type Requests = Parameters<typeof explore>[0];
 
@@ -73,7 +73,7 @@ const deep: typeof broken = [
 ];
 
 describe("the protocol of reservations, in every order of steps and with ending processes", () => {
-  it.each(soak ? [...sound, ...large] : sound)(
+  it.each(wholeSoak ? [...sound, ...large] : sound)(
     "the protocol of reservations never has two writers: %s",
     (_name, requests, deaths) => {
       const { bad, ends, states } = explore(requests, deaths, design);
