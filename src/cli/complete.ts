@@ -1,25 +1,12 @@
 import type { Command, Argument, Option } from "commander";
-import { inspect, type AgentStatus } from "../inspect.ts";
+import { inspect } from "../inspect.ts";
 import type { PersistenceStorageProvider } from "../storage/PersistenceStorageProvider.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { findAgent } from "./ids/findLog.ts";
 import { newestCheckpoints } from "./ids/findCheckpointId.ts";
+import { filterableStatuses } from "./reading/filterableStatuses.ts";
 import { type CommonOptions, Session } from "./session/Session.ts";
 import { visibleText } from "./terminal/visibleText.ts";
-
-const statuses: readonly AgentStatus[] = [
-  "queued",
-  "in_progress",
-  "paused",
-  "waiting",
-  "completed",
-  "failed",
-  "cancelled",
-  "moving",
-  "moved",
-  "copied",
-  "unreadable",
-];
 
 /** The maximum number of suggested ids. */
 const mostIds = 200;
@@ -95,7 +82,7 @@ async function candidates(before: Before, last: string, ids: FindIds): Promise<r
 
 /** The parser accepts any status, because `list` reports an invalid one with a better message. */
 function statusesOf({ long }: Option): readonly string[] {
-  return long === "--status" ? statuses : [];
+  return long === "--status" ? filterableStatuses : [];
 }
 
 function argumentAt({ registeredArguments }: Command, place: number): Argument | undefined {

@@ -1,24 +1,12 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from "../../inspect.ts";
+import { type AgentInspector, inspect, type ListedAgent } from "../../inspect.ts";
 import { assertFound } from "../ids/findLog.ts";
+import { filterableStatuses } from "../reading/filterableStatuses.ts";
 import type { StoredAgents } from "../session/storedAgents.ts";
 import { answering } from "./answering.ts";
 
-const statuses = z.enum([
-  "queued",
-  "in_progress",
-  "paused",
-  "waiting",
-  "completed",
-  "failed",
-  "cancelled",
-  "moving",
-  "moved",
-  "copied",
-  "unreadable",
-  "unknown",
-] satisfies AgentStatus[]);
+const statuses = z.enum([...filterableStatuses, "unknown"]);
 const annotations = { readOnlyHint: true, openWorldHint: false };
 const agentId = z.string().describe("The id of the agent.");
 const checkpointId = z.string().describe("The id of a checkpoint of the agent.");

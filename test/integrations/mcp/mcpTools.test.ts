@@ -38,7 +38,7 @@ async function desk(version: 1 | 2 = 2, onDeed: () => void | Promise<void> = () 
 }
 
 async function results(
-  { client }: Desk,
+  { client }: Pick<Desk, "client">,
   calls: readonly ScriptedToolCall[],
   options?: Parameters<typeof mcpTools>[1],
 ): Promise<unknown[]> {
@@ -156,6 +156,25 @@ describe("tools of an MCP server", () => {
   const listing = (pages: (cursor?: string) => object): McpClient => ({
     listTools: async ({ cursor } = {}) => pages(cursor) as never,
     callTool: async () => ({}),
+  });
+
+  it("have the time limit of the agent and not that of the client", async () => {
+    let given: { readonly timeout?: number; readonly signal?: AbortSignal } = {};
+    const client: McpClient = {
+      ...listing(() => page(["book"])),
+      callTool: async (_params: object, options: typeof given) => {
+        given = options;
+        await new Promise((_resolve, reject) =>
+          options.signal?.addEventListener("abort", () => reject(new Error("late"))),
+        );
+        return {};
+      },
+    };
+    const options = { tools: { book: { timeoutMs: 1 } } };
+    expect(await results({ client }, [{ toolName: "book", input: {} }], options)).toEqual([
+      { error: expect.stringContaining("did not end within 1 ms") },
+    ]);
+    expect(given.timeout).toBe(2 ** 31 - 1);
   });
 
   it("are those of every page", async () => {
