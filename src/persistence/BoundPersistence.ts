@@ -29,7 +29,7 @@ import type { RunPersistence } from "./RunPersistence.ts";
 import type { RunRecorder } from "./record/RunRecorder.ts";
 import type { RunRecorders } from "./record/RunRecorders.ts";
 
-interface Place {
+interface BoundRun {
   readonly run: AgentRun;
   readonly recorder: RunRecorder;
 }
@@ -135,7 +135,7 @@ export class BoundPersistence implements RunPersistence {
     return run.agentId;
   }
 
-  #at(context: AgentContext): Place {
+  #at(context: AgentContext): BoundRun {
     void context.signal;
     const run = runOf(context);
     return { run, recorder: this.#recorders.of(run) };
@@ -169,7 +169,7 @@ export class BoundPersistence implements RunPersistence {
   }
 
   async #rollBackLine(
-    own: Place,
+    own: BoundRun,
     checkpointId: string | undefined,
     { agentContext: context = this.#context, onFailure }: RollbackOptions,
     onlyHistory: boolean,
@@ -193,8 +193,8 @@ export class BoundPersistence implements RunPersistence {
     });
   }
 
-  #lineOf(own: Place, { index }: AgentLog, lane: number): Place {
-    let at: Place = own;
+  #lineOf(own: BoundRun, { index }: AgentLog, lane: number): BoundRun {
+    let at: BoundRun = own;
     while (at.run.parent && !lanesOfLine(index, at.recorder.lane).has(lane))
       at = { run: at.run.parent, recorder: this.#recorders.of(at.run.parent) };
     return at;
@@ -202,7 +202,7 @@ export class BoundPersistence implements RunPersistence {
 
   async #move<Report>(
     context: AgentContext,
-    { run, recorder }: Place,
+    { run, recorder }: BoundRun,
     prepare: (log: AgentLog) => Promise<{ readonly recorder: RunRecorder; readonly report: Report }>,
   ): Promise<Report> {
     const own = this.#at(context);

@@ -123,15 +123,15 @@ export class RecordedAnswers {
   }
 }
 
-type Place = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
+type InputRequestPlace = { readonly [Key in "id" | "ordinal" | "within" | "question"]: RequestRecord[Key] | undefined };
 
-export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): Place {
+export function requestPlace({ request: { id }, question, ordinal, context }: InputRequestEvent): InputRequestPlace {
   const within = callOf(context)?.toolCallId;
   return { id, question, ordinal, within: id === undefined ? within : undefined };
 }
 
 /** @param isApproval separates approvals, because an answer to a request for input must not approve a call. */
-function placeOf(visit: Visit, { id, question, ordinal, within }: Place, isApproval: boolean): string {
+function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPlace, isApproval: boolean): string {
   const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
   return JSON.stringify([...visit, ...own, isApproval]);
 }

@@ -65,7 +65,7 @@ const shortestMatch = 10;
 const shortestSecret = 16;
 
 /** The position of a value: all keys, and the keys without list indexes. */
-interface Place {
+interface ValuePath {
   readonly whole: readonly string[];
   readonly named: readonly string[];
 }
@@ -120,14 +120,14 @@ export class Redaction {
   }
 
   /** Returns whether a path hides a position, and counts the match. */
-  #hides({ whole, named }: Place): boolean {
+  #hides({ whole, named }: ValuePath): boolean {
     const by = this.#paths.findIndex((path) => endsWith(whole, path) || endsWith(named, path));
     if (by < 0) return false;
     this.#redacted[by] = (this.#redacted[by] ?? 0) + 1;
     return true;
   }
 
-  #copy(value: unknown, place: Place, isSecret: boolean, depth: number): unknown {
+  #copy(value: unknown, place: ValuePath, isSecret: boolean, depth: number): unknown {
     if (depth > 0 && this.#hides(place)) return hiddenText;
     if (typeof value === "string") return isSecret ? this.#secret(value) : this.text(value);
     if (typeof value === "number" && isSecret) return this.#secret(String(value));
@@ -138,7 +138,7 @@ export class Redaction {
   }
 
   /** Handles maps and headers, which are lists of pairs. */
-  #copyList(list: readonly unknown[], { whole, named }: Place, isSecret: boolean, depth: number): unknown {
+  #copyList(list: readonly unknown[], { whole, named }: ValuePath, isSecret: boolean, depth: number): unknown {
     return list.map((item: unknown, index) => {
       const at = { whole: [...whole, String(index)], named };
       if (!isPair(item)) return this.#copy(item, at, isSecret, depth);
@@ -150,7 +150,7 @@ export class Redaction {
     });
   }
 
-  #copyObject(value: object, { whole, named }: Place, isSecret: boolean, depth: number): object {
+  #copyObject(value: object, { whole, named }: ValuePath, isSecret: boolean, depth: number): object {
     const { key: ownKey, name } = value as { readonly key?: unknown; readonly name?: unknown };
     const isNamed = this.#isSecret(ownKey) || this.#isSecret(name);
     const tool = toolOf(value);

@@ -49,6 +49,8 @@ describe("kills inside tools and rollbacks", () => {
     await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)));
     const count = (place: KillPlace) => kills.filter((one) => one === place).length;
     expect(count("signUp") + count("removal")).toBeGreaterThanOrEqual(killCount);
+    // A few kills may all fall in one of them.
+    if (killCount < 50) return;
     expect(count("signUp")).toBeGreaterThan(killCount / 10);
     expect(count("removal")).toBeGreaterThan(killCount / 10);
   });
