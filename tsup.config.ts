@@ -26,6 +26,7 @@ export default defineConfig({
     "src/langgraph.ts",
     "src/mcp.ts",
     "src/otel.ts",
+    "src/streams.ts",
     "src/testing.ts",
     "src/cli/bin.ts",
   ],

@@ -10,6 +10,11 @@ export type { CrashModel, CrashOptions } from "./testing/powerLoss/RecordedTree.
 export { type CrashState, SimulatedFileSystem } from "./testing/powerLoss/SimulatedFileSystem.ts";
 export type { Fault, FaultKind, FileSystemCall, FileSystemOperation } from "./testing/powerLoss/Fault.ts";
 export { recordLogConformance } from "./testing/recordLogConformance.ts";
+export {
+  type StreamStoreHarness,
+  streamStoreConformance,
+  type StreamStoreTest,
+} from "./testing/streamStoreConformance.ts";
 export { scriptedModel } from "./testing/scriptedModel.ts";
 export type { ScriptedModelOptions, ScriptedToolCall, ScriptedTurn } from "./testing/scriptedModel.ts";
 export { SimulatedClock } from "./testing/SimulatedClock.ts";

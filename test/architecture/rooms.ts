@@ -27,6 +27,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file/read"],
   ["storage/file/takeover", "storage/file/summary"],
   ["storage/file"],
+  ["streams/store"],
   ["journal/shape"],
   ["journal"],
   ["transfer"],

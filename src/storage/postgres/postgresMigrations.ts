@@ -11,7 +11,7 @@ export interface PostgresMigration {
 }
 
 /** The newest version. */
-export const postgresVersion = 2;
+export const postgresVersion = 3;
 
 /** The key of the advisory lock during a migration, which is the text `agent_pe` as a number. */
 const migrationLock = "x'6167656e745f7065'::bigint";
@@ -34,6 +34,7 @@ export function postgresMigrations(options: { readonly schema?: string | undefin
   return [
     { version: 1, statements: [schemaStatement(schema, names), ...firstTables(names), record(1)] },
     { version: 2, statements: [appendFunction(names), record(2)] },
+    { version: 3, statements: [streamTable(names), record(3)] },
   ];
 }
 
@@ -154,4 +155,16 @@ export function putSummary({ summaries }: PostgresNames, row: string): string {
   return `INSERT INTO ${summaries} (agent, name, status, place, due, updated, summary) ${row}
     ON CONFLICT (agent) DO UPDATE SET status = excluded.status, place = excluded.place, name = excluded.name,
       due = excluded.due, updated = excluded.updated, summary = excluded.summary`;
+}
+
+/** The chunks of responses that models are writing. `chunks` is a JSON array. */
+function streamTable({ streams }: PostgresNames): string {
+  return `CREATE TABLE ${streams} (
+  id bytea NOT NULL,
+  writer bigint NOT NULL,
+  first bigint NOT NULL,
+  last bigint NOT NULL,
+  chunks text NOT NULL,
+  PRIMARY KEY (id, writer, first)
+)`;
 }

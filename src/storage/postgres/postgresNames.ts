@@ -31,6 +31,9 @@ export interface PostgresNames {
   readonly summaries: string;
   readonly blobs: string;
   readonly append: string;
+  readonly streams: string;
+  /** Unquoted. Consists of lowercase letters, digits and underscores. */
+  readonly streamsChannel: string;
   /** Unquoted. Consists of lowercase letters, digits and underscores. */
   readonly channel: string;
 }
@@ -46,6 +49,8 @@ export function postgresNames(schema: string): PostgresNames {
     summaries: named("summaries"),
     blobs: named("blobs"),
     append: named("append"),
+    streams: named("streams"),
+    streamsChannel: `${channelOf(schema)}_s`.slice(-longestName),
     channel: channelOf(schema),
   };
 }

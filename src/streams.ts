@@ -1,0 +1,12 @@
+export { FileStreamStore, type FileStreamStoreOptions } from "./streams/store/FileStreamStore.ts";
+export { InMemoryStreamStore } from "./streams/store/InMemoryStreamStore.ts";
+export { PostgresStreamStore, type PostgresStreamStoreOptions } from "./streams/store/PostgresStreamStore.ts";
+export {
+  type RedisStreamClient,
+  RedisStreamStore,
+  type RedisStreamStoreOptions,
+} from "./streams/store/RedisStreamStore.ts";
+export { SqliteStreamStore, type SqliteStreamStoreOptions } from "./streams/store/SqliteStreamStore.ts";
+export type { StreamEntry, StreamPlace, StreamStore } from "./streams/store/StreamStore.ts";
+export type { PostgresClient, PostgresListen, PostgresValue } from "./storage/postgres/PostgresClient.ts";
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./storage/sqlite/SqliteDatabase.ts";

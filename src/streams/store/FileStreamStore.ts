@@ -1,0 +1,116 @@
+import { dirname, join, resolve } from "node:path";
+import { utf8 } from "../../internal/bytes.ts";
+import { systemClock } from "../../internal/Clock.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { randomId } from "../../internal/randomId.ts";
+import { nodeSha256 } from "../../internal/sha256/nodeSha256.ts";
+import { Disk } from "../../node/Disk.ts";
+import { nodeFileSystem } from "../../node/nodeFileSystem.ts";
+import {
+  isUpTo,
+  lastNumber,
+  type StreamEntry,
+  type StreamPlace,
+  type StreamStore,
+  visibleEntries,
+} from "./StreamStore.ts";
+
+/** Options of {@link FileStreamStore}. */
+export interface FileStreamStoreOptions {
+  /** The directory of the streams, used only by this store. Defaults to `.agent-persistence/streams`. */
+  readonly directory?: string | undefined;
+}
+
+const optionsSchema = strictOptions({ directory: nonEmptyString.optional() });
+const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
+const temporaryName = /\.tmp$/;
+
+interface NamedEntry extends StreamEntry {
+  readonly name: string;
+}
+
+/**
+ * Stores streams in files, for several processes on one machine. Each entry is one file. A file appears with its whole
+ * content, and is not synced: after a power failure, the model is asked again.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ */
+export class FileStreamStore implements StreamStore {
+  readonly #directory: string;
+  readonly #disk = new Disk(nodeFileSystem, systemClock);
+
+  constructor(options: FileStreamStoreOptions = {}) {
+    checkSchema(optionsSchema, options, "options of the file stream store");
+    this.#directory = resolve(options.directory ?? join(".agent-persistence", "streams"));
+  }
+
+  async append(streamId: string, entry: StreamEntry): Promise<void> {
+    const folder = this.#folderOf(streamId);
+    const temporary = join(folder, `${randomId()}.tmp`);
+    const file =
+      (await this.#disk.create(temporary).catch(() => undefined)) ?? (await this.#createIn(folder, temporary));
+    try {
+      await file.write(utf8(JSON.stringify(entry.chunks)));
+    } finally {
+      await file.close();
+    }
+    await this.#disk.rename(temporary, join(folder, `${entry.writer}-${entry.first}-${lastNumber(entry)}.json`));
+  }
+
+  async read(streamId: string, after?: StreamPlace): Promise<readonly StreamEntry[]> {
+    const folder = this.#folderOf(streamId);
+    const entries: StreamEntry[] = [];
+    for (const { name, writer, first } of visibleEntries(await this.#entriesIn(folder), after) as NamedEntry[]) {
+      const bytes = await this.#disk.readFile(join(folder, name));
+      // Another process has removed it, and the entries before it.
+      if (!bytes) entries.length = 0;
+      const chunks = bytes && chunksIn(bytes);
+      if (chunks) entries.push({ writer, first, chunks });
+    }
+    return entries;
+  }
+
+  async remove(streamId: string, upTo?: StreamPlace): Promise<void> {
+    const folder = this.#folderOf(streamId);
+    const entries = await this.#entriesIn(folder);
+    const removed = upTo ? entries.filter((entry) => isUpTo(entry, upTo)) : entries;
+    const ended = removed.toSorted((one, other) => one.writer - other.writer || one.first - other.first);
+    for (const { name } of ended) await this.#disk.unlink(join(folder, name));
+    if (upTo) return;
+    for (const name of (await this.#disk.readdir(folder)) ?? [])
+      if (temporaryName.test(name)) await this.#disk.unlink(join(folder, name));
+    await this.#disk.rmdir(folder);
+  }
+
+  #folderOf(streamId: string): string {
+    return join(this.#directory, nodeSha256.hex(streamId));
+  }
+
+  async #entriesIn(folder: string): Promise<readonly NamedEntry[]> {
+    return ((await this.#disk.readdir(folder)) ?? []).flatMap((name) => {
+      const [, writer, first, last] = (entryName.exec(name) ?? []).map(Number);
+      if (writer === undefined || first === undefined || last === undefined || last < first) return [];
+      return [{ name, writer, first, chunks: Array.from({ length: last - first + 1 }, () => "") }];
+    });
+  }
+
+  async #createIn(folder: string, path: string) {
+    const missing: string[] = [];
+    for (let at = folder; !(await this.#disk.stat(at)); at = dirname(at)) missing.unshift(at);
+    for (const at of missing) await this.#disk.mkdir(at);
+    const file = await this.#disk.create(path);
+    if (!file) throw new TypeError(`The random name ${path} is in use.`);
+    return file;
+  }
+}
+
+/** Returns `undefined` for an entry that a power failure has damaged. */
+function chunksIn(bytes: Uint8Array): readonly string[] | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as readonly string[];
+  } catch {
+    return undefined;
+  }
+}

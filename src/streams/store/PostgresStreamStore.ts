@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { utf8 } from "../../internal/bytes.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { functionSchema, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warn } from "../../internal/warn.ts";
+import type { PostgresClient, PostgresListen } from "../../storage/postgres/PostgresClient.ts";
+import { PostgresConnection } from "../../storage/postgres/PostgresConnection.ts";
+import { postgresAdvice, postgresFailure } from "../../storage/postgres/postgresFailure.ts";
+import { defaultSchema, schemaName } from "../../storage/postgres/postgresNames.ts";
+import { askTable } from "../../storage/table/askTable.ts";
+import { type StreamEntry, lastNumber, type StreamPlace, type StreamStore, visibleEntries } from "./StreamStore.ts";
+
+/** Options of {@link PostgresStreamStore}. */
+export interface PostgresStreamStoreOptions {
+  /** The client of `PostgresPersistenceStorageProvider`, or another one. The store does not close it. */
+  readonly client: PostgresClient;
+  /** The schema of the tables. Defaults to `agent_persistence`. */
+  readonly schema?: string | undefined;
+  /** Whether the first call creates missing tables and upgrades older ones. Defaults to `true`. */
+  readonly migrate?: boolean | undefined;
+  /** Wakes the readers in this process when a chunk is stored. Without it, readers poll. */
+  readonly listen?: PostgresListen | undefined;
+}
+
+const optionsSchema = strictOptions({
+  client: objectWithMethods<PostgresClient>("query"),
+  schema: schemaName.optional(),
+  migrate: z.boolean().optional(),
+  listen: functionSchema<PostgresListen>().optional(),
+});
+
+interface Row {
+  readonly writer: string | number;
+  readonly first: string | number;
+  readonly chunks: string;
+}
+
+const database = { name: "Postgres", reasonOf: postgresFailure, adviceOn: postgresAdvice };
+
+/**
+ * Stores streams in the table `agent_persistence_streams` of a Postgres database, for any number of processes and
+ * machines.
+ *
+ * @throws InvalidInputError if an option is unknown or invalid.
+ */
+export class PostgresStreamStore implements StreamStore {
+  /** `undefined` without `listen`. */
+  readonly watch?: NonNullable<StreamStore["watch"]>;
+  readonly #connection: PostgresConnection;
+  readonly #notify: string;
+
+  constructor(options: PostgresStreamStoreOptions) {
+    checkSchema(optionsSchema, options, "options of the Postgres stream store");
+    const { client, schema = defaultSchema, migrate = true, listen } = options;
+    this.#connection = new PostgresConnection({ client, schema, migrate, preparedStatements: false });
+    const { streamsChannel: channel } = this.#connection.names;
+    this.#notify = listen ? `, told AS (SELECT pg_notify('${channel}', '') FROM stored)` : "";
+    if (listen) this.watch = watchOn(listen, channel);
+  }
+
+  async append(streamId: string, entry: StreamEntry): Promise<void> {
+    const sql = `WITH stored AS (
+        INSERT INTO ${this.#connection.names.streams} (id, writer, first, last, chunks)
+        VALUES ($1::bytea, $2::bigint, $3::bigint, $4::bigint, $5::text)
+        ON CONFLICT DO NOTHING RETURNING 1
+      )${this.#notify} SELECT * FROM ${this.#notify === "" ? "stored" : "told"}`;
+    const values = [utf8(streamId), entry.writer, entry.first, lastNumber(entry), JSON.stringify(entry.chunks)];
+    await this.#ask("append", () => this.#connection.rows(sql, ...values));
+  }
+
+  async read(streamId: string, after: StreamPlace = { writer: 0, number: 0 }): Promise<readonly StreamEntry[]> {
+    const { streams } = this.#connection.names;
+    const sql = `SELECT writer, first, chunks FROM ${streams}
+      WHERE id = $1::bytea AND writer = (SELECT max(writer) FROM ${streams} WHERE id = $1::bytea)
+        AND (writer > $2::bigint OR last > $3::bigint)`;
+    const rows = await this.#ask("read", () =>
+      this.#connection.rows<Row>(sql, utf8(streamId), after.writer, after.number),
+    );
+    const entries = rows.map(({ writer, first, chunks }) => ({
+      writer: Number(writer),
+      first: Number(first),
+      chunks: JSON.parse(chunks) as string[],
+    }));
+    return visibleEntries(entries, after);
+  }
+
+  async remove(streamId: string, upTo?: StreamPlace): Promise<void> {
+    const all = `DELETE FROM ${this.#connection.names.streams} WHERE id = $1::bytea`;
+    const sql = upTo ? `${all} AND (writer < $2::bigint OR (writer = $2::bigint AND last <= $3::bigint))` : all;
+    const values = upTo ? [upTo.writer, upTo.number] : [];
+    await this.#ask("remove", () => this.#connection.rows(sql, utf8(streamId), ...values));
+  }
+
+  #ask<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
+    return askTable(database, `stream ${operation}`, undefined, call);
+  }
+}
+
+/** Shares one subscription of the process between all readers. */
+function watchOn(listen: PostgresListen, channel: string): NonNullable<StreamStore["watch"]> {
+  const watchers = new Set<() => void>();
+  const wake = () => {
+    for (const each of watchers) each();
+  };
+  let subscription: Promise<{ close(): unknown } | undefined> | undefined;
+  return (_streamId, onChange) => {
+    const watcher = () => onChange();
+    watchers.add(watcher);
+    subscription ??= Promise.resolve(listen(channel, wake, wake)).catch((error: unknown) => {
+      warn("streams_not_watched", `Readers of streams poll, because listen failed: ${reasonOf(error)}`);
+      return undefined;
+    });
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size > 0) return;
+      const ended = subscription;
+      subscription = undefined;
+      void ended?.then((open) => open?.close());
+    };
+  };
+}

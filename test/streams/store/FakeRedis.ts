@@ -1,0 +1,36 @@
+import type { RedisStreamClient } from "agent-persistence/streams";
+
+type Id = readonly [high: number, low: number];
+
+/** The commands of Redis Streams that the store uses. ioredis-mock has no XDEL, and accepts ids in any order. */
+export class FakeRedis implements RedisStreamClient {
+  readonly #streams = new Map<string, { last: Id; entries: [id: string, fields: string[]][] }>();
+
+  async call(command: string, key: string, ...values: string[]): Promise<unknown> {
+    const stream = this.#streams.get(key) ?? { last: [0, 0], entries: [] };
+    switch (command) {
+      case "XADD": {
+        const [id = "", ...fields] = values;
+        const [high, low] = idOf(id);
+        if (high < stream.last[0] || (high === stream.last[0] && low <= stream.last[1]))
+          throw new Error("ERR The ID specified in XADD is equal or smaller than the target stream top item");
+        this.#streams.set(key, { last: [high, low], entries: [...stream.entries, [id, fields]] });
+        return id;
+      }
+      case "XRANGE":
+        return structuredClone(stream.entries);
+      case "XDEL":
+        stream.entries = stream.entries.filter(([id]) => !values.includes(id));
+        return values.length;
+      case "DEL":
+        return Number(this.#streams.delete(key));
+      default:
+        throw new Error(`ERR unknown command '${command}'`);
+    }
+  }
+}
+
+function idOf(text: string): Id {
+  const [high = 0, low = 0] = text.split("-").map(Number);
+  return [high, low];
+}

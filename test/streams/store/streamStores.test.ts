@@ -1,0 +1,167 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  FileStreamStore,
+  InMemoryStreamStore,
+  PostgresStreamStore,
+  RedisStreamStore,
+  SqliteStreamStore,
+  type StreamStore,
+} from "agent-persistence/streams";
+import { streamStoreConformance } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { testDirectory } from "../../storage/file/support/fixture.ts";
+import { poolOf, databaseUrl, newSchema, pool } from "../../storage/postgres/database.ts";
+import { failuresOf } from "../../testing/failuresOf.ts";
+import { storesUnderTest } from "./storesUnderTest.ts";
+
+/** Stores with one mistake each. */
+const broken: readonly { readonly name: string; readonly fails: string; readonly make: () => StreamStore }[] = [
+  {
+    name: "shows all writers",
+    fails: "shows only the newest writer",
+    make: () => {
+      const entries: Parameters<StreamStore["append"]>[1][] = [];
+      return {
+        append: async (_id, entry) => void entries.push(entry),
+        read: async () => entries,
+        remove: async () => undefined,
+      };
+    },
+  },
+  {
+    name: "ignores the place of a removal",
+    fails: "removes the entries up to a place, and those of earlier writers",
+    make: () => {
+      const store = new InMemoryStreamStore();
+      return {
+        append: (...entry) => store.append(...entry),
+        read: (...of) => store.read(...of),
+        remove: (id) => store.remove(id),
+      };
+    },
+  },
+  {
+    name: "forgets the order",
+    fails: "orders entries by number, beyond one digit",
+    make: () => {
+      const store = new InMemoryStreamStore();
+      return {
+        append: (...entry) => store.append(...entry),
+        read: async (...of) =>
+          [...(await store.read(...of))].toSorted((a, b) => (`${a.first}` < `${b.first}` ? -1 : 1)),
+        remove: (...of) => store.remove(...of),
+      };
+    },
+  },
+];
+
+for (const [name, make] of Object.entries(storesUnderTest))
+  describe(`a stream store ${name}`, () => {
+    it.each(streamStoreConformance)("$name", (test) => test.run(make, () => undefined));
+  });
+
+describe("the suite for stream stores", () => {
+  it("uses each test name once", () => {
+    expect(new Set(streamStoreConformance.map(({ name }) => name)).size).toBe(streamStoreConformance.length);
+  });
+
+  it.each(broken)("fails a store that $name", async ({ make, fails }) => {
+    expect([...(await failuresOf(streamStoreConformance, () => ({ store: make() }))).keys()]).toContain(fails);
+  });
+});
+
+describe("a file stream store", () => {
+  it("leaves no file behind", async () => {
+    const directory = await testDirectory();
+    const store = new FileStreamStore({ directory });
+    await store.append("desk", { writer: 1, first: 1, chunks: ["a"] });
+    const [folder = ""] = await readdir(directory);
+    await writeFile(join(directory, folder, "interrupted.tmp"), "half");
+    await store.remove("desk");
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it("skips files that it did not write, and entries that a power failure emptied", async () => {
+    const directory = await testDirectory();
+    const store = new FileStreamStore({ directory });
+    await store.append("desk", { writer: 1, first: 1, chunks: ["a"] });
+    const [folder = ""] = await readdir(directory);
+    await writeFile(join(directory, folder, "1-2-2.json"), "");
+    await writeFile(join(directory, folder, "notes.txt"), "x");
+    await mkdir(join(directory, folder, "1-9-3.json"));
+    expect(await store.read("desk")).toEqual([{ writer: 1, first: 1, chunks: ["a"] }]);
+  });
+
+  it("reports a directory that is a file", async () => {
+    const directory = join(await testDirectory(), "file");
+    await writeFile(directory, "");
+    const append = new FileStreamStore({ directory }).append("desk", { writer: 1, first: 1, chunks: ["a"] });
+    await expect(append).rejects.toMatchObject({ code: "storage_failed" });
+  });
+});
+
+describe("a Postgres stream store", () => {
+  it("wakes readers of other processes through LISTEN, with one subscription", async () => {
+    const [client, schema] = [await pool(), newSchema()];
+    let opened = 0;
+    let wake: () => void = () => undefined;
+    const listen = async (channel: string, onWake: () => void) => {
+      opened++;
+      const own = poolOf(await databaseUrl(), 1);
+      const connection = await own.connect();
+      connection.on("notification", onWake);
+      await connection.query(`LISTEN ${channel}`);
+      wake();
+      return {
+        close: async () => {
+          connection.release();
+          await own.end();
+        },
+      };
+    };
+    const listening = new Promise<void>((resolve) => (wake = resolve));
+    const store = new PostgresStreamStore({ client, schema, listen });
+    const other = new PostgresStreamStore({ client, schema, listen });
+    const woken = new Promise<void>((resolve) => {
+      store.watch?.("a", () => resolve());
+    });
+    const end = store.watch?.("b", () => undefined);
+    await listening;
+    await other.append("a", { writer: 1, first: 1, chunks: ["a"] });
+    await woken;
+    expect(opened).toBe(1);
+    end?.();
+  });
+});
+
+describe("wrong options", () => {
+  it.each<[string, () => StreamStore]>([
+    ["an unknown option of files", () => new FileStreamStore({ folder: "x" } as never)],
+    ["an empty directory", () => new FileStreamStore({ directory: "" })],
+    ["no database", () => new SqliteStreamStore({} as never)],
+    ["no client of Postgres", () => new PostgresStreamStore({} as never)],
+    [
+      "a wrong schema",
+      () => new PostgresStreamStore({ client: { query: () => Promise.reject(new Error()) }, schema: "pg_x" }),
+    ],
+    ["a client of Redis without call", () => new RedisStreamStore({ client: {} as never })],
+    [
+      "a prefix that is no text",
+      () => new RedisStreamStore({ client: { call: () => Promise.resolve() }, prefix: 1 as never }),
+    ],
+  ])("refuses %s", (_name, make) => {
+    expect(make).toThrow(expect.objectContaining({ code: "invalid_input" }));
+  });
+
+  it("reports failures of a client as storage errors", async () => {
+    const down = () => Promise.reject(new Error("ECONNREFUSED"));
+    const redis = new RedisStreamStore({ client: { call: down } });
+    await expect(redis.append("a", { writer: 1, first: 1, chunks: ["a"] })).rejects.toMatchObject({
+      code: "storage_failed",
+    });
+    await expect(redis.read("a")).rejects.toMatchObject({ code: "storage_failed" });
+    const postgres = new PostgresStreamStore({ client: { query: down } });
+    await expect(postgres.read("a")).rejects.toMatchObject({ code: "storage_failed" });
+  });
+});
