@@ -55,6 +55,22 @@ describe("a failure in a run", () => {
     await expect(runner.run(agent, "Refund.", { agentId: "a" })).rejects.toMatchObject({ code: "too_many_tool_calls" });
   });
 
+  it("of a stream after its last event counts the tokens of the response, and a resume requests it again", async () => {
+    const { runner, agent, model } = desk(() => "refunded");
+    const stream = model.getStreamedResponse.bind(model);
+    model.getStreamedResponse = async function* (request) {
+      yield* stream(request);
+      if (model.requests.length === 1) throw new Error("connection lost");
+    };
+    const failed = await runner.run(agent, "Refund.", { agentId: "a", stream: true });
+    await expect(failed.completed).rejects.toThrow("connection lost");
+    expect(failed.state.usage.totalTokens).toBe(15);
+    const resumed = await runner.resume(agent, { agentId: "a", stream: true });
+    await resumed.completed;
+    expect(resumed.finalOutput).toBe("refunded");
+    expect(model.requests).toHaveLength(3);
+  });
+
   it("of a tool is sent to the model as by the SDK", async () => {
     const own = desk(() => {
       throw new Error("secret");

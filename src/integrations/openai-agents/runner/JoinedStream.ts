@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
 import { RunItemStreamEvent, type RunStreamEvent, StreamedRunResult } from "@openai/agents-core";
-import { EventQueue } from "../wrapped/EventQueue.ts";
+import { EventQueue } from "../../hosted/EventQueue.ts";
 import { withOriginalAgent } from "../wrapped/originals.ts";
 import { StreamCancelled } from "./StreamCancelled.ts";
 import type { AnyStream, AnyState } from "../wrapped/AnyAgent.ts";

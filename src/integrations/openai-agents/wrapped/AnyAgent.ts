@@ -1,6 +1,7 @@
 /* oxlint-disable typescript/no-explicit-any -- the SDK declares what takes agents of all kinds so */
 import type {
   Agent,
+  ComputerTool,
   FunctionTool,
   HostedTool,
   RunContext,
@@ -13,6 +14,7 @@ import type {
 export type AnySdkAgent = Agent<any, any>;
 export type AnySdkTool = Tool<any>;
 export type AnyFunctionTool = FunctionTool<any, any, unknown>;
+export type AnyComputerTool = ComputerTool<any, any>;
 export type AnyHostedTool = HostedTool;
 export type AnyResult = RunResult<any, any>;
 export type AnyStream = StreamedRunResult<any, any>;

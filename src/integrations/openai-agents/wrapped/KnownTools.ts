@@ -1,8 +1,10 @@
 import { hostedTool, type HostedTool, type HostedToolSettings } from "../../hosted/HostedTool.ts";
 import type { AnyFunctionTool } from "./AnyAgent.ts";
+import { KeptComputers } from "./KeptComputers.ts";
 
 /** The tools of a runner in the form of the log. A tool without settings is registered at its first call. */
 export class KnownTools {
+  readonly computers = new KeptComputers();
   readonly #tools: Map<string, HostedTool>;
 
   /** @throws InvalidInputError for an invalid tool name */

@@ -1,7 +1,7 @@
 import type { Model, ModelRequest, ModelResponse, StreamEvent } from "@openai/agents-core";
 import { lastEvent, replayedEvents, streamedResponse } from "./streamedResponse.ts";
 import { currentRun } from "./currentRun.ts";
-import { EventQueue } from "./EventQueue.ts";
+import { EventQueue } from "../../hosted/EventQueue.ts";
 import { recordedResponse } from "./recordedAnswer.ts";
 
 const durable = new WeakSet<Model>();

@@ -6,12 +6,12 @@ import {
 } from "@openai/agents-core/utils/internal";
 import { ToolFailedError } from "../../../errors/toolCallErrors.ts";
 import { isToolFailure, toldToModel } from "../../../agent/tool/Tool.ts";
-import { inRun } from "./currentRun.ts";
+import { currentCall, inRun } from "./currentRun.ts";
 import type { DurableRun } from "./DurableRun.ts";
 import { parsedInput } from "./parsedInput.ts";
 import { noteOriginal, originalOf } from "./originals.ts";
 import { unrecordedCode } from "./runnerConfig.ts";
-import type { AnySdkTool, AnyFunctionTool, AnyHostedTool, AnyContext } from "./AnyAgent.ts";
+import type { AnySdkTool, AnyComputerTool, AnyFunctionTool, AnyHostedTool, AnyContext } from "./AnyAgent.ts";
 
 type Invoke = AnyFunctionTool["invoke"];
 type Details = NonNullable<Parameters<Invoke>[2]>;
@@ -20,14 +20,15 @@ type Details = NonNullable<Parameters<Invoke>[2]>;
 const failure = "An error occurred while running the tool. Please try again.";
 
 /**
- * Returns a tool whose calls a durable run records. A client tool search loads such tools. Other tools are returned
- * unchanged.
+ * Returns a tool whose calls a durable run records. A client tool search loads such tools. A computer tool keeps its
+ * computer until the end of the run. Other tools are returned unchanged.
  */
 export function wrappedTool<Given extends AnySdkTool>(given: Given, run: DurableRun): Given {
   const tool: AnySdkTool = originalOf(given);
   const known = run.tools.get(tool);
   if (known) return known as Given;
   if (tool.type === "hosted_tool") return durableToolSearch(tool, run) as Given;
+  if (tool.type === "computer") return durableComputerTool(tool, run) as Given;
   if (tool.type !== "function") return given;
   const durable: AnyFunctionTool = Object.create(Object.getPrototypeOf(tool) as object | null, {
     ...Object.getOwnPropertyDescriptors(tool),
@@ -37,6 +38,14 @@ export function wrappedTool<Given extends AnySdkTool>(given: Given, run: Durable
   noteOriginal(durable, tool);
   run.knownTools.meet(tool);
   return durable as Given;
+}
+
+function durableComputerTool(tool: AnyComputerTool, run: DurableRun): AnyComputerTool {
+  const { agentId, runId, knownTools } = run;
+  const durable = knownTools.computers.keeping(tool, () => ({ agentId, runId, call: currentCall() }));
+  run.tools.set(tool, durable);
+  noteOriginal(durable, tool);
+  return durable;
 }
 
 function durableToolSearch(tool: AnyHostedTool, run: DurableRun): AnyHostedTool {

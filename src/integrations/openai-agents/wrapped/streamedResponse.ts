@@ -5,7 +5,8 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
 
 /**
- * Assembles a streamed response. Forwards each event except the last.
+ * Assembles a streamed response. Forwards each event except the last. If the stream fails after its last event,
+ * forwards that event too, because the SDK counts the tokens in it.
  *
  * @throws TypeError if the stream ends without its last event
  */
@@ -14,9 +15,14 @@ export async function streamedResponse(
   handOn: (event: StreamEvent) => void,
 ): Promise<ModelResponse> {
   let last: LastEvent | undefined;
-  for await (const event of events) {
-    if (event.type === "response_done") last = event;
-    else handOn(event);
+  try {
+    for await (const event of events) {
+      if (event.type === "response_done") last = event;
+      else handOn(event);
+    }
+  } catch (error) {
+    if (last) handOn(last);
+    throw error;
   }
   if (!last) throw new TypeError("the stream of the model ended without its event response_done");
   const { id: responseId, requestId, usage, output } = last.response;
