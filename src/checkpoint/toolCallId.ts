@@ -1,6 +1,6 @@
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 
-/** A lane of a run. Ids of tool calls are bound to it. */
+/** A lane of a run. Ids of tool calls are derived from it. */
 export interface RunLine {
   readonly agentId: string;
   readonly runId: string;
@@ -12,8 +12,8 @@ const half = 11;
 
 /**
  * Returns the id of a tool call: 22 characters, a digest of its place and its line. Retries and replays keep the id,
- * because they have the same place and line. On another line, the id differs. The second half is derived from the
- * first, so that {@link isToolCallIdOf} can verify ids without a record of issued ones.
+ * because their place and line are the same. A call on another line gets another id. The second half is derived from
+ * the first, so that {@link isToolCallIdOf} can verify ids without a record of issued ones.
  */
 export function toolCallIdAt(line: RunLine, place: string, sha256: Sha256): string {
   const first = sha256.base64url(JSON.stringify([line.agentId, line.runId, line.lane, place])).slice(0, half);

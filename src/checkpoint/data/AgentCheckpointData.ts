@@ -30,18 +30,21 @@ export interface CheckpointDecision {
   readonly decidedAt: string;
 }
 
-/** A branch or sub-agent inside the line of a checkpoint that is not joined. */
+/** A branch or sub-agent that started on the line of a checkpoint and is not joined yet. */
 export interface CheckpointBranch {
-  /** The path as in `branch` of the line's checkpoints. For a sub-agent, the name of its tool. */
+  /**
+   * For a branch, its path in the form of `branch` of {@link AgentCheckpointData}. For a sub-agent, the name of its
+   * tool.
+   */
   readonly path: string;
   /** The node that runs next. `finish` if the line has finished. */
   readonly nodeId: string;
-  /** The input of that node, or the output of a finished line. */
+  /** The input of `nodeId`. If the line has finished, its output. */
   readonly lastInput: unknown;
-  /** The message history at the start of that node. */
+  /** The message history at the start of `nodeId`. */
   readonly messageHistory: readonly Message[];
   /**
-   * `waiting`: all work of the line waits for answers. `completed`: the line has finished and waits for other lines.
+   * `waiting`: all work of the line waits for answers. `completed`: the line has finished, but other branches have not.
    */
   readonly status: "in_progress" | "waiting" | "completed";
   readonly output?: unknown;
@@ -71,7 +74,7 @@ export interface AgentCheckpointData {
   readonly lastInput: unknown;
   /** The type of `lastInput` as JSON Schema text, if known. */
   readonly lastInputType?: string;
-  /** True if `lastInput` is the output of `nodeId` and only the edges must be evaluated. */
+  /** True if `lastInput` is the output of `nodeId`. The run then evaluates only the edges of the node. */
   readonly unresolved?: boolean;
   /**
    * The branch of a parallel node, such as `both#facts`, or `both#shout/inner#x` for a nested branch. `undefined`
@@ -81,11 +84,12 @@ export interface AgentCheckpointData {
   /** The tool names that lead to the sub-agent of this checkpoint, outermost first. Empty for the agent itself. */
   readonly agentPath: readonly string[];
   /**
-   * The branches and sub-agents directly inside the line of this checkpoint, including finished ones, in start order.
-   * For the newest checkpoint of a line, their current state. `undefined` without such lines.
+   * The branches and sub-agents that started on the line of this checkpoint and are not joined, in start order.
+   * Includes finished ones. The newest checkpoint of a line shows their current state. `undefined` without branches and
+   * sub-agents.
    */
   readonly branches?: readonly CheckpointBranch[];
-  /** The id of the checkpoint at which the joined branches started. `merge` of `nodeId` runs next. */
+  /** The id of the checkpoint at which the joined branches started. Set if `merge` of `nodeId` runs next. */
   readonly joined?: string;
   /**
    * The message history at the start of the next node. A user or tool message that is the input of the node is only in
@@ -119,16 +123,17 @@ export interface AgentCheckpointData {
   readonly by?: string;
   readonly reason?: string;
   /**
-   * The visit that this checkpoint continues, so that its tool calls keep their ids: the version of the checkpoint
-   * before the visit, and the number of visits since then. `undefined` if a new visit starts here.
+   * The visit of a node that this checkpoint continues. The tool calls of the visit keep their ids. `version` is the
+   * version of the checkpoint before the visit, and `ordinal` counts the visits since that checkpoint. `undefined` if a
+   * new visit starts here.
    */
   readonly visit?: readonly [version: number, ordinal: number];
   /**
-   * `asked_for`, or the name of a trigger other than `afterNode()`. `undefined` at the start or end of a run, after a
-   * node, or for a move.
+   * Why the checkpoint was made: `asked_for`, or the name of a trigger other than `afterNode()`. `undefined` at the
+   * start or end of a run, after a node, or for a move.
    */
   readonly trigger?: string;
-  /** For an execution point: the ids of calls since the previous checkpoint whose effects remain. */
+  /** Set for an execution point: the ids of the calls since the previous checkpoint whose effects remain. */
   readonly standingToolCallIds?: readonly string[];
   readonly decisions: readonly CheckpointDecision[];
   /** The file changes that a workspace recorded between the parent and this checkpoint. */
@@ -150,7 +155,7 @@ export interface AgentCheckpointData {
   readonly strategyFingerprint?: string;
   readonly formatVersion: number;
   /**
-   * The checksum of the stored append, which covers all earlier appends through `prev`. Empty if the storage keeps no
+   * The checksum of the stored append. It covers all earlier appends through `prev`. Empty if the storage keeps no
    * checksums, and in the result of `createCheckpoint`.
    */
   readonly checksum: string;

@@ -45,7 +45,7 @@ export function isSameFile(a: FileState | undefined, b: FileState | undefined): 
   return b.kind === "file" && a.hash === b.hash && a.mode === b.mode;
 }
 
-/** Adds changes, oldest first, to a map by path that keeps the first and the last state. */
+/** Adds changes, oldest first, to a map by path. The map keeps the first and the last state of each file. */
 export function mergeFileChanges(
   changes: readonly FileChange[],
   byPath: Map<string, FileChange> = new Map(),

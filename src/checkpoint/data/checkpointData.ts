@@ -16,8 +16,8 @@ import { checkpointToolCall } from "./toolCalls.ts";
 import type { NestedLine } from "../lines/Lines.ts";
 
 /**
- * Parts that grow with the run are built when they are first read. The index must contain the whole lane of the
- * checkpoint.
+ * Builds the data of a checkpoint. Large parts, such as the history, are built when they are first read. The index must
+ * contain the whole lane of the checkpoint.
  */
 export function checkpointData(
   agentId: string,

@@ -10,7 +10,7 @@ export interface NamedRecord {
 }
 
 /**
- * Returns whether records certainly fit. The estimate is cheap, because most checkpoints are small.
+ * Returns whether records fit into `maxBytes`. The estimate is cheap and can return `false` for records that fit.
  *
  * @param uploads Whether blobs still need to be stored.
  */

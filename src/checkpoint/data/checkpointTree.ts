@@ -23,9 +23,12 @@ export interface CheckpointTreeNode extends Pick<
 > {
   /** True for the newest checkpoint of an open line. The agent continues here. */
   readonly isHead: boolean;
-  /** The last checkpoints of branches and sub-agents that were joined here, in addition to the parent. */
+  /** The last checkpoints of the branches and sub-agents that were joined here, in addition to the parent. */
   readonly otherParentIds?: readonly string[];
-  /** The following checkpoints, oldest first: on this line, and the first ones of branches, sub-agents and moves. */
+  /**
+   * The next checkpoints, oldest first: the next one of the line, and the first ones of branches, sub-agents and moves
+   * that start here.
+   */
   readonly children: readonly CheckpointTreeNode[];
 }
 
@@ -48,8 +51,8 @@ export function checkpointTree(index: LogProjection): readonly CheckpointTreeNod
 }
 
 /**
- * Returns the newest checkpoint on the lines around a lane. For a sub-agent, this is the checkpoint of its caller. For
- * a branch with a pruned fork, it is the closest remaining checkpoint.
+ * Returns the newest checkpoint of the lines that contain a lane. For a sub-agent, this is the checkpoint of its
+ * caller. For a branch whose fork was pruned, it is the closest remaining checkpoint.
  */
 function versionAround(
   { lanes, lines, checkpoints }: LogProjection,

@@ -264,7 +264,7 @@ function assertNew({ agentId, checkpointId, version }: AgentCheckpointData, inde
     throw exists(`its version ${version} is not above the newest, ${index.nextVersion - 1}. Choose a higher version`);
 }
 
-/** Returns whether the stored forms of two values are equal. False negatives only cost a second copy. */
+/** Returns whether the stored forms of two values are equal. A wrong `false` only stores the value twice. */
 function same(a: unknown, b: unknown): boolean {
   return a === b || (plainJson(a) && plainJson(b) && JSON.stringify(a) === JSON.stringify(b));
 }

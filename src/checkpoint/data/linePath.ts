@@ -23,7 +23,8 @@ type NameOf = (place: LanePlace) => string;
 const mainLine: Way = { agentPath: [], depth: 0 };
 
 /**
- * Returns the path of the line of a lane. The name of a tool is `""` if its intent is outside the part that was read.
+ * Returns the path of the line of a lane. The name of a tool is `""` if the index does not contain the intent of its
+ * call.
  */
 export function linePath(index: LogProjection, lane: number): LinePath {
   return pathOf(wayTo(index, lane));
@@ -76,7 +77,7 @@ function wayTo(index: LogProjection, lane: number): Way {
   return places.reduce((around, place) => within(around, place, (at) => nameIn(index, at)), mainLine);
 }
 
-/** A line is nested in an earlier one. The condition guards against forged logs. */
+/** A valid line is nested in an earlier line. The check prevents an endless loop in a forged log. */
 function placeIn({ lines }: LogProjection, lane: number): LanePlace | undefined {
   const place = lines.nestedLine(lane)?.place;
   return place !== undefined && place.parent < lane ? place : undefined;
@@ -90,7 +91,7 @@ function within(around: Way, place: LanePlace, nameOf: NameOf): Way {
   return { branch: forkPath(around, names) + place.branch, agentPath, depth: names.length };
 }
 
-/** The path of the enclosing line already contains the part that a branch shares with its parallel node. */
+/** Skips the first `depth` names, because the path of the enclosing line already contains them. */
 function forkPath({ branch, depth }: Way, names: readonly string[]): string {
   return `${[branch, ...names.slice(depth)].filter((name) => name !== undefined).join("/")}#`;
 }

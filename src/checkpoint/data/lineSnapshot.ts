@@ -18,7 +18,7 @@ import type { StoredMessage } from "../messages/LinkedHistory.ts";
 
 /**
  * Returns the checkpoint at which the current visit of a lane starts. If the lane repeats a visit of an earlier lane,
- * this is its first checkpoint. `undefined` if this lane has none.
+ * returns the first checkpoint of the lane. `undefined` if the lane has no checkpoint.
  */
 export function visitStart(index: LogProjection, lane: number): CheckpointPoint | undefined {
   const latest = index.latestOf(lane);
@@ -84,7 +84,7 @@ export function repeatedRecords(
   const asked = [...requests.values()].filter(
     ({ record, reply }) => isOfVisit(record) && (reply !== undefined || record.lane === lane),
   );
-  // In the order of the log, because a replay returns the ends of the node in this order.
+  // Sorted in log order, because a replay delivers the recorded results in this order.
   const work: readonly Work[] = [
     ...[...answers.values()]
       .filter(isOfVisit)
@@ -102,10 +102,10 @@ export function checkpointByValue(index: LogProjection, { record, order }: Check
 }
 
 /**
- * Returns the records of an open nested line as one lane: its start, its changes to the state of the fork, and the
- * records since its visit started.
+ * Returns the records that restate an open nested line on one lane: its start, its changes to the state of the fork,
+ * and the records since its visit started.
  *
- * @returns `undefined` if the index does not contain all of them.
+ * @returns `undefined` if the index does not contain all these records.
  */
 export function restatedLine(index: LogProjection, lane: number): readonly OrderedRecord[] | undefined {
   const line = index.lines.nestedLine(lane);
@@ -234,9 +234,9 @@ function ownValue(index: LogProjection, lane: number, slot: StoredValue, order: 
 }
 
 /**
- * Returns the records that turn one history into another. Common messages must have the same order.
+ * Returns the records that turn one history into another. The messages in both must have the same order.
  *
- * @param before Ends before every number that is only in `after`.
+ * @param before Every number in it must be lower than the numbers that only `after` contains.
  */
 export function historyDelta(
   lane: number,

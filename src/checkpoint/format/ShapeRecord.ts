@@ -16,7 +16,7 @@ export interface ShapeRecord extends LogRecord {
   readonly restates?: true;
 }
 
-/** Removes appends. The same append restates all remaining content. */
+/** Marks earlier appends as removed. The same append restates all remaining content. */
 export interface ShapePrunedRecord extends LogRecord {
   readonly kind: "pruned";
   readonly gaps: readonly object[];

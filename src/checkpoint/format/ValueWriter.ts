@@ -16,7 +16,7 @@ interface NotedAnswer {
   readonly lane: number;
 }
 
-/** The outputs of a lane's last two visits. Older outputs are written again if needed. */
+/** The tool outputs of the last two visits of a lane. Messages refer only to these. Older outputs are stored again. */
 interface VisitOutputs {
   readonly latest: Map<string, unknown>;
   readonly older: ReadonlyMap<string, unknown>;
@@ -120,7 +120,7 @@ export class ValueWriter extends BlobWriter {
   }
 
   /**
-   * Allows records of the parent line to refer to a joined branch.
+   * Allows later records of the parent line to refer to values of a joined branch.
    *
    * @param lanes The lanes of the branch.
    * @param messages The added messages with their numbers there. The same objects must be written later.
@@ -182,7 +182,7 @@ export class ValueWriter extends BlobWriter {
       const { output } = content;
       const known = outputs.latest.has(content.toolCallId) ? outputs.latest : outputs.older;
       const part = storedPart(content, subject);
-      // Readers find the output by the call id, which is not readable in a stored part with rich values.
+      // Readers find the output by the call id. They cannot read the id from a part that is encoded as a rich value.
       const isReadable = part["toolCallId"] === content.toolCallId && known.has(content.toolCallId);
       const stored = isReadable && Object.is(known.get(content.toolCallId), output);
       refers ||= stored;
@@ -204,7 +204,7 @@ function isToolMessage(value: object): boolean {
 }
 
 /**
- * Returns a result without its output, and with `null` in its place if other fields follow. This preserves the field
+ * Returns a tool result without its output. If other fields follow the output, `null` replaces it to preserve the field
  * order.
  */
 function storedPart(result: ToolResultPart, subject: string): StoredResult["part"] {

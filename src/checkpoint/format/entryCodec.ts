@@ -14,7 +14,7 @@ const longestPlace = 160;
 const impliedGeneration =
   /^(?:\{"snapshot":)?\["[A-Za-z0-9_-]{43}","[A-Za-z0-9_-]*",[0-9]{1,16},"([1-9][0-9]{0,14})-[0-9]{1,16}",/;
 const generatedId = /^([1-9][0-9]{0,14})-[0-9]+$/;
-/** Each level of a rich value is stored as a few levels. */
+/** One level of a rich value takes several levels in its stored form. */
 const deepestRecords = 4 * maximumDepth;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -24,7 +24,7 @@ let scratch = new Uint8Array(64 * 1024);
 
 export interface EncodableEntry extends Omit<Entry, "checksum"> {
   readonly snapshot?: boolean;
-  /** A summary in plain JSON, for a backend that cannot update another place in the same write. */
+  /** A summary in plain JSON. Set by backends that cannot update a separate summary in the same write. */
   readonly summary?: object;
 }
 

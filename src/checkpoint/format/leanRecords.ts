@@ -4,8 +4,8 @@ import { parallelStartOf, type LaneRecord } from "../records/lineRecords.ts";
 import type { LogRecord } from "../records/Entry.ts";
 
 /**
- * Field values that the records of one append share, such as the time. Without this, many concurrent branches repeat
- * them.
+ * Field values that the records of one append share, such as the time. Storing them once saves space when many branches
+ * run concurrently.
  */
 type Implied = { readonly at?: number | undefined };
 

@@ -212,7 +212,7 @@ export function recordKinds(): readonly string[] {
   return Object.keys(shapes);
 }
 
-/** The lower limits for the next entry: the version of a checkpoint, and the number of a lane. */
+/** The lowest valid numbers in the next entry: the version of a checkpoint, and the number of a lane. */
 export interface NextNumbers {
   readonly nextVersion: number;
   readonly nextLane: number;
@@ -221,9 +221,9 @@ export interface NextNumbers {
 /**
  * Validates the records of an entry. A checksum does not make records trustworthy, because any writer can compute it.
  *
- * @param next Versions and lanes must increase. A lane must not start above the next version or inside a later lane,
- * which prevents cycles. The checkpoint of a fork can be pruned, but no later checkpoint has its version. If `next` is
- * omitted, earlier entries were not read, and these rules are not checked.
+ * @param next Versions and lanes must increase. To prevent cycles, a lane must not start above the next version or
+ * inside a later lane. The checkpoint at which branches start can be pruned, but no later checkpoint reuses its
+ * version. If `next` is omitted, earlier entries were not read, and these rules are not checked.
  * @returns The first defect, or `undefined`.
  */
 export function validateRecord({ records, position }: Entry, next?: NextNumbers): string | undefined {

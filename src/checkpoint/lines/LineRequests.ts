@@ -13,7 +13,7 @@ export class LineRequests {
   /** The number of replies since the last status record that lists open requests. */
   repliesToStatus = 0;
   readonly #unanswered = new Set<string>();
-  /** The order of the record before which an approval does not count, by approval id. */
+  /** By request id: the order of the record before which the request and its replies are invalid. */
   readonly #forgottenBefore = new Map<string, number>();
   asksAgain = false;
 
@@ -34,7 +34,7 @@ export class LineRequests {
    * Invalidates approvals, because an approval lets a call start once, and only in the agent that requested it.
    * Rejections stay valid.
    *
-   * @param isOpenToo Whether unanswered requests are invalidated as well.
+   * @param isOpenToo Whether open requests for approval are invalidated as well.
    */
   #forgetApprovals(order: number, isOpenToo: boolean): void {
     this.asksAgain = true;

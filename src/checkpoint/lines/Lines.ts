@@ -74,7 +74,7 @@ export class Lines {
     let at = lane;
     for (let line = this.#byLane.get(at); line !== undefined; line = this.#byLane.get(at)) {
       const { parent } = line.place;
-      // A line is nested in an earlier one. The condition guards against forged logs.
+      // A valid line is nested in an earlier line. The check prevents an endless loop in a forged log.
       if (line.lane !== at || line.closed !== undefined || parent >= at) return false;
       at = parent;
     }

@@ -40,8 +40,8 @@ export function runsLeft(index: RolledBackLog, goal: Goal): readonly string[] {
 }
 
 /**
- * Returns the finished runs on the way to the target of a redo, except for the run of the target. They are finished
- * again.
+ * Returns the runs that a redo passes on the way to its target, except the run of the target. These runs are finished
+ * after the redo.
  */
 export function runsRejoined(index: RolledBackLog, goal: Goal): readonly FinishedRun[] {
   const { target, base } = pointsOf(index, goal) ?? {};

@@ -16,11 +16,13 @@ export interface LaneTree {
 type PlaceTest = (lane: number, order: number) => boolean;
 
 /**
- * Returns a test for the places after a checkpoint. They are in its lane, in lanes that start there or later, and in
- * enclosing lines after a join. A place on a nested line counts in the enclosing line at its order.
+ * Returns a test for records after a checkpoint, by lane and order. These are the later records of its lane, the
+ * records of lanes that start there or later, and the records of enclosing lines after a join.
  */
 export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest {
-  /** The order after which a lane is below the checkpoint. A cycle in a forged log is never below. */
+  /**
+   * By lane: the order after which its records follow the checkpoint. `Infinity` for a lane in a cycle of a forged log.
+   */
   const after = new Map([[target.record.lane, target.order], ...joinsAround(tree, target.record.lane)]);
   const isBelow = ({ version, order, record }: PlacedCheckpoint): boolean =>
     version === target.version || order > (after.get(record.lane) ?? Infinity);
@@ -46,10 +48,10 @@ export function placesBelow(tree: LaneTree, target: PlacedCheckpoint): PlaceTest
 }
 
 /**
- * Returns a test for the places that a rollback leaves.
+ * Returns a test for the records that a rollback abandons.
  *
- * @param base The common ancestor of target and head if the target is on an abandoned branch. In this case, the places
- * below the base are left, except those on the way to the target.
+ * @param base The common ancestor of target and head if the target is on an abandoned branch. The rollback then
+ * abandons the records after the base, except those that lead to the target.
  */
 export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint | undefined): PlaceTest {
   if (!base) return placesBelow(tree, target);
@@ -59,8 +61,8 @@ export function placesLeft(tree: LaneTree, target: PlacedCheckpoint, base: Place
 }
 
 /**
- * Returns a test for the places between a common ancestor and a target on an abandoned branch, which a rollback
- * restores.
+ * Returns a test for the records that a redo restores: those from the common ancestor to a target on an abandoned
+ * branch.
  */
 export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: PlacedCheckpoint): PlaceTest {
   const isBelow = placesBelow(tree, base);
@@ -68,15 +70,15 @@ export function placesRejoined(tree: LaneTree, target: PlacedCheckpoint, base: P
   return (lane, order) => isBelow(lane, order) && isOnWay(lane, order);
 }
 
-/**
- * Returns a test for the places on the way to a checkpoint, inclusive, in its lanes and in those of enclosing lines.
- */
+/** Returns a test for the records that lead to a checkpoint, inclusive, on its line and on enclosing lines. */
 export function placesOnWay(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   return (lane, order) => order <= (ends.get(lane) ?? -1);
 }
 
-/** Returns a test for the places on the way to a checkpoint, including nested lines as they were at the checkpoint. */
+/**
+ * Returns a test for the records that lead to a checkpoint, including records of lines that were nested at that time.
+ */
 export function placesUpTo(tree: LaneTree, point: PlacedCheckpoint): PlaceTest {
   const ends = endsOnWay(tree, point);
   const endOf = (lane: number): number => {
@@ -164,7 +166,7 @@ function beginningOf(
   return { from: from === undefined ? undefined : tree.checkpoints.get(from), parent: parentOf(tree, lane) };
 }
 
-/** A line is nested in an earlier one. The condition guards against forged logs. */
+/** A valid line is nested in an earlier line. The check prevents an endless loop in a forged log. */
 function parentOf({ lines }: LaneTree, lane: number): number | undefined {
   const parent = lines.nestedLine(lane)?.place.parent;
   return parent !== undefined && parent < lane ? parent : undefined;

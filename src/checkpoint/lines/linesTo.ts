@@ -7,13 +7,13 @@ interface LaneOrigins {
   readonly lanes: ReadonlyMap<number, LaneStart>;
   readonly checkpoints: ReadonlyMap<number, { readonly record: { readonly lane: number } }>;
   readonly origins: readonly { readonly record: Pick<OriginRecord, "agentId" | "nextLane"> }[];
-  /** Earlier lanes of a line that are outside the part that was read, by lane, newest first. */
+  /** By lane: earlier lanes of the same line that the index does not contain, newest first. */
   readonly earlierLanes: ReadonlyMap<number, readonly EarlierLane[]>;
 }
 
 /**
- * Returns a lane and the earlier lanes of its line, newest first. Ids of calls can be bound to any of them. In a fork,
- * lanes of the original agents are included.
+ * Returns a lane and the earlier lanes of its line, newest first. Call ids can be derived from each of these lanes. In
+ * a fork, lanes of the original agents are included.
  *
  * @param agentId The agent of the log.
  */

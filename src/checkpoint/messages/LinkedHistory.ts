@@ -28,8 +28,8 @@ export class LinkedHistory {
   }
 
   /**
-   * Returns a history that starts with these messages, without a copy. Do not change this one while the new one is
-   * used.
+   * Returns a history that starts with these messages and shares them. Do not change this history while the new one is
+   * in use.
    */
   layered(): LinkedHistory {
     const next = new LinkedHistory();
@@ -69,7 +69,7 @@ export class LinkedHistory {
     return this.#links.get(number)?.before;
   }
 
-  /** A range can span many missing numbers, so the smaller set is searched. */
+  /** A range can contain many unused numbers, so the smaller set is searched. */
   #numbersIn(from: number, to: number): readonly number[] {
     if (to - from >= this.size)
       return [...this.#links.entries().keys()].filter(
@@ -82,7 +82,7 @@ export class LinkedHistory {
 
   #insert(entry: StoredMessage, after: number | undefined): void {
     const { number } = entry;
-    // Following links would then loop forever.
+    // A duplicate would create a cycle of links.
     if (this.has(number)) throw new UnreadableValueError(`message ${number} is in the history twice`);
     const before = this.#links.get(after)?.before;
     this.#links.set(number, { entry, before, after });

@@ -134,8 +134,8 @@ export class MessageHistory {
   }
 
   /**
-   * The changes since the last mark, at which the history contained `marked` messages. After a rewrite, lists the
-   * remaining ones.
+   * The changes since the last mark. `fresh` lists the new messages. `left` is set after a rewrite and lists the
+   * remaining messages. `marked` is the number of messages at the mark.
    */
   get changedSinceMark(): {
     readonly fresh: readonly Message[];
@@ -228,7 +228,7 @@ function editsBetween(before: readonly NumberedMessage[], after: readonly Number
   return changes;
 }
 
-/** A range can include missing numbers, but never kept ones. */
+/** A removed range can include unused numbers, but no numbers of kept messages. */
 function removedRanges(before: readonly NumberedMessage[], kept: ReadonlySet<number>): [number, number][] {
   const ranges: [number, number][] = [];
   let open: [number, number] | undefined;

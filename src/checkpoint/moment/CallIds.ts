@@ -20,7 +20,7 @@ type CallPosition = readonly [
   within: string | undefined,
 ];
 
-/** The number of calls by code that are tried as the place of a call without a record. */
+/** The number of ordinals that are tried to find the place of a call by code without a record. */
 const mostOrdinals = 1_000;
 
 export interface IdSource {
@@ -70,7 +70,7 @@ export class CallIds {
   }
 
   /**
-   * A rejected call is never made again, because the messages after it contain its id. Code that repeats it gets
+   * A rejected call of a message keeps its id, because later messages contain the id. A rejected call by code gets
    * another id.
    */
   #isMadeAnew(call: string): boolean {
@@ -141,8 +141,8 @@ export class CallIds {
   }
 
   /**
-   * Returns the unfinished calls of a visit, in which another call can wait. A call without effect is known by its
-   * inner calls.
+   * Returns the calls of a visit that can contain a waiting call. A call without effect has no intent, so its id is
+   * taken from the records of its inner calls.
    */
   #callsIn([base, ordinal]: Visit): ReadonlySet<string> {
     const { calls, answers, requests } = this.#from.state;

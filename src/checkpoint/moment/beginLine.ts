@@ -20,7 +20,7 @@ export interface LineChange {
 
 interface LineStart {
   readonly lane: number;
-  /** The checkpoint that the line continues from. A line without one starts like its first lane. */
+  /** The checkpoint from which the line continues. Without a checkpoint, the line restarts like its first lane. */
   readonly point: CheckpointPoint | undefined;
   readonly first?: LaneRecord | undefined;
   readonly place: LanePlace | undefined;
@@ -33,7 +33,10 @@ interface CheckpointCounter {
   readonly usage: ModelUsage | undefined;
 }
 
-/** Returns the records that restart a line on a new lane. Its new checkpoint is last, and includes the changes. */
+/**
+ * Returns the records that restart a line on a new lane. The new checkpoint is the last record and includes the
+ * changes.
+ */
 export function beginLine(
   counter: CheckpointCounter,
   { lane, point, first = { kind: "lane", lane, keep: "nothing" }, place, move }: LineStart,

@@ -2,8 +2,8 @@ import type { CheckpointPoint } from "../state/CheckpointPoint.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 
 /**
- * Returns the checkpoint with this id or name, or `undefined` if it was not read. After a later checkpoint takes over a
- * given id, the earlier one is found by its generated id.
+ * Returns the checkpoint with this id or name, or `undefined` if the index does not contain it. If two checkpoints were
+ * given the same id, the id finds the later one. The earlier one is found by its generated id.
  */
 export function findPoint(index: LogProjection, id: string): CheckpointPoint | undefined {
   const known = index.byId(id);

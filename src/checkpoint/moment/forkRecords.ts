@@ -43,14 +43,14 @@ export function forkRecords(
   return [origin, ...endOfRollback(index), ...namesNow(index, options), ...linesOf(index, target, options)];
 }
 
-/** An open rollback counts as finished. */
+/** A fork treats an open rollback as finished. */
 function endOfRollback({ rollback }: LogProjection): readonly AgentRecord[] {
   if (!rollback) return [];
   const { target, base } = rollback;
   return [withoutUndefined({ kind: "rollback_end", target, base })];
 }
 
-/** Later name changes apply to the fork, because people find checkpoints by name. */
+/** Later changes of names apply to the fork, because people find checkpoints by name. */
 function namesNow(index: LogProjection, { names = index.names }: ForkOptions): readonly NameRecord[] {
   const gone = [...index.names.entries()].filter(([name, version]) => names.versionOf(name) !== version);
   const given = [...names.entries()].filter(
@@ -97,7 +97,10 @@ function isEnded({ current }: StatusState): boolean {
   return current?.status === "completed" || current?.status === "cancelled";
 }
 
-/** The fork waits for the same requests under new ids. It is paused until someone runs it. Other statuses stay. */
+/**
+ * Returns the status of the fork. It waits for the same requests under new ids. Without open requests, a fork of a
+ * running agent is paused. Other statuses stay.
+ */
 function statusOf(
   state: StatusState,
   { requests }: NewLines,

@@ -56,7 +56,7 @@ export interface NewLines {
  * and the later records of its node. A line without a checkpoint restarts on a lane like its first one.
  *
  * Calls keep their ids and outcomes. In a fork, a call without an outcome belongs to the original agent, so the node
- * makes a new one. In other moves, the line keeps a call that is in doubt. Requests get ids of the new lanes.
+ * makes a new call. In other moves, the line keeps a call that is in doubt. Requests get ids of the new lanes.
  *
  * @throws UnreadableValueError if the index does not contain all lanes of a line. Read the log from its start.
  */
@@ -161,7 +161,10 @@ class Beginning implements NewLines {
   }
 }
 
-/** Visits keep their numbers, except the first visit of a lane without a checkpoint, which is counted from the lane. */
+/**
+ * Visits keep their numbers, except the first visit on a lane without a checkpoint. Its number is derived from the
+ * lane.
+ */
 function visitsOf({ point }: LineAt, lane: number): (visit: Visit) => Visit {
   return (visit) => (point ? visit : [firstVisitOf(lane)[0], visit[1]]);
 }

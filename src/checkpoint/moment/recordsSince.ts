@@ -58,14 +58,14 @@ class Restating implements Since {
     const { answers, calls, requests } = to.state;
     this.#addState(index);
     const isRenamed = this.#ordered.some(({ record }) => record.kind === "structure" && record.renames);
-    // A structure renames the answers before it.
+    // A structure record with renames applies to the responses before it, so all responses precede it.
     for (const [key, answer] of answers) if (isNow(answer)) this.#addAnswer(key, answer, isRenamed ? -1 : answer.order);
     for (const call of calls.values()) if (isNow(call)) this.#addCall(call);
     for (const request of requests.values()) if (isNow(request.record)) this.#addRequest(this.#askedAgain(request));
     this.#addNotes(index);
   }
 
-  /** In the order of the log, because a replay returns the ends of the node in this order. */
+  /** Sorted in log order, because a replay delivers the recorded results in this order. */
   get records(): readonly AgentRecord[] {
     return this.#ordered.toSorted((a, b) => a.order - b.order).map(({ record }) => record);
   }
@@ -107,7 +107,7 @@ class Restating implements Since {
     this.#add(order, { kind: "outcome", lane: this.#to.lane, visit: this.#to.visitOf(visit), call, retry: true });
   }
 
-  /** Requests from before a rollback are made again. */
+  /** Requests from before a rollback are made again under new ids. */
   #isDropped({ record, reply }: RecordedRequest): boolean {
     return !reply && record.lane !== this.#line.lane;
   }

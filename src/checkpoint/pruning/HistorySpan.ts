@@ -5,7 +5,9 @@ export interface HistoryChanges {
   readonly appended: readonly StoredMessage[];
 }
 
-/** A history with its changes since a start. The cost of a change does not depend on the length of the history. */
+/**
+ * A history with its changes since a start point. The cost of a change does not depend on the length of the history.
+ */
 export class HistorySpan {
   readonly history: LinkedHistory;
   #added = new Map<number, number>();
@@ -20,8 +22,8 @@ export class HistorySpan {
   }
 
   /**
-   * Returns a span with the same start, without a copy of the history. Do not change this one while the new one is
-   * used.
+   * Returns a span with the same start point that shares the history. Do not change this span while the new one is in
+   * use.
    */
   layered(): HistorySpan {
     return this.#fork(this.history.layered());
@@ -72,7 +74,7 @@ export class HistorySpan {
 export function differences(from: LinkedHistory, to: LinkedHistory, touched: ReadonlySet<number>): HistoryChanges {
   const inBoth = [...touched].filter((number) => from.has(number) && to.has(number));
   const isMoved = inBoth.some((number) => lastCommon(from, number, to) !== lastCommon(to, number, from));
-  // If a message has moved, all of them are inserted again.
+  // If one message has moved, all touched messages are inserted again.
   const stays = (number: number) => !isMoved && from.has(number) && to.has(number);
   const changed = [...touched].filter((number) => !stays(number));
   return changesTo(

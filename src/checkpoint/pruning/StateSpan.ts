@@ -26,7 +26,7 @@ export class StateSpan {
   keep: Keep = "all";
   #originals = new HistorySpan();
   #trimmed: HistorySpan | undefined;
-  /** The history that readers of kept checkpoints know at the start. `undefined` if it was not trimmed before. */
+  /** The history that the restated records produce. `undefined` until a trim is restated. */
   #restated: LinkedHistory | undefined;
   #values = new LayeredMap<number, StoredValue>();
   #storage = new LayeredMap<string, StoredValue>();
@@ -42,7 +42,7 @@ export class StateSpan {
     return (history.isCopied ? history.size : 0) + (this.#storage.isCopied ? this.#storage.size : 0);
   }
 
-  /** Returns a span for one of several lanes that start here. Do not change this one while the new one is used. */
+  /** Returns a span for one of several lanes that start here. Do not change this span while the new one is in use. */
   fork(): StateSpan {
     const fork = new StateSpan();
     fork.keep = this.keep;
@@ -184,7 +184,7 @@ export class StateSpan {
   #trims(changes: HistoryChanges): readonly HistoryEdit<StoredMessage>[] {
     const [originals, trimmed] = [this.#originals, this.#trimmed];
     if (!trimmed) return [];
-    // The initial history was not trimmed, so the changes lead to the original history.
+    // No trim is restated yet, so the restated records produce the original history.
     if (this.#restated) apply(changes, this.#restated);
     const restated = (this.#restated ??= new LinkedHistory(originals.history.from()));
     const touched = new Set([...originals.touched, ...trimmed.touched]);

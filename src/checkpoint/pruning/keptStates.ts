@@ -71,7 +71,7 @@ class LaneWalk implements KeptStates {
       const child = frame.children.pop();
       const next = frame.records[frame.at];
       const isOver = next === undefined || next.order > frame.last;
-      // The last lane that starts here takes over the state if it is not needed elsewhere.
+      // The last lane that starts here uses the state without a copy, unless the state is needed elsewhere.
       const isLast = isOver && frame.children.length === 0;
       if (isLast) this.#frames.pop();
       if (child !== undefined) this.#enter(child, isLast ? frame.span : frame.span.fork());
@@ -121,5 +121,5 @@ class LaneWalk implements KeptStates {
   }
 }
 
-/** The cost of a step, as the number of bytes with the same read time. */
+/** The cost of a step: reading this number of bytes takes as long. */
 const bytesOfStep = 256;

@@ -26,8 +26,7 @@ function isPruned(record: AgentRecord): record is PrunedRecord {
 
 /**
  * Returns the appends that can be removed after their valid content is restated. The first append of each owner stays,
- * so that an owner that lost its lease always detects it. The checksums of each gap are those of the remaining
- * neighbors.
+ * so that an owner always detects that it has lost its lease. Each gap has the checksums on both of its sides.
  *
  * @param entries All stored appends from the start of the log, oldest first.
  */

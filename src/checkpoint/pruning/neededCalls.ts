@@ -9,7 +9,7 @@ import { callsOf } from "../state/foldTo.ts";
 import type { LogProjection } from "../state/LogProjection.ts";
 import { type AnswerReference, envelopeKeyOf, type StoredResult, type StoredValue } from "../values/valueCodec.ts";
 
-/** The cost of a record, as the number of bytes with the same read time. */
+/** The cost of a record: reading this number of bytes takes as long. */
 const bytesOfRecord = 128;
 
 export interface NeededCalls {
@@ -17,8 +17,8 @@ export interface NeededCalls {
 }
 
 /**
- * Responses and calls are needed by values that refer to them, and by nodes that can run again. A call whose effect
- * remains, or could remain, is needed by every rollback to a point before it.
+ * Returns the responses and calls that a pruned log keeps. Stored values refer to some of them, and a repeated node
+ * replays others. A call is also kept if its effect remains or could remain, because rollbacks must revert it.
  *
  * @param restated The records of kept checkpoints.
  * @param kept Versions of kept checkpoints.
@@ -70,7 +70,7 @@ function callersOf({ lines }: LogProjection, lanes: Iterable<number>): ReadonlyS
 
 type LaneCall = RecordedCall & { readonly lane: number };
 
-/** Only kept checkpoints after a reverted call show it. */
+/** A reverted call counts only if a kept checkpoint follows it on its lane, because that checkpoint shows the call. */
 function hasEffect(
   index: LogProjection,
   call: LaneCall,

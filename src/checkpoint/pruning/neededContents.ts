@@ -10,15 +10,15 @@ import type { LogRecord } from "../records/Entry.ts";
 const hashes = /[0-9a-f]{64}/g;
 
 /**
- * Returns the hashes of all contents that a rollback or checkpoint could need. Rollbacks stop only at kept checkpoints.
- * Between two of them, only the first and the last state of a file are needed. Other notes need all contents that they
- * name or add. Reverted notes need none.
+ * Returns the hashes of all contents that a rollback or checkpoint could need. Rollbacks stop only at kept checkpoints,
+ * so only the first and the last state of a file between two kept checkpoints are needed. Other notes need all contents
+ * that they name or add. Reverted notes need no contents.
  *
  * @param restated The kept part of the log.
  * @param kept Versions of kept checkpoints.
  * @param texts The texts of blobs with values of notes.
  * @returns `undefined` if every content could be needed, because a note cannot be read or a command was interrupted.
- * Only the workspace can read the scan before the command.
+ * Only the workspace can read the file scan that was made before a command.
  */
 export function neededContents(
   index: LogProjection,
@@ -33,7 +33,7 @@ export function neededContents(
     const text = textOf(record.value, texts);
     if (text === undefined) return undefined;
     noteCapture(record, text, open);
-    // A run can replay the records after the last kept checkpoint.
+    // A run can replay the records after the last kept checkpoint, so all their contents are needed.
     const changes = end === undefined ? undefined : changesIn(record, text);
     if (end !== undefined && changes) spans.set(end, mergeFileChanges(changes, spans.get(end)));
     else for (const hash of contentsOf(record, text)) needed.add(hash);

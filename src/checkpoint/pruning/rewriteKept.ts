@@ -14,11 +14,11 @@ import type { Pack } from "../values/BlobCell.ts";
 
 /**
  * Rewrites a log so that it contains only the given checkpoints. The state at each checkpoint and the calls that a
- * rollback to it reverts stay the same. If the end of a run is not kept, its result is. Records outside of states are
- * kept unchanged. The time is similar to reading the log once.
+ * rollback to it reverts stay the same. The result of a run is kept even if its last checkpoint is not. Records outside
+ * of states are kept unchanged. Takes about as long as reading the log once.
  *
  * @param kept Versions. They must include the heads, every checkpoint from which a lane of the same run starts, and all
- * versions that these need (`neededCheckpoints`).
+ * versions that these checkpoints need (`neededCheckpoints`).
  */
 export async function rewriteKept(
   entries: readonly Entry[],

@@ -107,10 +107,10 @@ export function isMerged(record: AgentRecord): boolean {
 }
 
 /**
- * Returns whether a record after the end of a rollback still belongs to it, because it retries or resolves a failed
- * step. A name record has no influence.
+ * Returns whether a record after the end of a rollback still belongs to that rollback, because it retries or resolves a
+ * failed step. Name records count as well.
  *
- * @param closed The calls below the target.
+ * @param closed The calls after the target.
  */
 export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord, closed: ReadonlySet<string>): boolean {
   switch (record.kind) {
@@ -125,8 +125,8 @@ export function isOfRollback(record: AgentRecord, { target }: RollbackEndRecord,
 }
 
 /**
- * A value that a feature stores on a lane, such as changed files. Participants need it for rollbacks, so it is kept as
- * long as a kept checkpoint precedes it.
+ * A value that a feature stores on a lane, such as changed files. Participants need notes for rollbacks, so a note is
+ * kept as long as a kept checkpoint precedes it.
  */
 export interface NoteRecord {
   readonly kind: "note";

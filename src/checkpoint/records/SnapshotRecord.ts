@@ -6,8 +6,8 @@ import type { DecisionRecord, RequirementsRecord, SettingsRecord, StructureRecor
 import type { RunRecord, TaskRecord } from "./runRecords.ts";
 
 /**
- * The state at the head by value, so that readers can start here. Without `since`, other lines must not be open, and it
- * is written only between visits of the main line or at the end of the run.
+ * The state at the head, without references to earlier records, so that readers can start here. A snapshot without
+ * `since` is written only between visits of the main line or at the end of the run, while no other line is open.
  */
 export interface SnapshotRecord {
   readonly kind: "snapshot";
@@ -39,7 +39,7 @@ export interface SnapshotRecord {
   readonly settings?: SettingsRecord;
   readonly requirements?: RequirementsRecord;
   readonly structure?: StructureRecord;
-  /** Fingerprints whose structure an earlier record contains. */
+  /** The fingerprints of the structures that earlier records contain. */
   readonly structures: readonly string[];
   readonly decisions: readonly DecisionRecord[];
   readonly runs: Readonly<Record<string, CheckpointPosition>>;
@@ -49,7 +49,7 @@ export interface SnapshotRecord {
   readonly pruned?: LastPruning;
   /**
    * Records that readers add to the state: the records of the main line after the checkpoint, and the records that open
-   * nested lines need to continue. Each line is restated on one lane, without references to earlier records.
+   * nested lines need to continue. Each nested line is restated on one lane, without references to earlier records.
    */
   readonly since?: readonly SnapshotEntry[];
   /**
@@ -57,7 +57,7 @@ export interface SnapshotRecord {
    * checkpoint.
    */
   readonly repeats?: true;
-  /** The lanes on which repeated visits started, newest first. Ids of calls are bound to them. */
+  /** The lanes on which repeated visits started, newest first. Call ids are derived from these lanes. */
   readonly earlier?: readonly { readonly lane: number; readonly lanes: readonly EarlierLane[] }[];
   /** The first unused version. Defaults to the version after the checkpoint. */
   readonly nextVersion?: number;

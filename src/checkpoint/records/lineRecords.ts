@@ -4,7 +4,7 @@ import type { StoredValue } from "../values/valueCodec.ts";
  * A lane starts. A lane is a consecutive part of a line. Rollbacks, branches and new runs start new lanes. `keep`
  * selects the inherited state at checkpoint `from`: all of it, only its messages, all except its messages and their
  * sources (`state`), or none. `from` is the parent of the lane's first checkpoint. It is omitted for the first lane of
- * a log or place. The first lane of a branch inherits the state at its fork.
+ * a log, a branch or a sub-agent. The first lane of a branch inherits the state at its fork.
  */
 export interface LaneRecord {
   readonly kind: "lane";
@@ -92,7 +92,7 @@ export interface DecisionRecord {
   readonly reason?: string;
 }
 
-/** The structure of the code from here on. Each structure is stored whole once. */
+/** The structure of the code from here on. The log contains each structure completely once. */
 export interface StructureRecord {
   readonly kind: "structure";
   readonly lane: number;

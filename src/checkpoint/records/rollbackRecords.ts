@@ -1,7 +1,9 @@
 import type { Pack } from "../values/BlobCell.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
 
-/** A rollback starts. `calls` are reverted in this order. `closed` are all calls below the target, reverted or not. */
+/**
+ * A rollback starts. `calls` are reverted in this order. `closed` lists all calls after the target, reverted or not.
+ */
 export interface RollbackRecord {
   readonly kind: "rollback";
   readonly target: number;
@@ -20,8 +22,8 @@ export interface PlannedSteps {
   readonly key: string;
   readonly steps: StoredValue;
   /**
-   * Only for a redo with notes that an earlier rollback reverted on the way to the target: whether the steps repeat
-   * these changes.
+   * Whether the steps of a redo repeat changes that an earlier rollback reverted. `undefined` if the redo passes no
+   * such changes.
    */
   readonly redone?: boolean;
   readonly packs?: readonly Pack[];

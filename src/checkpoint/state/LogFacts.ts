@@ -42,29 +42,29 @@ export class LogFacts {
   readonly named = new Map<string, CheckpointPosition>();
   readonly names = new CheckpointNames();
   readonly structures = new Set<string>();
-  /** Calls below the target of a rollback, which no longer belong to any lane. */
+  /** Calls after the target of a rollback. They no longer belong to any lane. */
   readonly closed = new Set<string>();
-  /** Calls whose inverse started and did not settle. The inverse could have taken effect. */
+  /** Calls whose inverse started but did not settle. The inverse could have taken effect. */
   readonly inverting = new Set<string>();
   readonly reverted = new Set<string>();
   /** Calls that a probe, a handler or the user decided not to revert, with the reason. */
   readonly left = new Map<string, string>();
   readonly ended = new Set<string>();
   readonly unsuccessful = new Set<string>();
-  /** The calls from before this agent was forked, with the agent that made them. */
+  /** The calls from before this agent was forked, with the ids of the agents that made them. */
   readonly owners = new Map<string, string>();
   readonly stepsTaken = new Map<string, Map<number, RollbackStepRecord>>();
   /** The forks that led to this agent, the newest last, with the positions of their appends. */
   readonly origins: { readonly record: OriginRecord; readonly position: number }[] = [];
   readonly notes: NotePoint[] = [];
-  /** The notes that finished rollbacks reverted, and the notes of the agent from which this one was forked. */
+  /** The notes that finished rollbacks reverted, and the notes of the agent from which this agent was forked. */
   readonly revertedNotes = new Set<NotePoint>();
-  /** The notes of the agent from which this one was forked. A redo never repeats their changes. */
+  /** The notes of the agent from which this agent was forked. A redo never repeats their changes. */
   readonly #notesOfOthers = new Set<NotePoint>();
   readonly contents = new Map<string, ContentPlace>();
   readonly valueBlobs = new Map<string, BlobCell>();
 
-  /** @param shared Facts that both objects share from now on. */
+  /** @param shared An object whose facts the new object shares from now on. */
   constructor(shared?: LogFacts) {
     if (shared) Object.assign(this, Object.fromEntries(sharedFacts.map((name) => [name, shared[name]])));
   }
@@ -89,7 +89,7 @@ export class LogFacts {
 
   protected addNote(note: NotePoint, position: number): void {
     this.notes.push(note);
-    // The append that starts a fork restates notes.
+    // The append that starts a fork restates notes of the original agent.
     if (this.origins.at(-1)?.position === position) this.#addOfOther(note);
     this.addContents(note.record);
   }

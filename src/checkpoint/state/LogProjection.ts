@@ -44,17 +44,18 @@ export class LogProjection extends LogFacts {
   base: ProjectionBase | undefined;
   statusState: StatusState = initialStatus;
   latest: CheckpointPoint | undefined;
-  /** The last finished rollback, as long as the log only contains retries of it afterwards. */
+  /** The last finished rollback. `undefined` after the log contains a record other than a retry of that rollback. */
   lastRollback: RollbackEndRecord | undefined;
   rollback: RollbackRecord | undefined;
   /** The common ancestors of redos, which are needed to determine the abandoned records. */
   readonly redoneFrom = new Set<number>();
   /**
-   * True if a redo left records from before reading started. Then only the whole log shows which runs have finished.
+   * True if a redo abandoned records that precede the start of reading. Then only the whole log shows which runs have
+   * finished.
    */
   needsWhole = false;
   pruned: LastPruning | undefined;
-  /** Earlier lanes from before reading started to which ids of calls can be bound, by lane, newest first. */
+  /** By lane: earlier lanes that the index does not contain, newest first. Call ids can be derived from these lanes. */
   readonly earlierLanes = new Map<number, readonly EarlierLane[]>();
   prunedAt = 0;
   readonly merged: OrderedRecord[] = [];
@@ -127,9 +128,9 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns whether a call of a lane is valid there. Reverted calls are not valid. Neither are calls without an outcome
-   * on this lane if they settled or were closed by a rollback on another lane. Unfinished calls of the agent from which
-   * this one was forked are not valid either.
+   * Returns whether a call is valid on its lane. A reverted call is not valid. A call without an outcome on its lane is
+   * not valid if it settled on another lane or a rollback closed it. An unfinished call of the agent from which this
+   * agent was forked is not valid.
    */
   counts({ call, outcome }: { readonly call: string; readonly outcome?: OutcomeRecord }): boolean {
     if (this.owners.has(call) && !isOver(outcome)) return false;
@@ -141,8 +142,8 @@ export class LogProjection extends LogFacts {
   }
 
   /**
-   * Returns the tokens of all model requests of a run, or `undefined` if unknown. For an earlier run, up to its last
-   * checkpoint.
+   * Returns the tokens of all model requests of a run, or `undefined` if unknown. For an earlier run, counts the
+   * requests up to its last checkpoint.
    */
   usageOf(run: string): ModelUsage | undefined {
     if (run === this.run?.run) return this.#usage;
@@ -292,7 +293,10 @@ export class LogProjection extends LogFacts {
     this.#closeCalls(version, parent);
   }
 
-  /** Other lines continue during a rollback. The parent of its last checkpoint is its target. */
+  /**
+   * Other lines can add checkpoints during a rollback. Only the last checkpoint of the rollback has its target as
+   * parent.
+   */
   #closeCalls(version: number, parent = 0): void {
     if (this.rollback?.target !== parent) return;
     const reverted = this.rollback.calls.filter((call) => this.reverted.has(call));

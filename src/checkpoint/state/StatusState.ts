@@ -26,7 +26,7 @@ export interface StatusState {
   readonly failedCalls?: readonly string[] | undefined;
   readonly custody?: CustodyRecord;
   readonly checkpoint?: { readonly id: string; readonly record: CheckpointRecord };
-  /** When a nested line made its newest checkpoint, in milliseconds since 1970. */
+  /** When the newest checkpoint of a nested line was made, in milliseconds since 1970. */
   readonly activeAt?: number;
   /** The lanes of nested lines. Earlier states share this set and see later additions. */
   readonly nestedLanes?: ReadonlySet<number>;
@@ -125,20 +125,20 @@ function begun(state: StatusState, run: RunRecord): StatusState {
   };
 }
 
-/** A call that settles after its failure ended the run replays its newest outcome. */
+/** A failed call that has settled again is not retried. A replay returns its newest outcome. */
 function endedAnew(state: StatusState, call: string): StatusState {
   if (state.failedCalls?.includes(call) !== true) return state;
   const left = state.failedCalls.filter((failed) => failed !== call);
   return { ...state, failedCalls: left.length > 0 ? left : undefined };
 }
 
-/** A copy for each of many lanes would take too long. */
+/** Adds the lane to the shared set, because a copy of the set for each lane would take too long. */
 function withNestedLane(state: StatusState, lane: number): StatusState {
   const known = state.nestedLanes as Set<number> | undefined;
   return known?.add(lane) ? state : { ...state, nestedLanes: new Set([lane]) };
 }
 
-/** A new record means progress, which resets the number of attempts. */
+/** Resets the number of attempts, because a new record means progress. */
 function further(state: StatusState): StatusState {
   return state.attempts > 1 ? { ...state, attempts: 1 } : state;
 }
@@ -146,7 +146,7 @@ function further(state: StatusState): StatusState {
 function moved({ startedAt, ...state }: StatusState, record: StatusRecord): StatusState {
   const { status, at, retry, attempt = 0 } = record;
   const started = status === "in_progress" ? (startedAt ?? at) : startedAt;
-  // A newly queued run has not started, although its record precedes this one.
+  // A newly queued run has not started, although its run record precedes this record.
   const waits = status === "queued" && retry === undefined;
   return {
     ...state,

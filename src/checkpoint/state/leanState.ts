@@ -31,7 +31,10 @@ export function leanState(state: AgentState, known?: AgentState): AgentState {
 
 type References = { readonly [Name in "answers" | "calls"]: Pick<AgentState[Name], "get"> };
 
-/** Returns a value that refers at most to blobs and messages. The history contains the messages. */
+/**
+ * Replaces references to responses and outcomes by their values. References to blobs and messages stay, because the
+ * history contains the messages.
+ */
 export function byValue(slot: StoredValue, { answers, calls }: References): StoredValue {
   const [answer] = answerIn(slot);
   if (answer !== undefined) return answers.get(answer)?.message ?? slot;

@@ -4,7 +4,7 @@ import { type AgentState, nextVisitOf } from "./AgentState.ts";
 import type { LogProjection } from "./LogProjection.ts";
 
 /**
- * Returns the request of an open line with this id, or `undefined`.
+ * Returns the request with this id on an open line, or `undefined`.
  *
  * @param state The head of the main line.
  */
@@ -23,8 +23,7 @@ export function isOpenRequest(index: LogProjection, state: AgentState, request: 
 }
 
 /**
- * Returns the unanswered requests of an agent, including requests of some lines while other lines run or the agent is
- * paused.
+ * Returns the unanswered requests of an agent, even while other lines run or the agent is paused.
  *
  * @param state The head of the main line.
  */

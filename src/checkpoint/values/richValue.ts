@@ -7,9 +7,9 @@ import { bigintOf, unsupportedBigint, unsupportedShape, keyPath } from "./unsupp
 
 /**
  * Converts rich values (Date, Map, Set, bigint, bytes, URL, undefined, NaN, ±Infinity, -0, registered classes) to JSON.
- * superjson rejects some keys, so the keys of plain objects are escaped before it and restored after it. All other
- * types are rejected on write and on read: stored data never creates a regular expression, an error or an unregistered
- * class.
+ * superjson rejects some keys, so the keys of plain objects are escaped before encoding and restored after decoding.
+ * All other types are rejected on write and on read: stored data never creates a regular expression, an error or an
+ * unregistered class.
  */
 const superjson = new SuperJSON();
 
