@@ -117,7 +117,7 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     expect(kinds.slice(1)).toEqual([...step, ...step, ["answer"], ["checkpoint"]]);
   });
 
-  it("reject with an error of the model in the middle, and repeat the request after a resume", async () => {
+  it("reject if the model fails in the middle of a stream, and repeat the request after a resume", async () => {
     const failing = [[{ type: "error", error: new Error("cut off") } as never, ...text("never told")]];
     const { storage, desk } = findingDesk(sdk, failing);
     const stream = await desk.for("a").stream({ prompt: "Find 7.", onStepFinish: () => undefined });

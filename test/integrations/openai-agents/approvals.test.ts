@@ -126,7 +126,7 @@ describe("calls that need an approval", () => {
     expect([outer.requests.length, inner.requests.length]).toEqual([2, 2]);
   });
 
-  it("of several agents as tools, one of them streamed, are answered in sequence", async () => {
+  it("are answered one after the other if several agents as tools make them, one of them streamed", async () => {
     const refunds: string[] = [];
     const helper = (order: string, streamed: boolean) => {
       const model = new FakeModel((items) => {

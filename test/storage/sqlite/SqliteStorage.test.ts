@@ -355,7 +355,7 @@ describe("the SQLite storage", () => {
     expect(database.prepare("SELECT count(*) AS n FROM agent_persistence_appends").get()).toMatchObject({ n: 250 });
   });
 
-  it("reads back thousands of appends in pages, one of them a megabyte, and lists 250 agents", async () => {
+  it("reads thousands of appends, one of a megabyte, back in pages, and lists 250 agents", async () => {
     const log = storageOn(libsql(await path()));
     const owned = await log.open("a", processOwner());
     const large = "é😀\0".repeat(150_000);

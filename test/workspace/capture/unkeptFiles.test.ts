@@ -235,7 +235,7 @@ describe("an ignore rule that a command adds", () => {
 describe("directories", () => {
   const modeOf = (root: string, path: string) => (lstatSync(join(root, path)).mode & 0o7777).toString(8);
 
-  it("permissions that others set between two changes of the agent stay and are reported", async () => {
+  it("a rollback doesn't restore permissions, and reports this, if others set them between two changes of the agent", async () => {
     const root = temporaryFolder();
     put(root, { "d/a": "1" });
     const shell = new Shell(root, [() => chmodSync(join(root, "d"), 0o700), () => chmodSync(join(root, "d"), 0o750)], {

@@ -210,7 +210,7 @@ describe("a file that somebody else has changed", () => {
 });
 
 describe("a restore that cannot continue", () => {
-  it("returns files that others saved after the plan and starts again", async () => {
+  it("undoes its changes and checks the files again if others saved files after the plan", async () => {
     const coder = new Coder(calls, { root: start() });
     await coder.run();
     const saved: string[] = [];
