@@ -59,8 +59,9 @@ export interface AgentsFilter {
   /** The maximum number of agents. Defaults to all. */
   readonly limit?: number | undefined;
   /**
-   * Whether to explain why agents in progress are stuck, and to show their current progress. Looks up the owner of each
-   * agent in progress and reads its log, of a running agent only from the newest snapshot. Defaults to `false`.
+   * Whether to explain why agents in progress are stuck, and to show their current progress. For each agent in
+   * progress, this looks up the owner and reads the log. For a running agent, this reads only the part since the newest
+   * snapshot. Defaults to `false`.
    */
   readonly explain?: boolean | undefined;
 }

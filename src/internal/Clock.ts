@@ -1,6 +1,6 @@
 /** The source of time. It is injected, so that tests can control it. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970. It is only displayed, and never decides an order or a lease. */
+  /** Wall-clock time in milliseconds since 1970. Used only for display, never for ordering or leases. */
   now(): number;
   /** Monotonic time in milliseconds from an arbitrary start. */
   monotonic(): number;

@@ -3,7 +3,10 @@ const mostLayers = 8;
 
 const deleted = Symbol("deleted");
 
-/** A map that another map can extend without a copy. Do not change this one while the other is used. */
+/**
+ * A map that another map can extend without copying it. Do not change the extended map while the extending map is in
+ * use.
+ */
 export class LayeredMap<Key, Value> {
   readonly #own = new Map<Key, Value | typeof deleted>();
   #below: LayeredMap<Key, Value> | undefined;
@@ -14,7 +17,7 @@ export class LayeredMap<Key, Value> {
     return this.#below ? this.#size : this.#own.size;
   }
 
-  /** Whether {@link layered} returns a copy. */
+  /** Whether {@link layered} copies all entries instead of adding a layer. */
   get isCopied(): boolean {
     return this.#layers >= mostLayers;
   }
@@ -40,7 +43,7 @@ export class LayeredMap<Key, Value> {
     return this.#below ? this.#find(key) !== deleted : this.#own.has(key);
   }
 
-  /** Returns a value that can be changed in place. A value of another layer is copied once. */
+  /** Returns a value that the caller can change in place. Copies the value first if it belongs to another layer. */
   own(key: Key, copy: (value: Value) => Value): Value | undefined {
     const own = this.#own.get(key);
     if (own !== undefined && own !== deleted) return own;

@@ -56,8 +56,8 @@ interface TimeLimit {
 }
 
 /**
- * Runs work with a signal that aborts with `signal` or after the timeout. Then rejects with the reason without waiting
- * for the work.
+ * Runs work with a signal that aborts when `signal` aborts or the timeout expires. In both cases, rejects with the
+ * abort reason without waiting for the work.
  */
 export async function withinTime<Result>(
   { ms, clock, late }: TimeLimit,

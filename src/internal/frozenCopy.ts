@@ -12,9 +12,9 @@ const isolated = new WeakSet<object>();
 
 /**
  * Returns a deep copy that the owner of the original cannot change. Plain objects and arrays are copied and frozen.
- * Dates, maps, sets and bytes are copied. Other values are returned unchanged, such as class instances and arrays with
- * extra keys: the codec decides whether they can be stored. Copies of this function are returned unchanged, so identity
- * means "the same value".
+ * Dates, maps, sets and bytes are copied. Other values, such as class instances and arrays with extra keys, are
+ * returned unchanged, because the codec decides whether they can be stored. A copy that this function returned is also
+ * returned unchanged, so identical references mean equal values.
  */
 export function frozenCopy<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || isolated.has(value)) return value;
@@ -87,8 +87,8 @@ function define(target: object, key: string, value: unknown): void {
 }
 
 /**
- * Returns a value that callers can use without changing the frozen original. Dates, maps, sets and bytes are copied.
- * Frozen objects and class instances are shared.
+ * Returns a value whose mutable parts are copies, so callers cannot change the frozen original. Dates, maps, sets and
+ * bytes are copied. Frozen objects and class instances are shared.
  */
 export function copyMutableParts<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || frozen.has(value)) return value;

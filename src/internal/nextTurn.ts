@@ -18,7 +18,10 @@ export function nextTurn(): Promise<void> {
 export class Pace {
   #left = piece;
 
-  /** Call it after each part of the work. Resolves at once, or in the next turn of the event loop. */
+  /**
+   * Call this after each part of the work with the size of the part. Resolves immediately until the parts add up to a
+   * piece, and then in the next turn of the event loop.
+   */
   async after(bytes: number): Promise<void> {
     this.#left -= bytes;
     if (this.#left > 0) return;

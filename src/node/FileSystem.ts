@@ -39,8 +39,8 @@ export interface FileSystem {
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<FileStatus>;
   /**
-   * Adds a second name to a file. Rejects with `EEXIST` if the name is in use, which decides between competing
-   * processes.
+   * Adds a second name to a file. Rejects with `EEXIST` if the name is in use, so only one of several competing
+   * processes succeeds.
    */
   link(existing: string, path: string): Promise<void>;
   /** Renames a file and replaces an existing file with the new name. */

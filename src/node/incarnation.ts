@@ -1,8 +1,8 @@
 import type { ProcessFacts, ProcessIdentity } from "./ProcessIdentity.ts";
 
 /**
- * Returns a process as text, for storing with its host and process id. The form is `boot <id>, namespace <pids>[, time
- * <times>], start <ticks>`. Equal texts mean the same process.
+ * Returns a text that identifies a process together with its host and process id. The form is `boot <id>, namespace
+ * <pids>[, time <times>], start <ticks>`. Equal texts mean the same process.
  */
 export function incarnationOf(facts: ProcessFacts): string {
   return `${placeOf(facts)}${facts.processStart}`;

@@ -20,7 +20,7 @@ import { StorageError } from "../errors/storageErrors.ts";
 import type { FileSystem, OpenFile } from "./FileSystem.ts";
 
 const { O_APPEND, O_CREAT, O_DSYNC, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-// Windows has no such flag, and its links need a privilege.
+// Windows lacks `O_NOFOLLOW`. Creating a link there requires a privilege.
 const noFollow = O_NOFOLLOW ?? 0;
 /** Does not block on a pipe in place of a file. */
 const existingFile = O_RDONLY | noFollow | (O_NONBLOCK ?? 0);

@@ -61,8 +61,8 @@ function otherIdentity(): ProcessIdentity {
 }
 
 /**
- * Checks the process ids from the namespace of `/proc` to the local one. There is a single id if the namespaces are the
- * same.
+ * Returns whether `/proc` shows this process under its local id. `NSpid` lists one id for each nested namespace, so a
+ * single id means that `/proc` belongs to the local namespace.
  */
 function showsThisProcess(): boolean {
   const status = attempt(() => fs().readFileSync("/proc/self/status", "utf8")) ?? "";

@@ -4,9 +4,9 @@ import { checkSchema } from "../internal/options/checkSchema.ts";
 import { integerFrom, objectWithMethods } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 
-/** Selects checkpoints. */
+/** A filter for checkpoints. A checkpoint must meet every given condition. */
 export interface CheckpointFilter {
-  /** Selects checkpoints with this path as the next node. */
+  /** Selects checkpoints whose next node has this path. */
   readonly nodeId?: string | undefined;
   /** Selects checkpoints with a higher version. */
   readonly afterVersion?: number | undefined;

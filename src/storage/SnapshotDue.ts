@@ -1,23 +1,23 @@
 export type SnapshotPlace = "lane" | "step";
 
 /**
- * A snapshot is stored if an open must read at least `leastBytes`, and `proportion` times the size of the snapshot. At
- * the start of a lane, this bounds the cost of an open. Between steps, it bounds the extra size of a long run.
+ * A snapshot is due when an open must read at least `leastBytes`, and at least `proportion` times the size of the last
+ * snapshot. The limits for the start of a lane keep opening an agent cheap. The limits between steps keep snapshots a
+ * small part of a long log.
  */
 const worth: Readonly<Record<SnapshotPlace, { readonly leastBytes: number; readonly proportion: number }>> = {
   lane: { leastBytes: 64 * 1024, proportion: 2 },
   step: { leastBytes: 1024 * 1024, proportion: 16 },
 };
 /**
- * After live state was removed, the next attempt waits until the unread bytes grow by this factor since the last
- * attempt.
+ * After live state was removed, the next attempt waits until the unread bytes exceed those of the last attempt by this
+ * factor.
  */
 const retryProportion = 1.5;
 
 /**
- * Decides when the next snapshot of an agent is due. The size of a snapshot is known only after it is created. A
- * snapshot that is too large delays the next attempt in proportion, so attempts cost a constant amount per appended
- * byte.
+ * Decides when the next snapshot of an agent is due. The size of a snapshot is known only after it is created. The next
+ * attempt waits in proportion to that size, so attempts cost a constant amount per appended byte.
  */
 export class SnapshotDue {
   #snapshotBytes = 0;

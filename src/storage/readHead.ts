@@ -29,7 +29,7 @@ export interface AgentHead extends Disposable {
   readonly log: AgentLog;
   /** The state of the main line. `undefined` for an agent without records. */
   readonly state: AgentState | undefined;
-  /** The states of the open nested lines by lane. Each follows the line that it is nested in. Computed on access. */
+  /** The states of the open nested lines by lane. A parent line precedes its nested lines. Computed on access. */
   readonly lines: LineStates;
   readonly snapshotDue: SnapshotDue;
 }

@@ -202,7 +202,7 @@ function streamTest(name: string, body: (store: StreamStore, expect: Expectation
   return defineConformanceTest(name, ({ store }: StreamStoreHarness) => store, body);
 }
 
-/** A store may listen only some time after the call, so the change is repeated. */
+/** A store may start to listen some time after the call, so the change is repeated. */
 async function untilCalled(isCalled: () => boolean, change: () => Promise<void>): Promise<void> {
   for (let turn = 0; turn < turns && !isCalled(); turn++) {
     if (turn % 100 === 0) await change();

@@ -102,7 +102,7 @@ export class ImportedLog {
 
   #assertSound(entry: Entry): void {
     const pruning = pruningIn([entry]);
-    // Appends that a pruning restates are missing before its record.
+    // A gap means that a pruning removed appends. A later `pruned` record restates them.
     this.#wasPruned ||= entry.position !== this.#position + 1;
     this.#position = entry.position;
     const unknown = unknownKind(entry);

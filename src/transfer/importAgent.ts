@@ -51,8 +51,8 @@ export interface ImportOptions {
   readonly trustApprovals?: boolean | undefined;
   /**
    * The maximum size of a line or value of the archive in bytes. An import holds one of them in memory. `Infinity` for
-   * no limit. A line can have 524,288 values and keys, or with a limit above 16 MiB one for every 32 bytes
-   * of it. Defaults to 16 MiB.
+   * no limit. A line can have at most 524,288 values and keys. A limit above 16 MiB allows one value or key for each of
+   * its 32 bytes. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
 }

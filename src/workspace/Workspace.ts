@@ -44,13 +44,13 @@ export interface WorkspaceOptions {
   /** The root directory, relative to the working directory of the process. It must exist. */
   readonly root: string;
   /**
-   * Decides about each file that others changed after the agent when a rollback is about to restore it. By default the
-   * rollback rejects with FileConflictError, which lists the conflicts, and changes nothing.
+   * Called before a rollback restores a file that others changed after the agent. Decides how to resolve the conflict.
+   * By default the rollback rejects with FileConflictError, which lists the conflicts, and changes nothing.
    */
   readonly onConflict?: ConflictHandler | undefined;
   /**
-   * Produces the content if `onConflict` returns `merge`. An unresolved conflict refuses the rollback. By default only
-   * clean merges are used.
+   * Merges the content if `onConflict` returns `merge`. The rollback is refused if the conflict remains unresolved. By
+   * default only clean merges are applied.
    */
   readonly conflictResolver?: ConflictResolver | undefined;
   /** The maximum size in bytes of files that are read, written or restored. Defaults to 10,485,760 (10 MB). */
@@ -206,8 +206,8 @@ export class Workspace implements RollbackParticipant {
    * Returns the effect that a rollback to a checkpoint would have on the current files. Calls no handler and changes
    * nothing.
    *
-   * @param options.agentId defaults to the agent that was last run or accessed through the definition of this
-   * participant, or else to the id of that definition
+   * @param options.agentId defaults to the agent that the definition last ran or accessed, or else to the id of the
+   * definition
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError, FileAccessError
    */
   async preview(

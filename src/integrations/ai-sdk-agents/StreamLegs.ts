@@ -17,7 +17,7 @@ interface UiOptions {
   readonly generateMessageId?: (() => string) | undefined;
 }
 
-/** Promises that the last pass resolves for the whole stream. */
+/** Promises of the joined stream that resolve with the values of the last pass. */
 const ofLast: ReadonlySet<PropertyKey> = new Set(["steps", "finishReason", "rawFinishReason", "totalUsage"]);
 const streams: ReadonlySet<PropertyKey> = new Set(["fullStream", "stream"]);
 /** Streams that only the first pass provides. */

@@ -16,7 +16,7 @@ type Follow = () => Promise<void>;
 
 /**
  * A loop that only replays records of a run and optionally waits for new ones. Requests inside a call are not replayed,
- * because the outcome of the call is.
+ * because the recorded outcome of the call replaces them.
  */
 export class RecordedLoop implements HostedLoop {
   readonly live = false;

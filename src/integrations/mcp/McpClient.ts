@@ -1,4 +1,4 @@
-/** Hints of an MCP server about a tool. The server is not forced to keep them. */
+/** Hints of an MCP server about a tool. The server does not guarantee them. */
 export interface McpToolAnnotations {
   readonly readOnlyHint?: boolean | undefined;
   readonly destructiveHint?: boolean | undefined;
@@ -27,7 +27,7 @@ export interface McpClient {
     readonly tools: readonly McpTool[];
     readonly nextCursor?: string | undefined;
   }>;
-  /** The parameters after the first are the options in version 2, and a schema and the options in version 1. */
+  /** Version 2 expects the options as the second parameter. Version 1 expects a result schema and then the options. */
   callTool(
     params: { name: string; arguments?: Record<string, unknown>; _meta?: Record<string, unknown> },
     ...rest: never[]

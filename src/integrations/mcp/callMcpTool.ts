@@ -5,7 +5,7 @@ import type { McpClient, McpToolResult } from "./McpClient.ts";
 /** The key of `_meta` that carries the id of the call. A server can use it as an idempotency key. */
 export const toolCallIdKey = "agent-persistence/toolCallId";
 
-/** The time limit is the agent's. Timers of JavaScript accept no longer time than this. */
+/** The agent enforces the time limit. This is the longest time that JavaScript timers accept. */
 const noTimeoutMs = 2 ** 31 - 1;
 
 /** A call of a tool of an MCP server. */
@@ -21,7 +21,7 @@ export interface McpCall {
 /**
  * Calls a tool of an MCP server.
  *
- * @throws ToolOutcomeUnknownError if the call may have taken effect and no answer of the server says whether it did.
+ * @throws ToolOutcomeUnknownError if the call may have taken effect and the server did not report an outcome.
  */
 export async function callMcpTool(call: McpCall, input: unknown, options: ToolCallOptions): Promise<unknown> {
   const { toolCallId, abortSignal } = options;
@@ -43,7 +43,7 @@ async function request(
 ): Promise<McpToolResult> {
   const params = { name, arguments: input as Record<string, unknown>, _meta: { [toolCallIdKey]: toolCallId } };
   const options = { signal: abortSignal, timeout: noTimeoutMs };
-  // Version 1 has a result schema in between, with a default. A default does not count as a parameter.
+  // Version 1 takes a result schema before the options. That parameter has a default, so `length` does not count it.
   const rest = client.callTool.length < 2 ? [undefined, options] : [options];
   return client.callTool(params, ...(rest as never[]));
 }
@@ -52,9 +52,9 @@ function isHarmless(effect: ToolEffect): boolean {
   return effect === "none" || effect === "idempotent";
 }
 
-/** Codes that version 1 gives to a closed connection and to a timeout, although no server answered. */
+/** Error codes that version 1 uses for a closed connection and for a timeout, although the server did not respond. */
 const codesWithoutAnswer: readonly unknown[] = [-32_000, -32_001];
-/** Failures of version 2 from before the request is sent. */
+/** Error codes of version 2 for failures before the request is sent. */
 const codesBeforeRequest: readonly unknown[] = ["NOT_CONNECTED", "CAPABILITY_NOT_SUPPORTED"];
 
 /** Returns whether the server answered with an error, or the request was not sent. */
@@ -64,7 +64,10 @@ function isWithoutEffect(error: unknown): boolean {
   return codesBeforeRequest.includes(code) || (code === undefined && message === "Not connected");
 }
 
-/** Returns structured content, else the text of a result that contains only text, else its content. */
+/**
+ * Returns the structured content. Without it, returns the text if the result contains only text, and all content
+ * otherwise.
+ */
 function outputOf(result: McpToolResult): unknown {
   return result.structuredContent ?? textOf(result) ?? result.content ?? [];
 }

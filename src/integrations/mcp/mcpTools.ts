@@ -24,7 +24,10 @@ export interface McpToolSettings extends Partial<
 
 /** Options of {@link mcpTools}. */
 export interface McpToolsOptions {
-  /** Put before each name, such as `github_`, if the tools of several servers have the same names. Defaults to none. */
+  /**
+   * The prefix of each tool name, such as `github_`. Use it if several servers have tools with the same name. Defaults
+   * to an empty prefix.
+   */
   readonly prefix?: string | undefined;
   /** Settings by the tool's name on the server. */
   readonly tools?: { readonly [name: string]: McpToolSettings } | undefined;
@@ -67,23 +70,24 @@ const listedSchema = z.object({
   nextCursor: z.string().optional(),
 });
 
-/** More pages come only from a server that never ends its list. */
+/** The maximum number of pages. Only a server that never ends its list exceeds it. */
 const mostPages = 1000;
 
 /**
  * Returns the tools of a server of the Model Context Protocol as durable tools. The calls are recorded like those of
- * other tools, so a resume repeats none that ended.
+ * other tools, so a resumed run never repeats a finished call.
  *
  * The server's annotations set the effect: `readOnlyHint` means `none`, `idempotentHint` means `idempotent`, and any
- * other tool is `irreversible`. `destructiveHint`, which the protocol defaults to `true`, sets `dangerous`. These are
- * claims of the server: pass `tools` for a server that you do not trust. If a connection is lost during a call that is
- * not safe to repeat, its outcome is recorded as unknown. The id of the call is sent as
+ * other tool is `irreversible`. `destructiveHint`, which the protocol defaults to `true`, sets `dangerous`. The server
+ * does not guarantee its annotations. Override them with `tools` for a server that you do not trust. If a connection is
+ * lost during a call that is not safe to repeat, its outcome is recorded as unknown. The id of the call is sent as
  * `_meta["agent-persistence/toolCallId"]`.
  *
- * A call returns the structured content of the result, or else its text, or else its content. A result with `isError`
- * is a failed call. The library's time limits replace the client's.
+ * A call returns the structured content of the result. Without it, a call returns the text if the result contains only
+ * text, and all content otherwise. A result with `isError` is a failed call. The library's time limits replace those of
+ * the client.
  *
- * @param client A connected client. It stays yours to close.
+ * @param client A connected client. The library does not close it.
  * @example
  * ```ts
  * const client = new Client({ name: "desk", version: "1.0.0" });
@@ -143,7 +147,7 @@ function effectOf({ readOnlyHint, idempotentHint }: McpToolAnnotations): ToolEff
   return idempotentHint ? "idempotent" : "irreversible";
 }
 
-/** Accepts every object, and is declared to models as the server declares it. */
+/** Returns a schema that accepts every object. Models receive the schema of the server. */
 function schemaOf({ inputSchema }: McpTool): z.ZodType<McpToolInput, McpToolInput> {
   const schema = z.record(z.string(), z.unknown());
   schema._zod.toJSONSchema = () => inputSchema;

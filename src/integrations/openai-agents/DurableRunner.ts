@@ -281,7 +281,10 @@ export class DurableRunner {
   }
 }
 
-/** Begins a run, and again as long as a `RunState` has decided its requests in advance. */
+/**
+ * Starts a run. While the run waits for requests that the `RunState` already decides, answers them and continues the
+ * run.
+ */
 async function decided(
   { state }: Asked,
   attempt: Attempt,

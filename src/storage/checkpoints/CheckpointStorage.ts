@@ -33,7 +33,10 @@ class CheckpointStorage implements LogStorage {
     return filterCheckpoints(stored, filter).map((data) => freezeInPlace(decodeCheckpoint(data)));
   }
 
-  /** Checks the checkpoint from the provider, because it may belong to a branch. */
+  /**
+   * Finds the latest checkpoint of the main line. The provider's latest checkpoint may belong to a branch, and then all
+   * checkpoints are read.
+   */
   async getLatestCheckpoint(agentId: string): Promise<AgentCheckpointData | undefined> {
     const latest = await askProvider("getLatestCheckpoint", agentId, () => this.#provider.getLatestCheckpoint(agentId));
     if (!latest || latest.branch === undefined) return latest && freezeInPlace(decodeCheckpoint(latest));

@@ -34,7 +34,7 @@ export class DynamoDBBlobs implements TableBlobs {
     for (let before: unknown; ;) {
       const item = await this.#connection.get(key);
       const bytes = item && (await itemBytes(this.#connection, partsOf(agentId, item), item));
-      // A concurrent put removes the parts of the previous blob.
+      // Missing parts may mean that a concurrent put replaced the blob. If the item has a new id, read it again.
       if (bytes || item?.["id"] === before) return bytes;
       before = item?.["id"];
     }

@@ -175,7 +175,8 @@ async function claimSlot(
     if (last.isClaim && last.generation === generation)
       return finishDrop(backend, { agentId, generation, owner }, last);
     if (last.generation > generation) {
-      // Either another owner took over, or the generation item was lost and the slots determine the generation.
+      // A higher generation in the slots means that another owner took over, or that the generation item was lost. In
+      // the second case, raising the generation succeeds.
       if (!(await backend.heads.raise(agentId, owner, generation, last.generation + 1))) return undefined;
       generation = last.generation + 1;
     } else await backend.slots.claim(agentId, generation, last);

@@ -35,9 +35,9 @@ export interface SlotOwner {
 }
 
 /**
- * An agent that this process owns. Each append repeats the state of the log, so the owner keeps that state in memory.
- * Retries of an append are identical. An append with an unknown outcome counts as stored when the next append succeeds
- * after it.
+ * An agent that this process owns. The owner keeps the state of the log in memory, because each append stores that
+ * state again. A retried append is identical to the first attempt. An append with an unknown outcome counts as stored
+ * when a later append succeeds.
  */
 export class OwnedAgent {
   readonly #backend: DynamoDBBackend;
@@ -75,7 +75,7 @@ export class OwnedAgent {
     return this.#store(append, before);
   }
 
-  /** Deletes appends that stored records name as removed. The appends stay deleted regardless of later owners. */
+  /** Deletes appends that a stored record already names as removed. Later owners cannot restore them. */
   async remove(ranges: readonly TableGap[]): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
     const { summaries, reader, connection } = this.#backend;
@@ -95,8 +95,8 @@ export class OwnedAgent {
   }
 
   /**
-   * Stores a claim in the next slot that restarts the log there. Earlier entries no longer count. After a crash, the
-   * next owner removes the rest.
+   * Stores a claim in the next slot, which restarts the log there. Earlier entries no longer count. After a crash, the
+   * next owner removes the remaining items.
    */
   async drop(): Promise<boolean> {
     if (!(await this.#isOwner())) return false;
@@ -168,7 +168,7 @@ export class OwnedAgent {
       append.encoded,
     );
     if (!(await slots.append(agentId, this.#claim, before, { ...item, ...content }))) return false;
-    // The append is stored. Lists resolve an unsettled entry by reading the log.
+    // The append is already stored, so a failure here is ignored. Lists resolve an unsettled entry by reading the log.
     if (marked) this.#pictures = await summaries.settle(agentId, marked).catch(() => undefined);
     return true;
   }

@@ -221,9 +221,10 @@ export class FileOwnedLog implements OwnedLog {
 }
 
 /**
- * Lets the owner of an empty log continue under a skipped, higher number. Another owner may concurrently publish the
- * next number. Therefore the segment is valid only after it has its name and the directory shows no segment in between.
- * Of two concurrent owners, at least one finds the other and gives up. The log is still empty, so no data can be lost.
+ * Moves the owner of an empty log to a higher generation and skips the generations in between. Another owner may
+ * concurrently publish one of them. Therefore the new segment is valid only if the directory shows no segment in
+ * between after it was published. Of two concurrent owners, at least one finds the other and gives up. The log is still
+ * empty, so no data can be lost.
  *
  * @throws OwnershipLostError if another owner was faster.
  */

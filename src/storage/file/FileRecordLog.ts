@@ -186,7 +186,7 @@ export class FileRecordLog implements RecordLog {
       await owned.receive(received, last);
       return owned;
     } catch (error) {
-      // Blobs may be stored together with the lines.
+      // The failed call may have stored blobs, which the drop removes.
       if (owned.isEmpty) await owned.drop().catch(() => {});
       await owned.release();
       throw error;

@@ -126,7 +126,7 @@ async function copyBlobs(source: SalvageSide, target: SalvageSide, appends: read
   return lost;
 }
 
-/** Skips blobs of unreadable records, because a record with a valid checksum may have any fields. */
+/** Skips the blobs of unreadable records, because a valid checksum does not guarantee valid fields. */
 function addIfSound(record: LogRecord, needed: Map<string, number>): void {
   try {
     addNeededBlobs(record, needed);

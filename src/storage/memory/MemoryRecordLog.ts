@@ -83,7 +83,7 @@ export class MemoryRecordLog implements RecordLog {
     this.#assertEmpty(agentId);
     const sha256 = await this.#sha256();
     const checked = new ReceivedAppends(agentId, received.generation, sha256);
-    // Owns the log while the appends are read, which excludes other writers. Readers do not see them yet.
+    // Owns the log while the appends are read, which excludes other writers. Readers do not see the appends yet.
     const waiting = await this.open(agentId, owner);
     try {
       this.#assertEmpty(agentId);

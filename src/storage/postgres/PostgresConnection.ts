@@ -51,7 +51,7 @@ export class PostgresConnection {
     try {
       await this.#use.client.query(migrationStatement(this.#use.schema));
     } catch (error) {
-      // Another process possibly migrated first although this one holds the lock, if this snapshot is older than the lock.
+      // The snapshot of this statement may be older than the lock. Then another process may have migrated already.
       if ((await this.#version()) < postgresVersion) throw error;
     }
   }

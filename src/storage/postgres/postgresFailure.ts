@@ -13,7 +13,7 @@ const reasons: Readonly<Record<string, StorageFailure>> = {
   "55": "unavailable",
   // The server is starting or shutting down, or the statement was canceled.
   "57": "unavailable",
-  // A read-only server, whose successor gets the next attempt.
+  // A server that became read-only in a failover. A retry reaches its successor.
   "25006": "unavailable",
   // A failed login, or missing privileges on a table.
   "28": "permission",

@@ -18,7 +18,7 @@ export class SqliteBlobs implements TableBlobs {
         ON CONFLICT (agent, reference) DO UPDATE SET bytes = excluded.bytes`;
       if (db.run(sql, reference, bytes, id) > 0) return;
       db.transaction(() => {
-        // The agent was never claimed.
+        // Without a row the agent was never claimed, so the row is created first.
         ensureAgent(db, id);
         db.run(sql, reference, bytes, id);
       });

@@ -121,7 +121,7 @@ export class TableOwnedLog implements OwnedLog {
 
   /**
    * Receives the appends of another log and adds one more. Readers see all of them at once. Call this only before the
-   * log is handed out.
+   * log is returned to its owner.
    */
   async receive(received: StoredAppends, last: LastAppend): Promise<void> {
     const { table, sha256 } = this.#backend;

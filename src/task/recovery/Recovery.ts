@@ -206,7 +206,7 @@ function rebasesFirst(settled: readonly Settled[]): readonly Settled[] {
   ];
 }
 
-/** The environment and the participants check their directories separately, which may be the same directory. */
+/** The environment and a participant may both report the same missing directory. */
 function isMissingDirectoryOf(known: readonly EnvironmentMismatch[], found: EnvironmentMismatch): boolean {
   if (found.kind !== "working_directory_missing") return false;
   return known.some((each) => each.kind === found.kind && each.path === found.path);

@@ -58,7 +58,7 @@ export class TimelineReader {
 
   async *#steps(): AsyncGenerator<TimelineItem, void> {
     let records: RecordTexts | undefined;
-    // The last step of a read waits, because the next step may already contain its information.
+    // Holds back the last step of each read, because the next step may show the same information.
     let waiting: readonly StepView[] = [];
     try {
       for await (const page of this.#pages()) {

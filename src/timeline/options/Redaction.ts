@@ -103,7 +103,8 @@ export class Redaction {
   }
 
   text(text: string): string {
-    // Most texts are short, such as names and ids, and 18 searches take much longer than this.
+    // Skips the search in short texts, such as most names and ids, because the 18 patterns take much longer than this
+    // check.
     if (!this.#hidesSecrets || (text.length < shortestMatch && !text.includes("@"))) return text;
     let shown = text;
     for (const pattern of secretPatterns) {

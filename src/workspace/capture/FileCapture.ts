@@ -16,7 +16,7 @@ import { abortable } from "../../internal/abortable.ts";
 
 /** The end of the last started or waiting action, by directory. */
 const ends = new Map<string, Promise<void>>();
-/** The directories in which the current code already has its turn. */
+/** The directories whose turn the current code already holds. */
 const ownTurns = new AsyncLocalStorage<readonly string[]>();
 
 const contentNoteKey = "file_contents";

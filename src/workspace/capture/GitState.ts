@@ -13,7 +13,9 @@ export interface GitHead {
 
 export interface GitState {
   readonly head: GitHead;
-  /** By path from the top of the work tree. Entries have the format of git, one line for each stage. */
+  /**
+   * Index entries by path from the top of the work tree. An entry has the format of git, with one line for each stage.
+   */
   readonly index: ReadonlyMap<string, string>;
   readonly indexHash: string;
 }
@@ -29,8 +31,8 @@ export interface GitNote {
   readonly head: GitHead;
   readonly indexHash: string;
   /**
-   * The entries that the command changed. Only in the note at its end. Omitted if there are too many or some are not
-   * UTF-8.
+   * The entries that the command changed. Only the note at the end of a command contains them. Omitted if there are too
+   * many entries or if an entry is not UTF-8.
    */
   readonly index?: readonly IndexChange[];
 }

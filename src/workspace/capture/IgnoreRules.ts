@@ -12,7 +12,7 @@ interface FolderRules {
 /** The rules of a repository for a directory in it. Paths are relative to the top of its work tree. */
 interface GitRules {
   readonly folders: readonly FolderRules[];
-  /** The directory is ignored but contains tracked files. Its other files are ignored. */
+  /** Whether the directory is ignored but contains tracked files. Untracked files in such a directory are ignored. */
   readonly isIgnored: boolean;
 }
 

@@ -7,7 +7,8 @@ export type NotedScan = Required<Pick<FileNote, "changes" | "folders" | "folderM
 
 /**
  * Returns the changes between two scans, including changes that are unknown or not stored. An entry that one scan did
- * not read counts neither as created nor as deleted. If it was moved, its new path is not a creation of the command.
+ * not read counts neither as created nor as deleted. If such an entry was moved, its new path does not count as created
+ * by the command.
  */
 export function changesBetween(before: Scan, after: Scan): NotedScan {
   const changes: FileChange[] = [];
@@ -61,7 +62,7 @@ function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: 
   return movedDifference(movedTo(path)) ?? { change: { path, before: was.state, after: is.state }, unknown };
 }
 
-/** Leaves the path unchanged, because its content exists nowhere else. */
+/** Reports the change as unknown, so a rollback leaves the file at the path. Its content exists nowhere else. */
 function movedDifference(path: string | undefined): FileDifference | undefined {
   if (path === undefined) return undefined;
   return {

@@ -41,7 +41,10 @@ export interface ScanOptions {
   readonly onContent: (hash: string, content: Uint8Array) => void | Promise<void>;
 }
 
-/** A more recent change may be followed by another one with the same time, so the next scan reads the file again. */
+/**
+ * A file that changed less than this time before the scan may change again with the same timestamp. The next scan reads
+ * such a file again.
+ */
 const settledAfterMs = 100;
 /** The number of files after which the scan yields to the event loop. */
 const filesPerTurn = 1_000;
@@ -219,7 +222,10 @@ function stampsOf(folder: string, name: string): readonly (readonly [shown: stri
   });
 }
 
-/** Hides an ignored file. Its changes are not reported, but it counts as existing if it is no longer ignored later. */
+/**
+ * Hides an ignored file. Its changes are not reported. If a later scan no longer ignores the file, it does not count as
+ * created.
+ */
 function hideIgnored(walk: Walk, folder: FolderHandle, path: string, entry: Dirent): void {
   const at = `${folder.at}/${entry.name}`;
   const found = reachable(at);

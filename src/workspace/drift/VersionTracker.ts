@@ -124,7 +124,7 @@ export function earlierHeadOf(checkpoints: readonly AgentCheckpointData[], runId
   return undefined;
 }
 
-/** Counts events and resolutions, which are never removed. */
+/** Counts events and resolutions. Both are never removed, so the tracker with the higher count is newer. */
 function settledSteps(tracker: VersionTracker | undefined): number {
   const events = tracker?.drift_events ?? [];
   return events.length + events.filter(({ resolution }) => resolution !== undefined).length;

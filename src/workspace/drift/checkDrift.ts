@@ -18,9 +18,12 @@ export interface DriftQuestion {
   readonly upstream?: string | undefined;
   /** The upstream head at the last check. Omitted for the first check. */
   readonly knownUpstreamHead?: string | undefined;
-  /** Files in the state that the workspace left. Their changes count as the agent's. Defaults to no files. */
+  /**
+   * Files that the workspace wrote, in the state after its last write. Their changes count as the agent's. Defaults to
+   * no files.
+   */
   readonly left?: LeftFiles | undefined;
-  /** The same for changes since the last checkpoint. Defaults to no files. */
+  /** Like `left`, for writes since the last checkpoint. Defaults to no files. */
   readonly unsaved?: LeftFiles | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -188,7 +188,7 @@ export class DriftWatch {
     const about = { taskId: context.agentId, at: this.#now(), earlierHead };
     const found = trackVersions(known, report, about);
     const asks = response.action !== "continue" && !isSettled(known, report);
-    // The note is stored with the request, which must not change when the node runs again with the answer.
+    // The request stores this note. It must stay the same when the node runs again with the answer.
     const resolution = asks
       ? await ask(
           context,

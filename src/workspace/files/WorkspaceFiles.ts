@@ -80,7 +80,10 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Reads a file in a missing directory. The result depends on the parent in which that directory would be created. */
+  /**
+   * Reports the missing file of a missing directory. Whether the file can be created depends on the parent in which
+   * that directory would be created.
+   */
   async #lookAbove(path: string, error: unknown): Promise<FoundFile> {
     const above = folderOf(path);
     const found: FoundFile = above === "" ? { kind: "missing" } : await this.look(above);

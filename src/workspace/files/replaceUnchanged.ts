@@ -7,7 +7,7 @@ import { type FilePlace, systemReason } from "./ConfinedFolder.ts";
 import { fileIn, type FoundFile, readFile, stateOf, readStateSync } from "./readFile.ts";
 import { discard, removeUnfinished, stage, putStaged, stageState } from "./replaceFile.ts";
 
-/** A more recent change may be followed by another one with the same time. */
+/** A file that changed within this time may change again with the same timestamp. */
 const settledAfterMs = 100;
 
 export interface GuardedReplacement {

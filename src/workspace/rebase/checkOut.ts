@@ -63,7 +63,7 @@ function messageOf(error: unknown): string {
 interface FoundBefore {
   /** `undefined` if the file does not exist. */
   readonly state?: FileState;
-  /** A directory to remove and its subdirectories, innermost first. `undefined` if a directory is not in the way. */
+  /** A directory to remove and its subdirectories, innermost first. `undefined` if no directory is in the way. */
   readonly folders?: readonly string[];
 }
 

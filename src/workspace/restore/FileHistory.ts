@@ -11,7 +11,7 @@ export interface FileHistory {
   readonly first?: FileState;
   /** The agent's changes, oldest first. Consecutive changes without changes of others form one span. */
   readonly spans: readonly FileSpan[];
-  /** The state before the last change, which may not have happened. */
+  /** Set if the last change may not have happened. Contains the state before that change. */
   readonly uncertain?: { readonly before?: FileState };
   /** One of the changes was made by an interrupted command or by others. */
   readonly interrupted?: true;
@@ -112,7 +112,7 @@ interface NotedChange extends FileChange {
   /** The change may not have happened. */
   readonly uncertain: boolean;
   /**
-   * A command made the change, and another change of the same file was noted during the command. This change started
+   * A command made the change, and another change of the same file was noted while the command ran. The command started
    * first.
    */
   readonly during: boolean;

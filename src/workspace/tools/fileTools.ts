@@ -152,7 +152,7 @@ export async function changeFiles(
   decide: () => Promise<DecidedChanges>,
 ): Promise<readonly FileChange[]> {
   const durable = persistence(context);
-  // Only the last note counts, because each further attempt decided again.
+  // Only the last note counts, because each attempt plans the changes again.
   const noted = fileChangesIn(durable.recordedNotes(fileNoteKey).at(-1));
   if (noted.length > 0 && (await finishNoted(files, noted))) {
     noteUnsaved(context.runId, noted);

@@ -101,9 +101,10 @@ interface Recording {
 }
 
 /**
- * Forwards a stream. The stream ends only after the response is durable, because the AI SDK ends a step with its
- * stream. The last part is forwarded before, because it starts the tools: their first records are then stored together
- * with the response. An incomplete response is not recorded.
+ * Forwards a stream and records the response. The AI SDK starts the tools when it receives the last part, so that part
+ * is forwarded before the response is durable. The first records of the tools are then stored together with the
+ * response. The AI SDK ends a step when its stream ends, so the stream ends only after the response is durable. An
+ * incomplete response is not recorded.
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,

@@ -16,7 +16,8 @@ const about: ReadonlySet<string> = new Set(["stream-start", "response-metadata",
 const notContent: ReadonlySet<string> = new Set(["raw", "ping", "error"]);
 
 /**
- * Assembles the parts of a stream into a response. The first piece of a part fixes its position, and of a call its id.
+ * Assembles the parts of a stream into a response. The first piece of a part determines the position of the part. The
+ * first piece of a call also determines the id of the call.
  */
 export class StreamedGeneration {
   readonly #idAt: (index: number) => string;

@@ -10,7 +10,7 @@ const key = "agent-persistence";
 /** The type of a placeholder for a call that started but was never made. */
 export const leftOut = "left-out";
 
-/** An empty text that carries a part for which the log has no form. */
+/** An empty text part. Its options carry a response part for which the log has no type. */
 interface CarriedPart {
   readonly type: "text";
   readonly text: "";

@@ -4,7 +4,7 @@ import type { ThreadState } from "../thread/ThreadState.ts";
 import type { CheckpointPlace } from "../write/checkpointRecords.ts";
 
 interface Seen {
-  /** The number of the next put at that time. */
+  /** The number that the next put would have had when this process saw the checkpoint. */
   readonly next: number;
   readonly own: boolean;
 }
@@ -19,9 +19,9 @@ const mostThreads = 1000;
 const mostCheckpoints = 1000;
 
 /**
- * The checkpoints that this process has read or stored. If a thread was deleted, or continued by another process, a
- * graph must not store checkpoints based on its earlier reads: they would be lost or would hide those of the other
- * process.
+ * The checkpoints that this process has read or stored. Another process may delete or continue a thread. The graph must
+ * not then store checkpoints based on its earlier reads. Such checkpoints would be lost, or would hide those of the
+ * other process.
  */
 export class SeenCheckpoints {
   readonly #threads = new Map<string, SeenThread>();

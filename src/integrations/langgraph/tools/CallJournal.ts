@@ -291,8 +291,8 @@ function callRecord({ thread, facts, input }: Performance): CallRecord {
 }
 
 /**
- * Appends without waiting, because dependent records follow in the same log. A call without an effect is recorded only
- * here.
+ * Does not wait until the append is durable: records that depend on it come later in the same log. For a call without
+ * an effect, this append is the only record.
  */
 function recordEnd(performance: Performance, end: StoredCallEnd): void {
   const { thread, facts } = performance;

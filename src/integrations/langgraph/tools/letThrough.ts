@@ -12,7 +12,7 @@ export function letThrough(error: unknown): void {
   passing.add(error);
   const { name } = error as { readonly name?: unknown };
   const get = (): unknown => (isInTask() ? nameThatPasses : name);
-  // A frozen error is rejected when its task ends.
+  // Has no effect on a frozen error. The run rejects with such an error when its task ends.
   Reflect.defineProperty(error, "name", { get, configurable: true, enumerable: false });
 }
 

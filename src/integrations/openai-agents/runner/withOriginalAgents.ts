@@ -51,7 +51,7 @@ function givenState(state: AnyState, agent: AnySdkAgent, run: DurableRun): AnySt
 function itemsOf(state: AnyState): readonly object[] {
   const { _currentStep: step, _lastProcessedResponse: response } = state;
   const interruptions = step?.type === "next_step_interruption" ? (step.data["interruptions"] as object[]) : [];
-  // Proofs of made calls keep items that the state no longer shows.
+  // The evidence of completed calls contains items that the state no longer shows.
   const proofs = [...state._completedToolInvocationEvidence.values()].flatMap((calls) => [...calls.values()]);
   return [
     ...state._generatedItems,

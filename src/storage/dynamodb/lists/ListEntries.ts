@@ -37,7 +37,10 @@ export class ListEntries {
     this.#sha256 = sha256;
   }
 
-  /** Adds the entries for the next state of an agent. They also cover the current state until the change is stored. */
+  /**
+   * Adds the entries for the next state of an agent. Until the change is stored, the entries also match the current
+   * state.
+   */
   async put(agentId: string, next: Picture, step: number, current: Picture | undefined): Promise<void> {
     const { generation, status, order } = next;
     const entry = { agent: agentId, order, gen: generation, step };

@@ -63,7 +63,7 @@ export class SlotReader {
     while (snapshot >= first) {
       const page = await this.#page(agentId, state, snapshot, end);
       if (page.rows[0]?.position === snapshot) return page;
-      // The snapshot was removed since.
+      // The snapshot was removed during the read, so an earlier one is tried.
       snapshot = await this.#snapshotAt(agentId, state, first, snapshot - 1);
     }
     return undefined;

@@ -14,7 +14,10 @@ export interface SlotState {
   readonly start: number;
   readonly snapshot: number;
   readonly pruned: readonly number[];
-  /** The generation of the owner that copied the appends of another log, or 0, and their last position. */
+  /**
+   * `by` is the generation of the owner that copied appends from another log, or 0. `end` is the position of the last
+   * copied append.
+   */
   readonly taken: { readonly by: number; readonly end: number };
 }
 

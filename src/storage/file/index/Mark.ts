@@ -6,8 +6,8 @@ export interface Mark {
   readonly folder: string;
   readonly position: number;
   /**
-   * The generation of the owner that appended it, or 0 if the mark was rebuilt. Position and generation together are
-   * unique.
+   * The generation of the owner that appended the summary, or 0 if the mark was rebuilt. Position and generation
+   * together are unique.
    */
   readonly generation: number;
 }

@@ -38,7 +38,7 @@ export class MarkFolder {
   readonly #choosing = new Mutex();
   #chosen: readonly Chosen[] = [];
 
-  /** @param synced - whether a mark must be durable before it counts. */
+  /** @param synced - whether each new mark is synced. */
   constructor(disk: Disk, path: string, synced: boolean) {
     this.#disk = disk;
     this.#path = path;
@@ -110,8 +110,8 @@ export class MarkFolder {
   }
 
   /**
-   * Whether a key starts a new directory. Keys in the lower half do not, because descending keys would otherwise get
-   * one directory each.
+   * Whether a key starts a new directory. A key in the lower half of a full directory stays there, because descending
+   * keys would otherwise get one directory each.
    */
   async #isFull(lowest: string, key: string): Promise<boolean> {
     const names = (await this.#disk.readdir(this.#folder(lowest))) ?? [];

@@ -18,7 +18,7 @@ export interface FoundEntry extends LineRange {
 export interface LastAppended {
   /** The last complete append. `undefined` if the owner appended no entry. */
   readonly entry: FoundEntry | undefined;
-  /** The remains of an incomplete append after it. `undefined` if the segment ends with a complete append. */
+  /** The remains of an incomplete append after `entry`. `undefined` if the segment ends with a complete append. */
   readonly torn: LineRange | undefined;
 }
 

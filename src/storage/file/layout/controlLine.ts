@@ -18,7 +18,7 @@ export interface Claim extends ProcessFacts {
 /** An observation of another owner, in a separate file next to the lease files. */
 export interface Sighting {
   readonly seen: string;
-  /** In milliseconds of `sinceBootMs`, for this boot and time namespace. */
+  /** The time of the observation in milliseconds of `sinceBootMs`, valid for this boot and time namespace. */
   readonly atMs: number;
   readonly bootId: string;
   readonly timeNamespace: string;

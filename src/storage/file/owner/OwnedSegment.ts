@@ -34,8 +34,8 @@ export class OwnedSegment {
   }
 
   /**
-   * Rejects if a higher generation exists. A new owner lists, links and only then reads. If this listing misses the new
-   * segment, the new owner still reads all bytes synced before.
+   * Rejects if a higher generation exists. A new owner publishes its segment before it reads the log. If this listing
+   * does not show the new segment yet, the new owner still reads all bytes that were synced before the listing.
    */
   async check(): Promise<void> {
     const names = (await this.#disk.readdir(this.#folder.checkpoints)) ?? [];
@@ -101,8 +101,8 @@ async function publishContent(
 
 /**
  * Publishes the segment that replaces the owner's segment and all older ones. Rejects with `OwnershipLostError` if
- * another owner was faster. The check before the removal is required. An owner that was suspended may publish under a
- * number that is free only because a later owner removed its segment.
+ * another owner was faster. The ownership check before the removal is required. Without it, an owner that was suspended
+ * could publish under a number that is free only because a later owner removed its segment.
  */
 export async function publishReplacement(
   backend: FileBackend,

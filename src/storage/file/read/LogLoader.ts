@@ -92,7 +92,10 @@ export class LogLoader {
     return { from: 0, newest: undefined, dropped: undefined, parts: [], complete: true, torn: tornClaim(voids) };
   }
 
-  /** Lists the segments. An owner already checked for missing segments before it published its segment. */
+  /**
+   * Lists the segments. A new owner lists only lower generations, and it checked for missing segments before it
+   * published its own.
+   */
   async #listed(below: LoadOptions["below"]): Promise<ListedSegments> {
     if (below === undefined) return listSegments(this.#reading, this.#folder);
     const names = (await this.#reading.disk.readdir(this.#folder.checkpoints)) ?? [];
@@ -142,7 +145,7 @@ export class LogLoader {
     return last.find((found) => found !== undefined) ?? { position: from, checksum: "" };
   }
 
-  /** Returns the line of this kind that ends a segment. Only the segment of the next owner follows it. */
+  /** Returns the content of a segment's last line if the line has this kind. `undefined` otherwise. */
   #ending<Kind extends "closed" | "dropped">({ bytes, appended }: Segment, kind: Kind): ControlLines[Kind] | undefined {
     const [line] = linesBackwards(bytes, appended);
     if (line?.whole !== true) return undefined;
