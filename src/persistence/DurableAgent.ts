@@ -24,14 +24,14 @@ import {
   inversesInDoubt,
   toolCallInDoubt,
   resolveManually,
-} from "./doubt/callsInDoubt.ts";
+} from "./settle/callsInDoubt.ts";
 import { findCheckpoint, findRollbackGoal, messagesOf } from "../journal/findCheckpoint.ts";
 import { finishedReport } from "./rollback/finishedRollback.ts";
 import { finishOtherRedo, finishRollback, pausedAt, rollBack } from "./rollback/rollBack.ts";
-import { forkAgent } from "./move/forkAgent.ts";
+import { forkAgent } from "./fork/forkAgent.ts";
 import { assertAgentId } from "../internal/options/assertAgentId.ts";
 import { continueFromHead } from "./move/continueFromHead.ts";
-import { nameCheckpoint, removeCheckpointName } from "./move/nameCheckpoint.ts";
+import { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
 import { editCheckpoint, type EditedCheckpoint, type EditOptions, editSchema } from "./edit/editCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
 import { openUnless, stopAndOpen } from "../journal/openWithRetry.ts";

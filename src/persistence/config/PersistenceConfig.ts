@@ -15,7 +15,7 @@ import { type OnToolCallInDoubt, onToolCallInDoubtSchema } from "../../doubt/Too
 import type { Environment } from "../../environment/Environment.ts";
 import type { RecoveryParticipant } from "../../environment/RecoveryParticipant.ts";
 import type { EventBody, ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
-import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
+import { type InverseRetry, inverseRetrySchema, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { isAfterNode } from "../triggers/triggers.ts";
 import { type Migration, migrationSchema } from "../versions/Migrations.ts";

@@ -23,7 +23,7 @@ import type { OnToolCallInDoubt } from "../../doubt/ToolCallInDoubt.ts";
 import type { Environment } from "../../environment/Environment.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import type { EventBody } from "../../events/PersistenceEvent.ts";
-import { type InverseRetry, RollbackToolRegistry } from "../inverse/RollbackToolRegistry.ts";
+import { type InverseRetry, RollbackToolRegistry } from "../registry/RollbackToolRegistry.ts";
 import type { CheckpointTrigger } from "../triggers/CheckpointTrigger.ts";
 import { triggers } from "../triggers/triggers.ts";
 import { type ConfiguredParticipant, type PersistenceConfig, persistenceConfigSchema } from "./PersistenceConfig.ts";

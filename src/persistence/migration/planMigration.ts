@@ -5,7 +5,7 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import { type LoggedCall, loggedCalls } from "../../journal/loggedCalls.ts";
 import { leavesEffect } from "../../journal/planRollback.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import { toolCallInDoubt } from "../doubt/callsInDoubt.ts";
+import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import type { FittedLine } from "./lineVerdicts.ts";
 import { type LinePlan, migratedLine } from "./migratedLine.ts";
 

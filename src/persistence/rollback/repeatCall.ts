@@ -21,7 +21,7 @@ import { pause } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
-import { attempt } from "../inverse/RollbackToolRegistry.ts";
+import { attempt } from "../registry/RollbackToolRegistry.ts";
 import { leftMs } from "../waiting/journalTimer.ts";
 import { answerSubject } from "../waiting/journalInputRequest.ts";
 import type { Rollback } from "./RollbackReport.ts";

@@ -6,8 +6,8 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import { type LoggedCall, read } from "../../journal/loggedCalls.ts";
 import type { RollbackPlan, RollbackGoal } from "../../journal/planRollback.ts";
 import { askWhatHappened } from "../../doubt/askWhatHappened.ts";
-import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../doubt/callsInDoubt.ts";
-import { attempt, type Inverse } from "../inverse/RollbackToolRegistry.ts";
+import { declarationOf, inverseIdOf, inverseInDoubt, inverseName, settledInverse } from "../settle/callsInDoubt.ts";
+import { attempt, type Inverse } from "../registry/RollbackToolRegistry.ts";
 import { callOptions, repeatCall, checkedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 

@@ -4,7 +4,7 @@ import { toolCallIdAt } from "../../checkpoint/toolCallId.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { type LoggedCall, loggedCalls, read } from "../../journal/loggedCalls.ts";
 import type { AgentLog } from "../../storage/AgentLog.ts";
-import type { Inverse } from "../inverse/RollbackToolRegistry.ts";
+import type { Inverse } from "../registry/RollbackToolRegistry.ts";
 import { type ToolCallInDoubt, type ToolCallSettlement, settledOutcome } from "../../doubt/ToolCallInDoubt.ts";
 import { foldLine } from "../../checkpoint/state/foldTo.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
