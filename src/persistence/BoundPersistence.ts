@@ -153,7 +153,7 @@ export class BoundPersistence implements RunPersistence {
         { path: "lastInput", expected: "the input of that node, which is not the node that runs now" },
       ]);
     }
-    // Uses the unparsed value. A schema that transforms the input does so once, when the node runs.
+    // The check must not replace the value, because a schema that transforms the input runs again with the node.
     const input = frozenCopy(options.lastInput);
     await checkSchemaAsync(options.lastInputType, input, "lastInput");
     await checkSchemaAsync(run.graph.inputSchemaOf(node), input, `input of node "${node}"`);
@@ -214,7 +214,7 @@ export class BoundPersistence implements RunPersistence {
       const moved = asking === undefined ? [] : own.recorder.calls.move(asking);
       if (moved.length > 0) recorder.journal.append(moved);
       const log = await recorder.journal.readAll();
-      // The next checkpoint must not include records of the abandoned lane since its last checkpoint.
+      // The next checkpoint must not include records that the abandoned lane has not saved yet.
       recorder.journal.writer.forget();
       const prepared = await prepare(log);
       report = prepared.report;

@@ -124,7 +124,11 @@ type Show<Event, Result> = (
   perform: Perform<Event, Result>,
 ) => Promise<Result>;
 
-/** Wraps an interceptor for recorded runs. @param show shows the event in telemetry. Hidden if omitted. */
+/**
+ * Wraps an interceptor so that it applies only to recorded runs.
+ *
+ * @param show Shows the event in telemetry. Defaults to no telemetry.
+ */
 function ofRecorded<Event extends { readonly context: AgentContext }, Result>(
   recorders: RunRecorders,
   hook: (recorder: RunRecorder, event: Event, next: Next<Event, Result>) => Promise<Result>,
@@ -175,16 +179,17 @@ function saveAtEvents(pipeline: FeaturePipeline, setup: PersistenceSetup, record
   });
   pipeline.onNodeFailed(async ({ run, nodeId, unresolved }) => {
     const recorder = recorders.find(run);
-    // If the node continued elsewhere before, a resume finds the later records only by repeating the node.
+    // If the edges of this node matched before, a resume must repeat the node to find the later records.
     if (unresolved && !recorder?.recording?.reaches(run))
       await recorder?.leaveUnresolved(run, nodeId, unresolved.output);
   });
 }
 
 /**
- * Refuses to continue a parallel node if a started branch is missing. A branch under another key would repeat its work.
+ * Rejects a parallel node that has lost a branch since it started. A renamed branch would repeat the work of the lost
+ * one.
  *
- * @param keys the current branches of the node.
+ * @param keys The current branches of the node.
  * @throws BranchesChangedError
  */
 function assertBranchesKept({ stored, forks, journal }: RunRecorder, nodeId: string, keys: readonly string[]) {

@@ -34,8 +34,9 @@ export type UnfinishedRun =
       readonly agentId: string;
       readonly runId: string;
       /**
-       * `interrupted`: its process ended, or its signal was aborted. `paused`: a move from outside paused it. `failed`:
-       * it rejected. `waiting`: it needs an answer, and becomes `interrupted` once every request has an answer.
+       * `interrupted`: its process ended, or its signal was aborted. `paused`: a move from outside a run paused the
+       * agent. `failed`: the run rejected. `waiting`: the run needs an answer. It becomes `interrupted` when all
+       * requests are answered.
        */
       readonly status: "interrupted" | "waiting" | "paused" | "failed";
     }
@@ -55,7 +56,8 @@ export interface UnfinishedOptions {
   /** Includes runs that rejected. Defaults to false. */
   readonly includeFailed?: boolean | undefined;
   /**
-   * Lists only agents for which this returns true. Defaults to all agents in the storage, even of other definitions.
+   * Lists only agents for which this function returns true. Defaults to all agents in the storage, even of other
+   * definitions.
    */
   readonly only?: AgentFilter | undefined;
   /** Ends the listing with the signal's reason when aborted. */
@@ -95,7 +97,7 @@ export class PersistenceFeature {
     return this.#setup.storageKey;
   }
 
-  /** The recovery participants of the configured participants. */
+  /** The recovery parts of the configured participants. */
   get recoveryParticipants(): readonly RecoveryParticipant[] {
     return this.#setup.participants.flatMap(({ recovery }) => recovery ?? []);
   }
@@ -117,7 +119,7 @@ export class PersistenceFeature {
     return new DurableAgent(agentId, this.#setup);
   }
 
-  /** Passes an event to `onEvent`, for features that extend this one. */
+  /** Passes an event to `onEvent`. For features that extend Persistence. */
   tell(event: EventBody): void {
     this.#setup.tell(event);
   }
@@ -147,9 +149,9 @@ export class PersistenceFeature {
   }
 
   /**
-   * Lists the unfinished runs by status, then by creation time of their agents. Resume them after a restart. Lists
-   * unreadable agents last, each with the reason. Yields no runs for a three-method storage, which cannot list its
-   * agents.
+   * Lists the unfinished runs by status, then by creation time of their agents. Resume these runs after a restart.
+   * Unreadable agents are last, each with the reason. A three-method storage cannot list its agents, so the list is
+   * empty.
    */
   async *unfinished(options: UnfinishedOptions = {}): AsyncGenerator<UnfinishedRun> {
     checkSchema(unfinishedSchema, options, "options of unfinished()");
@@ -171,8 +173,8 @@ export class PersistenceFeature {
   }
 
   /**
-   * Reports for each unfinished agent whether the current code can continue it. Run it before you deploy. Owns and
-   * writes no agents. Migrations run on copies.
+   * Reports for each unfinished agent whether the current code can continue it. Run it before you deploy. It takes no
+   * ownership and writes no data, because migrations run on copies.
    *
    * @param options `only`: checks only agents for which it returns true. Defaults to all agents in the storage, even of
    * other definitions. `signal`: when aborted, ends the listing with its reason, even during a migration.
@@ -191,8 +193,8 @@ export class PersistenceFeature {
   }
 
   /**
-   * Lists the open requests of every waiting agent in the storage, even of other definitions. Yields no requests for a
-   * three-method storage.
+   * Lists the open requests of every waiting agent in the storage, even of other definitions. A three-method storage
+   * cannot list its agents, so the list is empty.
    */
   async *listRequests(filter: RequestFilter = {}): AsyncGenerator<AgentRequest> {
     checkSchema(requestFilterSchema, filter, "filter of listRequests()");
@@ -233,7 +235,7 @@ export class PersistenceFeature {
   }
 }
 
-/** Reads the current status from the log, because an eventually consistent list may lag. */
+/** Reads the current status from the log, because an eventually consistent listing can be outdated. */
 async function newestOf(log: RecordLog, listed: AgentSummary): Promise<AgentSummary | undefined> {
   if (log.capabilities.listing !== "eventual") return listed;
   using head = await readHead(log, listed.agentId);

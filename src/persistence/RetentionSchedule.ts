@@ -31,7 +31,7 @@ export interface RetentionScheduleOptions {
 
 const defaultSchedule = "0 3 * * *";
 
-/** How many scheduled times may wait for a running pruning. Further times are skipped. */
+/** The maximum number of scheduled times that wait for a running pruning. Further times are skipped. */
 const mostWaiting = 2;
 
 const optionsSchema = strictOptions({
@@ -46,7 +46,10 @@ const optionsSchema = strictOptions({
   clock: clockSchema.optional(),
 });
 
-/** Computes times only, because a `Cron` without a function starts no timer. @throws if the expression is invalid. */
+/**
+ * Parses a cron expression. The result starts no timer, because it has no function. @throws Error for an invalid
+ * expression.
+ */
 function cronOf(expression: string): Cron {
   return new Cron(expression, { mode: "5-part" });
 }
@@ -64,10 +67,10 @@ function isSchedule(value: unknown): boolean {
 }
 
 /**
- * Prunes all agents of a storage by the agent's retention policy. Prunes at the times of a cron expression and when the
- * disk is too full. Prunes a full disk once, and again only after the usage has dropped below the limit. {@link start}
- * starts the schedule and prunes no data by itself. The timers do not keep the process alive. An error is emitted as
- * `pruning_failed`, and the schedule continues.
+ * Prunes all agents of a storage by the agent's retention policy, at the times of a cron expression. Also prunes when
+ * the disk is too full, but only once until the usage has dropped below the limit. Call {@link start} to start the
+ * schedule. The timers do not keep the process alive. An error is emitted as `pruning_failed`, and the schedule
+ * continues.
  *
  * @example
  * ```ts
@@ -146,7 +149,7 @@ export class RetentionSchedule implements AsyncDisposable {
     }
   }
 
-  /** Returns whether the disk became too full since the last check. */
+  /** Returns whether the disk has become too full since the last check. */
   async #hasFilled(): Promise<boolean> {
     const usage = await this.#options.diskUsage?.();
     const before = this.#diskWasFull;

@@ -29,8 +29,8 @@ export interface RunPersistence {
   /** Rolls back to the latest checkpoint. See {@link rollbackToCheckpoint}. */
   rollbackToLatestCheckpoint(options?: RollbackOptions): Promise<RollbackReport>;
   /**
-   * Continues at another node. Runs no inverses. The record of the checkpoint names the calls since the previous
-   * checkpoint, whose effects remain.
+   * Continues at another node. Runs no inverses, so the effects of earlier calls remain. The new checkpoint lists the
+   * calls since the previous checkpoint.
    *
    * @throws UnknownNodeError, InvalidInputError, NotSerializableError. The agent is unchanged.
    */
@@ -48,7 +48,7 @@ export interface RunPersistence {
    * @throws NotSerializableError
    */
   note(note: NewNote): void;
-  /** Resolves when all notes so far are durable. Rejects if that is uncertain. */
+  /** Resolves when all notes so far are durable. Rejects if the storage failed, because the notes may be lost. */
   durable(): Promise<void>;
   /**
    * Returns the values that an earlier process noted in the tool call of this context, oldest first. Empty outside of

@@ -14,7 +14,7 @@ export function failedCallsIn(error: unknown): readonly string[] {
   return [...calls];
 }
 
-/** Ignores getters that throw, because a thrown value may have any shape. */
+/** Ignores getters that throw, because thrown values can have any form. */
 function causesOf(error: unknown): readonly unknown[] {
   try {
     if (!(error instanceof Error)) return [];

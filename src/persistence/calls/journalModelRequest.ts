@@ -31,7 +31,7 @@ export async function journalModelRequest(
 ): Promise<PromptAnswer> {
   const within = callOf(event.context)?.toolCallId;
   const asked = recorder.requests.of(event, within === undefined ? runOf(event.context).state.history : undefined);
-  // Read the values now, because a move closes the context while the model responds.
+  // These values must be read now, because a move closes the context while the model responds.
   const node = event.context.nodeId;
   const request: PlacedRequest = { event, visit: [event.visit.base, event.visit.ordinal], within, node, asked };
   const answer = replayed(recorder, request) ?? (await ask(recorder, request, next));

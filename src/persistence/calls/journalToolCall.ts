@@ -31,7 +31,7 @@ type Next = (event: ToolCallEvent) => Promise<unknown>;
 export function journalToolCall(recorder: RunRecorder, event: ToolCallEvent, next: Next): Promise<unknown> {
   const { toolCallId } = event;
   const known = recorder.calls.performed.get(toolCallId);
-  // One id is one call. Executing a message twice gives the same outcomes.
+  // A message that is executed twice has the same call ids and gets the same outcomes.
   if (known) return known;
   const performing = replayOrPerform(recorder, event, next);
   recorder.calls.performed.set(toolCallId, performing);
@@ -61,7 +61,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
     );
   await saveBefore(recorder, event);
   const known = { ...event, toolCallId: recorded.call };
-  // Later records belong to the current lane, which may differ from the lane of the call's start.
+  // The outcome belongs to the current lane. The line can have moved to another lane since the call started.
   const before = recorded.intent ?? intentOf(recorder, known);
   const facts = { ...before, lane: recorder.lane };
   if (before.lane !== facts.lane) nameAgent(recorder, event, facts);
@@ -70,7 +70,7 @@ async function replayOrPerform(recorder: RunRecorder, event: ToolCallEvent, next
   return perform(recorder, { facts, event: known, next, again: true });
 }
 
-/** Records which call a sub-agent runs for. The work of the sub-agent has separate intents. */
+/** Records which call a sub-agent runs for. The calls of the sub-agent have separate intents. */
 function nameAgent({ journal }: RunRecorder, { tool }: ToolCallEvent, facts: IntentRecord): void {
   if (subAgentOf(tool)) journal.append([facts]);
 }
@@ -187,7 +187,7 @@ function recordOutcome(
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
-    // The effect has happened. This record allows a rollback and prevents a repetition.
+    // The tool has taken effect. This record allows a rollback and prevents a second call.
     const refusal =
       error instanceof NotSerializableError
         ? error
@@ -244,7 +244,7 @@ function visitOf({ visit }: ToolCallEvent): Visit {
   return [visit.base, visit.ordinal];
 }
 
-/** A node awaits the calls of one message together. */
+/** Groups the calls of one message, because a node awaits them together. */
 function messageOf({ origin }: ToolCallEvent): object | undefined {
   return origin.kind === "model" ? origin.message : undefined;
 }

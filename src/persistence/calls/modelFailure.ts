@@ -1,7 +1,7 @@
 import type { ModelFailure } from "../../checkpoint/records/callRecords.ts";
 import { describeError } from "../../journal/describeError.ts";
 
-/** The maximum length of a recorded error field, in characters. Nodes do not decide by longer texts. */
+/** The maximum length of a recorded error field, in characters. Code that handles errors does not need longer texts. */
 const longestField = 10_000;
 
 export function modelFailure(error: unknown): ModelFailure {
@@ -17,7 +17,7 @@ export function modelFailure(error: unknown): ModelFailure {
   };
 }
 
-/** Ignores getters that throw, because a thrown value may have any shape. */
+/** Ignores getters that throw, because thrown values can have any form. */
 function plainFields(error: unknown): Record<string, string | number | boolean> {
   try {
     const own = Object.entries(Object(error) as Record<string, unknown>);

@@ -48,10 +48,7 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/**
- * Appends the outcome of a call. A call without an effect has no intent, so its outcome also carries the fields of an
- * intent.
- */
+/** Appends the outcome of a call. A call without an effect has no intent, so its outcome contains the fields of one. */
 export function recordEnd(
   recorder: RunRecorder,
   facts: IntentRecord,

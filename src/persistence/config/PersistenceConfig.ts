@@ -40,9 +40,9 @@ export interface PrunableAgents {
   tell(event: EventBody): void;
 }
 
-/** A participant in rollbacks and recoveries of an agent. */
+/** A resource, such as files, that takes part in rollbacks and recoveries of an agent. */
 export interface ConfiguredParticipant extends RollbackParticipant {
-  /** Takes part in recoveries that specify no participants. The participant skips recoveries if omitted. */
+  /** Used by recoveries that specify no participants. If omitted, recoveries skip this participant. */
   readonly recovery?: RecoveryParticipant | undefined;
 }
 
@@ -77,8 +77,8 @@ export interface PersistenceConfig {
   /** How often a rollback tries an inverse before it stops. Defaults to 3 times, 100 milliseconds apart. */
   readonly inverseRetry?: InverseRetry | undefined;
   /**
-   * How long a move or an aborted run waits for work in flight after aborting it, in milliseconds. A tool call that is
-   * still unfinished is then in doubt. Defaults to 5,000.
+   * How long a move or an aborted run waits for aborted work to finish, in milliseconds. A tool call that has not
+   * finished by then is in doubt. Defaults to 5,000.
    */
   readonly abortGraceMs?: number | undefined;
   /**
@@ -131,7 +131,7 @@ export interface PersistenceConfig {
   readonly clock?: Clock | undefined;
 }
 
-/** Names that events use for checkpoints without a configured trigger. */
+/** Names that events use for checkpoints without a configured trigger. Triggers must not use these names. */
 const takenNames = [
   "run_started",
   "line_started",

@@ -198,7 +198,7 @@ export class PersistenceSetup {
 
   async #openJournal(agentId: string, custody: JournalOptions["custody"]): Promise<Journal> {
     const { storage, clock, maxCheckpointBytes } = this;
-    // An agent that is only a sub-agent needs no storage.
+    // A sub-agent uses the storage of its caller, so only other agents get the warning.
     if (!this.#isStored) warnOnce("no_storage", noStorage);
     this.lastAgentId = agentId;
     const listener = this.#hasListener() ? emitAppended(agentId, (event) => this.#tellAlong(event)) : undefined;
@@ -272,7 +272,7 @@ export function assertPrunable({ capabilities }: RecordLog, operation: string): 
   if (capabilities.keeps === "checkpoints") throw new PruningNotSupportedError(operation);
 }
 
-/** Wall-clock time limited by the monotonic clock. If someone sets the clock forward, data does not expire early. */
+/** The wall clock, limited by the monotonic clock. Data does not expire early if the wall clock is set forward. */
 export class CappedClock {
   readonly #clock: Clock;
   readonly #start: { readonly now: number; readonly monotonic: number };
@@ -292,8 +292,8 @@ export class CappedClock {
 const kept = 1_000;
 
 /**
- * The schemas of requests made in this process. They check an answer exactly as the node does. Other processes only
- * have the JSON Schema.
+ * The schemas of requests that this process has made. They check an answer as the node does. Other processes have only
+ * the JSON Schema.
  */
 export class RequestSchemas {
   readonly #schemas = new Map<string, z.core.$ZodType>();

@@ -9,9 +9,9 @@ import { numberFrom } from "../../internal/options/optionSchemas.ts";
  * deleted.
  */
 export interface RetentionPolicy {
-  /** Days after its end at which a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps it. */
+  /** The number of days after which a completed or cancelled agent is deleted. Defaults to 7. `Infinity` keeps it. */
   readonly completedDays?: number | undefined;
-  /** Days after its failure at which a failed agent is deleted. Defaults to 30. `Infinity` keeps it. */
+  /** The number of days after which a failed agent is deleted. Defaults to 30. `Infinity` keeps it. */
   readonly failedDays?: number | undefined;
   /**
    * The maximum number of checkpoints. Above it, only the first, the last and every 5th checkpoint are kept. If those
@@ -19,9 +19,9 @@ export interface RetentionPolicy {
    * run, and starting points of branches are also kept. The result of a finished run stays even if its last checkpoint
    * is deleted.
    *
-   * Checkpoints of parallel branches and of sub-agents count as well. Those of joined branches and of finished
-   * sub-agents are deleted first, together with the joins. Checkpoints that an open branch, an open sub-agent or an
-   * unfinished `merge` needs are kept and do not count. Defaults to 20. `Infinity` keeps all.
+   * Checkpoints of parallel branches and of sub-agents count as well. Checkpoints of joined branches and of finished
+   * sub-agents are deleted first, together with the checkpoints of the joins. Checkpoints that an open branch, an open
+   * sub-agent or an unfinished `merge` needs are kept and do not count. Defaults to 20. `Infinity` keeps all.
    */
   readonly maxCheckpoints?: number | undefined;
   /** The maximum for agents that are paused or waiting. Defaults to `maxCheckpoints`. `Infinity` keeps all. */

@@ -6,7 +6,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 /** The content that a summarizer shortens. */
 export type OlderContent =
   | { readonly kind: "tool_output"; readonly toolName: string; readonly toolCallId: string; readonly output: unknown }
-  /** Oldest first. The first message may be the summary of even older messages. */
+  /** Oldest first. The first message can be the summary of earlier messages. */
   | { readonly kind: "messages"; readonly messages: readonly Message[] };
 
 /**
@@ -20,11 +20,11 @@ export type Summarizer = (
 
 /** Defines how the live history is shortened. The log keeps the full history. */
 export interface TrimmingPolicy {
-  /** How many of the newest tool outputs are kept. Each older output is summarized once. Defaults to 5. */
+  /** The number of newest tool outputs that are kept. Each older output is summarized once. Defaults to 5. */
   readonly toolOutputs?: number | undefined;
   /**
-   * How many of the newest messages are kept. All older messages become one user message. System messages are kept and
-   * not counted. A call is never separated from its result. Defaults to 50.
+   * The number of newest messages that are kept. One user message replaces all older messages. System messages are kept
+   * and do not count. A call is never separated from its result. Defaults to 50.
    */
   readonly messages?: number | undefined;
   /** Defaults to a summarizer that keeps the start of each text. */

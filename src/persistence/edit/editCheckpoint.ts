@@ -37,7 +37,10 @@ interface Edit extends Pick<EditOptions, "by" | "reason"> {
   readonly setup: PersistenceSetup;
   readonly node: string;
   readonly input: unknown;
-  /** Whether the node starts a new visit with an input, instead of following its edges or running its merge. */
+  /**
+   * True if the node starts a new visit with an input. False if the run follows the edges of the node or runs its
+   * merge.
+   */
   readonly beginsNode: boolean;
   readonly messages: readonly Message[] | undefined;
   readonly storage: ReturnType<TypedStorage["takeChanges"]>;
@@ -64,7 +67,7 @@ export async function editCheckpoint(
       point?.version === version ? changeOf(edit, { journal, log, lane, state }) : undefined,
   });
   journal.append([...(reopens ? [run] : []), ...begun.records]);
-  // In the same turn of the event loop, so that both are in the same append.
+  // Both calls run in the same turn of the event loop, so that one append contains both.
   const pauseReason = `checkpoint ${target.id} edited`;
   await journal.store(
     statusRecords(journal.statusState, { status: "paused", at: journal.clock.now(), reason: pauseReason }),
@@ -124,7 +127,7 @@ async function nextOf(
     throw new InvalidInputError("edit", [
       { path: "nodeId", expected: "the node that runs next, since the checkpoint is the end of its line" },
     ]);
-  // Only the edges of the node are tried again, because the input is its output.
+  // The input is the output of the node, so the run only evaluates the edges again.
   const isOutput = nodeId === undefined && record.unresolved === true;
   if (nodeId === undefined && (isOutput || !givesInput)) {
     encodeValue(input, `the input of node "${record.node}"`);
@@ -186,7 +189,7 @@ const statement = z.custom<string>((value) => typeof value === "string" && value
     `expected 1 to 1,000 characters, ${typeof input === "string" ? `found ${input.length}` : `received ${kindOf(input)}`}`,
 });
 
-/** The graph resolves node ids. */
+/** `nodeId` accepts any value here. The graph resolves and checks it. */
 export const editSchema: z.ZodType = strictOptions({
   by: statement,
   reason: statement,

@@ -44,7 +44,7 @@ async function openNamed(setup: PersistenceSetup, agentId: string, operation: st
   return setup.openJournal(agentId);
 }
 
-/** Finds a checkpoint in the records read so far, then from the newest snapshot, then in the whole log. */
+/** Searches for a checkpoint in the records read so far, then from the newest snapshot on, then in the whole log. */
 async function findNear(
   { log }: PersistenceSetup,
   { agentId, head }: Journal,

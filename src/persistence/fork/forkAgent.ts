@@ -62,7 +62,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   if (checkpointId === undefined) return readHeadOf(log, agentId);
   const whole = await readUpTo(log, agentId);
   const point = findCheckpoint(new AgentLog(agentId, whole.index, new Map()), checkpointId);
-  // The data before a pruning is only restated in the pruning record.
+  // Only the newest pruning record contains the data from before the pruning.
   const upTo = Math.max(point.position, whole.index.prunedAt);
   const source = upTo === whole.end.position ? whole : await readUpTo(log, agentId, { upTo });
   const target = source.index.checkpoints.get(point.version);
@@ -70,7 +70,7 @@ async function readSource(log: CopiedLog, agentId: string, checkpointId: string 
   return { ...source, target, names: whole.index.names };
 }
 
-/** Reads from the newest snapshot if the log from there has all records up to the head. */
+/** Reads the log from its newest snapshot if this part contains all records that the head needs. */
 async function readHeadOf(log: CopiedLog, agentId: string): Promise<Source> {
   const source = await readUpTo(log, agentId, { sinceSnapshot: true });
   const { index } = source;
@@ -89,7 +89,7 @@ async function readUpTo(
   return { agentId, index, target: undefined, end: { position, checksum }, generation };
 }
 
-/** Returns whether the log is still complete: the agent was neither pruned nor deleted since the read. */
+/** Returns whether the agent was neither pruned nor deleted since the read. */
 async function isAsRead(log: RecordLog, { agentId, end }: Source): Promise<boolean> {
   const [last, ...added] = await readPaced(log, agentId, { after: end.position - 1 });
   return last?.position === end.position && last.checksum === end.checksum && pruningIn(added) === undefined;
@@ -117,10 +117,10 @@ interface BlobCopy {
 }
 
 /**
- * Yields the lines of a log after copying every blob in them to the other agent. Skips missing blobs: either no
- * relevant record needs them, or the reader reports them. Text that only looks like a reference is skipped as well.
+ * Copies every blob in the lines to the other agent, and yields each line after its blobs. Skips missing blobs: either
+ * no relevant record needs them, or the reader reports them. Text that only looks like a reference is skipped as well.
  *
- * @param onMissing called before the end with one of the skipped blobs. An error from it ends the lines.
+ * @param onMissing Called before the end with one of the skipped blobs. An error from it ends the lines.
  */
 async function* withBlobs(
   lines: AsyncIterable<Uint8Array>,
@@ -149,9 +149,7 @@ async function copyBlobs(found: readonly string[], { blobs, from, to }: BlobCopy
   return missing;
 }
 
-/**
- * The reference contains the generation. The same bytes get the same reference only if the same generation puts them.
- */
+/** Stores a blob under the generation in its reference, because the same bytes get the same reference only then. */
 async function putCopy(reference: string, { blobs, from, to }: BlobCopy): Promise<boolean> {
   const bytes = await blobs.get(from, reference);
   if (!bytes) return false;

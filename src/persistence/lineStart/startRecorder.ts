@@ -134,7 +134,7 @@ function restoredStart(journal: Journal, { log, state }: StoredState, { lane, ru
   };
 }
 
-/** Returns the lanes with earlier tries of the next visit. */
+/** Returns the lanes with earlier attempts of the next visit. */
 function recordedOn(
   { agentId }: Journal,
   index: LogProjection,
@@ -195,10 +195,10 @@ type ResultPart = Extract<ContentPart, { type: "tool-result" }>;
 const noResult = "There is no result: the run that asked for this call was ended.";
 
 /**
- * Returns results for calls without a result at the end of a run's history. Models refuse a history with such calls, so
- * another run needs the results. Returns `undefined` if every call has a result.
+ * Returns results for the calls at the end of a run's history that have no result. Models reject a history with such
+ * calls, so the next run needs these results. Returns `undefined` if every call has a result.
  *
- * @param input of the next node: a message with results that are not yet in the history.
+ * @param input The input of the next node, which can be a message with results that are not in the history yet.
  */
 export function missingToolResults(
   messages: readonly Message[],

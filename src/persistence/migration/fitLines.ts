@@ -47,11 +47,11 @@ export async function fitLines({ setup, journal, signal }: Fitting, stored: Stor
 }
 
 /**
- * Checks, before the records are stored, whether the current code can continue the restarted lines. Tries migrations.
+ * Checks whether the current code can continue restarted lines, before their records are stored. Tries migrations.
  *
- * @param before the lines at the point of their restart, by their earlier lanes.
- * @param records the next records of the journal.
- * @returns whether the lines fit without a change.
+ * @param before The lines at the point of their restart, by their earlier lanes.
+ * @param records The next records of the journal.
+ * @returns Whether the lines fit without a change.
  * @throws the errors of {@link fitLines}.
  */
 export async function tryLines(

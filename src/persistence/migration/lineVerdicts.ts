@@ -27,7 +27,7 @@ export interface OpenLines extends StoredState {
 }
 
 /**
- * Judges how the current code continues each line.
+ * Decides for each line whether the current code can continue it.
  *
  * @throws UnknownToolError if an agent no longer has a tool that is offered to the model or that is a durable agent.
  */
@@ -60,19 +60,19 @@ async function judge(
   return { verdict, structure, code };
 }
 
-/** Checks that names in the records still exist, even if the structure does not include them. */
+/** Checks that nodes and tools in the records still exist, even if the structure does not contain them. */
 function assertKnown({ graph, tools }: PersistenceSetup, { checkpoint, settings }: AgentState): void {
   const node = checkpoint?.record.node ?? "start";
   if (node !== "finish" && node !== "start") graph.resolve(node);
   if (settings) toolsByNames(tools, settings.tools);
 }
 
-/** Returns the current point of a line. Started branches of a parallel node continue as separate lines. */
+/** Returns the current position of a line. Started branches of a parallel node are separate lines. */
 function pointOf({ index }: AgentLog, state: AgentState): LinePoint {
   const { record } = state.checkpoint ?? {};
   if (!record) return { node: "start" };
-  // A lane that starts from an earlier one continues its visit. The lines that the visit started belong to the earlier
-  // lane.
+  // A lane that starts from an earlier lane continues its visit. The lines that started in this visit are nested in the
+  // earlier lane.
   const begun = index.lines
     .childrenOf(state.lane)
     .flatMap(({ place, closed }) => (closed === undefined && "branch" in place ? [place.branch] : []));
@@ -128,7 +128,9 @@ function isSameCode(stored: StructureRecord, now: Code, keepsVersions: boolean):
   return stored.fingerprint === now.fingerprint && (!keepsVersions || now.structure.version === 0);
 }
 
-/** Judges changed code. @param structure `undefined` if the storage does not keep it. */
+/**
+ * Decides whether a line can continue with changed code. @param structure `undefined` if the storage does not keep it.
+ */
 function judgeCode(
   { version = 0 }: StructureRecord,
   structure: StoredStructure | undefined,

@@ -25,7 +25,7 @@ export interface LinePlan {
   readonly storage: Readonly<Record<string, unknown>>;
   readonly next: MigratedLine;
   readonly renames: readonly Renames[];
-  /** Whether the interrupted visit continues with its responses, calls and requests. */
+  /** True if the interrupted visit continues with its recorded responses, calls and requests. */
   readonly keepsVisit: boolean;
 }
 
@@ -39,10 +39,10 @@ const lineSchema = strictOptions({
 });
 
 /**
- * Migrates a line with copies of its values, and checks the result.
+ * Migrates copies of a line's values, and checks the result.
  *
- * @param root the node whose contents the line visits. Empty if the line is not a branch.
- * @param at.signal ends the wait for a migration.
+ * @param root The node whose contents the line visits. Empty if the line is not a branch.
+ * @param at.signal Ends the wait for a migration.
  * @throws MigrationFailedError if a migration throws. The reason of the signal if it aborts.
  * @throws InvalidInputError, UnknownNodeError, UnknownToolError if the current code does not accept the result.
  */
@@ -109,7 +109,7 @@ async function called({ from, to, migrate }: Migration, line: MigratedLine): Pro
   }
 }
 
-/** Keeps the identity of unchanged messages and inputs. */
+/** Returns a frozen copy. Unchanged messages and inputs stay the same objects. */
 function frozenCopyOf(line: MigratedLine, branch: string | undefined): MigratedLine {
   const messages = new Map<unknown, Message>(line.messageHistory.map((message) => [message, frozenCopy(message)]));
   return withoutUndefined({

@@ -71,9 +71,9 @@ function settingsRecords({ line: { state }, next }: LineMigration): readonly Age
 }
 
 /**
- * Builds the records of migrations and drops them, to find storage errors before any record is stored.
+ * Builds the records of migrations and discards them. This finds errors before any record is stored.
  *
- * @param at.log the log at the time of the append.
+ * @param at.log The log at the time of the append.
  * @throws CheckpointTooLargeError, NotSerializableError
  */
 export function draftMigration(

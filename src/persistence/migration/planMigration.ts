@@ -9,16 +9,16 @@ import { toolCallInDoubt } from "../settle/callsInDoubt.ts";
 import type { FittedLine } from "./lineVerdicts.ts";
 import { type LinePlan, migratedLine } from "./migratedLine.ts";
 
-/** A line that migrates, and the calls with remaining effects in a visit that the line leaves. */
+/** The migration of a line. `standing` lists the calls of an abandoned visit whose effects remain. */
 export interface LineMigration extends LinePlan {
   readonly standing: readonly string[];
 }
 
 /**
- * Runs the migrations of every line that needs them. A line ends if it is nested in a visit that restarts.
+ * Runs the migrations of all lines that need them. A line that is nested in a restarted visit ends.
  *
- * @param lines each line follows the line that contains it.
- * @param signal ends the wait for a migration.
+ * @param lines Each line follows the line that contains it.
+ * @param signal Ends the wait for a migration.
  * @throws MigrationFailedError if a migration throws. The reason of the signal if it aborts.
  * @throws InvalidInputError, UnknownNodeError, UnknownToolError, BranchesChangedError if the current code does not
  * accept the result.

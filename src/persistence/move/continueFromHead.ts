@@ -18,16 +18,16 @@ import { changedStructure } from "../record/strategyRecord.ts";
 import { laneForNode } from "./laneForNode.ts";
 import type { ExecutionPoint } from "./setExecutionPoint.ts";
 
-/** Where the agent continues: an {@link ExecutionPoint}, or other messages for the node that runs next. */
+/** The position at which the agent continues: an {@link ExecutionPoint}, or other messages for the next node. */
 export type NextPoint = (ExecutionPoint | Required<Pick<ExecutionPoint, "messageHistory">>) & {
   readonly move: "execution_point" | "rollback";
   readonly pauseReason: string;
-  /** The agent of the node, whose code is recorded. The stored code stays if omitted. */
+  /** The agent of the node. Its code structure is recorded. If omitted, the stored structure stays. */
   readonly setup?: PersistenceSetup;
 };
 
 /**
- * Starts a lane at the head of the line that may visit the node. The lane gets a checkpoint, and the agent is paused
+ * Starts a lane at the head of the line that can visit the node. The lane gets a checkpoint, and the agent is paused
  * there. Durable when it resolves.
  *
  * @throws CheckpointNotFoundError if the agent has no head.
@@ -88,9 +88,7 @@ export function restartLine(
   return { lane, records, head: { version, id: `${journal.generation}-${version}` } };
 }
 
-/**
- * Returns the run of a lane that starts at a checkpoint. It is the checkpoint's run, which continues even if finished.
- */
+/** Returns the run that a lane from this checkpoint continues: the run of the checkpoint, even if it has finished. */
 export function runAt(
   { runId, record }: CheckpointPoint,
   index: LogProjection,

@@ -9,8 +9,8 @@ import type { AgentLog } from "../../storage/AgentLog.ts";
 import { runAt } from "./continueFromHead.ts";
 
 /**
- * Returns the lines that were open at a checkpoint. Returns `undefined` if that is only the main line, at this
- * checkpoint.
+ * Returns the lines that were open at a checkpoint. Returns `undefined` if only the main line was open and the
+ * checkpoint is on the main line.
  */
 export function linesBeside({ index }: AgentLog, target: CheckpointPoint): LinesAt | undefined {
   const found = linesAt(index, target);
@@ -18,7 +18,7 @@ export function linesBeside({ index }: AgentLog, target: CheckpointPoint): Lines
 }
 
 /**
- * Restarts the lines of an earlier point on the journal of their agent. The caller appends the records.
+ * Restarts the lines of an earlier point. The caller appends the returned records.
  *
  * @throws UnreadableValueError if the log lacks part of a line's history.
  */
@@ -52,8 +52,8 @@ export function statesOf({
 }
 
 /**
- * Returns the run that continues from a checkpoint. A finished run keeps its recorded result, so a branch from it is a
- * new run.
+ * Returns the run that continues from a checkpoint. A finished run keeps its recorded result, so a branch from one of
+ * its checkpoints is a new run.
  */
 export function branchRun({ clock }: Journal, { index }: AgentLog, target: CheckpointPoint) {
   const { run, reopens } = runAt(target, index);

@@ -120,7 +120,10 @@ export async function setExecutionPoint(options: ExecutionPointOptions): Promise
   });
 }
 
-/** Starts the new lane from the last checkpoint of the old lane, or like the old lane if it has no checkpoint. */
+/**
+ * Starts the new lane from the last checkpoint of the old lane. Without a checkpoint, it starts where the old lane
+ * started.
+ */
 function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, structure: AgentRecord): AgentRecord[] {
   const { head, line } = recorder;
   const place = line.place && { place: line.place };
@@ -129,7 +132,10 @@ function laneStart({ index }: AgentLog, recorder: RunRecorder, lane: number, str
   return [{ kind: "lane", keep: "nothing", ...begun, lane }, structure];
 }
 
-/** Returns the stored state of a lane without a checkpoint, because the next lane does not inherit it. */
+/**
+ * Returns the stored state of a lane without a checkpoint. The next lane needs a copy, because it inherits state only
+ * from a checkpoint.
+ */
 function storedState({ index }: AgentLog, { head, lane }: RunRecorder): readonly AgentRecord[] {
   const records = head ? [] : (index.laneRecords.get(lane) ?? []);
   return records.map(({ record }) => record).filter(isOfState);
@@ -143,8 +149,8 @@ function standingCalls({ index, blobs }: AgentLog, { lane, head }: RunRecorder):
 }
 
 /**
- * Converts unsaved records of one lane to records of the next. The next lane lacks the responses and outcomes that
- * messages refer to, so those messages are stored by value. Omits messages that are no longer in the history.
+ * Converts unsaved records of one lane to records of the next lane. Messages that refer to responses or outcomes of the
+ * old lane are stored by value. Messages that are no longer in the history are omitted.
  */
 function recordsForLane(
   records: readonly AgentRecord[],

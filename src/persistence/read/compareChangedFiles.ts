@@ -22,8 +22,8 @@ export interface ChangedFiles {
 const none: ChangedFiles = { any: false, mismatches: [], notCompared: [] };
 
 /**
- * Lets each participant compare the notes of the newest checkpoint's run. @param compared files that are already
- * compared.
+ * Lets each participant compare the notes of the run that made the newest checkpoint. @param compared Files that are
+ * already compared.
  */
 export async function compareChangedFiles(
   setup: PersistenceSetup,
@@ -51,14 +51,14 @@ export async function compareChangedFiles(
   };
 }
 
-/** Notes of keys without a participant count only if they are about files. */
+/** Notes without a participant for their key are included only if they are about files. */
 function notesByKey(index: LogProjection, latest: CheckpointPoint, { participants }: PersistenceSetup) {
   const keys = new Set([fileNoteKey, ...participants.filter((one) => one.compare !== undefined).map(({ key }) => key)]);
   const notes = [...keys].map((key) => [key, notesOfRun(index, latest, key)] as const);
   return notes.filter(([, records]) => records.length > 0);
 }
 
-/** Skips an unreadable note or file, which does not prevent the run from continuing. */
+/** Skips an unreadable note or file, because the run can continue without it. */
 async function askParticipant(
   participant: RollbackParticipant | undefined,
   log: AgentLog,
@@ -89,8 +89,8 @@ function mismatchOf({ path, expected, found }: ChangedFile): EnvironmentMismatch
 }
 
 /**
- * Reads the last run with the values of its notes. Reads from the newest snapshot if the run started after it,
- * otherwise the whole log.
+ * Reads the last run with the values of its notes. Reads from the newest snapshot if the run started after that
+ * snapshot, otherwise the whole log.
  */
 async function readLastRun({ log }: PersistenceSetup, agentId: string): Promise<AgentLog> {
   const isNote = ({ kind }: { readonly kind: string }) => kind === "note";

@@ -18,7 +18,7 @@ export interface Found {
   readonly integrity: Omit<CheckpointValidation["integrity"], "logComplete">;
 }
 
-/** Decodes the values one by one. The storage has already compared checksums. */
+/** Decodes the values of a checkpoint one by one. The storage has already verified the checksums. */
 export function judgeData(data: AgentCheckpointData): Found {
   const values = new Map<string, unknown>();
   const problems: unknown[] = [];
@@ -97,8 +97,8 @@ export function failed(reason: string): ValidationCheck {
 }
 
 /**
- * Returns whether an error is about the stored data, and not about the storage. Wrong shapes cause errors of other
- * classes.
+ * Returns whether an error is caused by the stored data and not by the storage. Data of a wrong form can cause errors
+ * of other classes.
  */
 export function isDataError(error: unknown): boolean {
   const kinds = [

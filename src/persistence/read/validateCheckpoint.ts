@@ -96,7 +96,7 @@ async function lookAround(data: AgentCheckpointData, setup: PersistenceSetup): P
   };
 }
 
-/** Compares no files if the log is damaged after an intact older checkpoint. */
+/** Compares no files if the latest checkpoint is intact and later records are damaged. */
 async function changedFiles(...args: Parameters<typeof compareChangedFiles>): Promise<ChangedFiles> {
   try {
     return await compareChangedFiles(...args);
@@ -120,7 +120,7 @@ function filesNotCompared(
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-/** Fails only the check that found the damage. Skips the other checks. */
+/** Fails only the check that found the damage. The other checks are marked as not done. */
 function judgeDamage(damage: unknown): Stored {
   const unread: ValidationCheck = { ok: true, notChecked: "what is stored cannot be read" };
   const found = failed(reasonOf(damage));
@@ -148,7 +148,7 @@ function nothingThere(checkpointId: string | undefined): Found {
 /** A checkpoint, or the damage that prevents reading it. Both are `undefined` if the checkpoint does not exist. */
 interface StoredCheckpoint {
   readonly data?: AgentCheckpointData | undefined;
-  /** The newest checkpoints of the nested lines, if the checkpoint is the newest of its line. */
+  /** The newest checkpoints of the nested lines. Empty unless the checkpoint is the newest of its line. */
   readonly lines: readonly AgentCheckpointData[];
   readonly damage?: unknown;
   readonly end?: LogEnd | string | undefined;
@@ -173,7 +173,7 @@ async function readStored(
   }
 }
 
-/** Returns the checkpoints from which the nested lines continue. Empty if the checkpoint is not the newest. */
+/** Returns the checkpoints from which the nested lines continue. Empty unless the checkpoint is the newest. */
 async function openLinesIn(
   { log }: PersistenceSetup,
   { agentId, checkpointId }: AgentCheckpointData,

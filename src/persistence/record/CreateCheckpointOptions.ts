@@ -9,8 +9,8 @@ export interface CreateCheckpointOptions<Input> {
   /** The context for the checkpoint. Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * The node that runs next, with the current history and storage. Defaults to the running node, with the input,
-   * history and storage at its start. Its later calls are then replayed.
+   * The node that runs next, with the current history and storage. Defaults to the running node, with its input and the
+   * history and storage at its start. A resume then runs this node again and replays its later calls.
    */
   readonly nodeId?: string | Node<Input> | undefined;
   /** The input of that node. Defaults to the input of the running node. */
@@ -18,8 +18,8 @@ export interface CreateCheckpointOptions<Input> {
   /** Validates `lastInput`. Stored as JSON Schema. */
   readonly lastInputType?: z.core.$ZodType<Input> | undefined;
   /**
-   * 1 to 256 characters, not of the form `<number>-<number>`, which is used for generated ids. A node that runs again
-   * gets the checkpoint that it made earlier with this id.
+   * An id of 1 to 256 characters. It must not have the form `<number>-<number>`, which generated ids have. A node that
+   * runs again gets the checkpoint that it made earlier with this id.
    */
   readonly checkpointId?: string | undefined;
   /** Must be greater than the version of every earlier checkpoint. Defaults to the next version. */

@@ -2,19 +2,20 @@ import type { FailedRequest, IntentRecord, OutcomeRecord } from "../../checkpoin
 
 export class LineCalls {
   readonly performed = new Map<string, Promise<unknown>>();
-  /** Failed model requests of this process, by their place. They are recorded with the response at that place. */
+  /**
+   * Failed model requests of this process, by visit and number of the request. They are recorded with the response that
+   * later gets the same number.
+   */
   readonly failedRequests = new Map<string, readonly FailedRequest[]>();
   readonly inFlight = new Map<string, IntentRecord>();
-  /** Calls that moved the run or that wait. They get no other outcome. */
+  /** Calls that moved the run or that wait. They get no second outcome. */
   readonly #moved = new Set<string>();
 
   hasMoved(call: string): boolean {
     return this.#moved.has(call);
   }
 
-  /**
-   * Records that a tool call requested the move that ends the line here. The call has no outcome and is not in doubt.
-   */
+  /** Records that a tool call requested the move that ends this lane. The call has no output and is not in doubt. */
   move(call: string): readonly OutcomeRecord[] {
     const facts = this.inFlight.get(call);
     if (!facts) return [];

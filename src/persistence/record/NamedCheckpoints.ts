@@ -4,7 +4,7 @@ import type { LogProjection } from "../../checkpoint/state/LogProjection.ts";
 import type { Visit } from "../../checkpoint/records/Visit.ts";
 import type { CreateCheckpointOptions } from "./CreateCheckpointOptions.ts";
 
-/** The checkpoints on the current line with an id or a version from the caller. */
+/** The checkpoints on the current line that have an id or a version from the caller. */
 export class NamedCheckpoints {
   readonly #ids: Set<string>;
   readonly #recorded: CheckpointPoint[];

@@ -4,22 +4,23 @@ import type { ValueWriter } from "../../checkpoint/format/ValueWriter.ts";
 
 export class ParallelStarts {
   /**
-   * The version of the checkpoint at which the branches start, which names the node. `undefined` before the first
+   * The version of the checkpoint at which the branches of the parallel node start. `undefined` before the first
    * parallel node.
    */
   version: number | undefined;
   readonly #lanes = new Map<string, readonly number[]>();
 
   /**
-   * Starts the node at a checkpoint. @param from the restored point of the line, whose branches may start at an earlier
-   * checkpoint.
+   * Starts a parallel node at a checkpoint.
+   *
+   * @param from The restored position of the line. Its branches can have started at an earlier checkpoint.
    */
   begin(version: number | undefined, { head, openFork }: Pick<RecorderStart<unknown>, "head" | "openFork">): void {
     this.version = (version === head?.version ? openFork : undefined) ?? version;
     this.#lanes.clear();
   }
 
-  /** Adds a branch that starts or continues. @param lanes a live list of its lanes, to which later lanes are added. */
+  /** Adds a branch that starts or continues. @param lanes The list of its lanes, to which the line adds later lanes. */
   addBranch(key: string, lanes: readonly number[]): void {
     this.#lanes.set(key, lanes);
   }

@@ -12,17 +12,17 @@ export interface RecorderStart<Recorder> {
   readonly structure: StructureRecord;
   readonly opening: readonly AgentRecord[];
   /**
-   * Numbers the lane of a nested line at its start, with its first records. Omitted for the main line and for lines in
-   * the log.
+   * Returns the lane number and the first records of a nested line when the line starts. `undefined` for the main line
+   * and for lines that are already in the log.
    */
   readonly nest?: (run: AgentRun) => readonly [lane: number, opening: readonly AgentRecord[]];
   readonly head?: CheckpointHead | undefined;
   /**
-   * The version of the fork with open branches. The lane may have later checkpoints. `undefined` if no fork is open.
+   * The version of the fork with open branches. The lane can have later checkpoints. `undefined` if no fork is open.
    */
   readonly openFork?: number | undefined;
   readonly origin?: CheckpointHead | undefined;
-  /** The decisions in a stored state. `undefined` if the log lacks the state of `start`. */
+  /** The decisions in a stored state. `undefined` if the log does not contain the state of `start`. */
   readonly restored?: readonly DecisionRecord[];
   readonly recording?: Replay;
   readonly replies?: RecordedAnswers;
@@ -40,8 +40,8 @@ export interface RecordedLine {
 }
 
 /**
- * Returns the first lane of a nested line. The log must contain lanes in the order of their numbers, but some lines
- * start more slowly than others. The caller must append the first records in the same turn of the event loop.
+ * Returns the first lane of a nested line. The number is taken when the line starts, because lanes in the log must be
+ * in ascending order. The caller must append the first records in the same turn of the event loop.
  */
 export function takeLane({ lanes }: RecordedLine, run: AgentRun, journal: Journal): number {
   const lane = journal.nextLane++;

@@ -41,11 +41,11 @@ import { StateWriter } from "./StateWriter.ts";
 import { noteRecord, type NewNote } from "./noteRecord.ts";
 import { snapshotIfDue, snapshotOf } from "./snapshot.ts";
 
-/** Records one run on one lane of a journal. A move creates another recorder on the same journal. */
+/** Records one run on one lane of a journal. A move creates a new recorder on the same journal. */
 export class RunRecorder {
   lane: number;
   readonly line: RecordedLine;
-  /** The log from which the line was restored, while it may contain nested lines. */
+  /** The log from which the line was restored. Set while the log can contain lines that are nested in this line. */
   readonly stored: AgentLog | undefined;
   readonly parent: RunRecorder | undefined;
   readonly structure: StructureRecord;
@@ -60,14 +60,17 @@ export class RunRecorder {
   /** Model settings that a resume changes. The stored settings stay if `undefined`. */
   newSettings: Partial<RunSettings> | undefined;
   answersDurable: Promise<void> | undefined;
-  /** The ends of the current visit. */
+  /** The order in which the recorded results of the current visit are delivered. */
   ends: EndOrder | undefined;
-  /** True once the line has moved to another lane. Only effects are still recorded on this lane. */
+  /** True after the line has moved to another lane. From then on, this lane records only effects. */
   closed = false;
   #namesNext: boolean;
   endedCalls: CheckpointToolCall[] = [];
   changedFiles: readonly FileChange[] = [];
-  /** True once the log has state from within the current visit. The start of the visit can then no longer be saved. */
+  /**
+   * True after state from within the current visit was saved. The state at the start of the visit can then no longer be
+   * saved.
+   */
   savedWithin = false;
   saved: LastSave;
   readonly #from: RecorderStart<RunRecorder>;
@@ -111,14 +114,14 @@ export class RunRecorder {
     const nested = this.#from.nest?.(run);
     if (nested) [this.lane, this.#opening] = nested;
     const { restored } = this.#from;
-    // If the log has no settings, the settings of the agent are new to it.
+    // If the log has no settings, the settings of the agent are a change.
     const saved = restored && { settings: this.start.state.settings && settings, requirements, decisions: restored };
     this.#state = new StateWriter(journal.writer, this.lane, () => journal.clock.now(), saved);
     if (this.newSettings) run.state.configure(this.newSettings);
     this.#takeChanges(run.state);
     if (next.nodeId === "finish") return this.finish(run, next);
     if (this.#savesBeginning(run)) {
-      // A starting lane needs no other lane, so opening the log need not read earlier records.
+      // A new main lane depends on no other lane, so a later open can start reading here.
       const boundary = this.head ? {} : ({ boundary: true } as const);
       const until = this.parent ? "room" : "durable";
       await this.save(run, { node: next.nodeId, input: next.input, ...boundary }, until);
@@ -153,7 +156,7 @@ export class RunRecorder {
     for (const recorder of this.nested) recorder.close();
   }
 
-  /** Prepares a node. Its start can be saved until state from within it is saved. */
+  /** Prepares a node. The state at its start can be saved until later state is saved. */
   enterNode(run: AgentRun, nodeId: string): void {
     this.savedWithin = false;
     this.#namesNext = false;
@@ -179,8 +182,8 @@ export class RunRecorder {
   }
 
   /**
-   * Returns the approximate size of new state that is not collected yet, in bytes. A refused checkpoint must not mark
-   * the state as collected.
+   * Returns the approximate size of the unsaved state, in bytes. Does not collect the state, because a checkpoint can
+   * still be rejected.
    */
   newBytes(state: RunState): number {
     const { writer } = this.journal;
@@ -203,7 +206,7 @@ export class RunRecorder {
     );
   }
 
-  /** Saves a finished node without a matching edge. A resume tries the edges again and does not repeat the node. */
+  /** Saves a finished node without a matching edge. A resume evaluates the edges again and does not repeat the node. */
   async leaveUnresolved(run: AgentRun, nodeId: string, output: unknown): Promise<void> {
     if (this.setup.automatic) await this.save(run, { node: nodeId, input: output, unresolved: true });
   }
@@ -226,8 +229,8 @@ export class RunRecorder {
   /**
    * Saves the current state with the next node. Visits are counted from this checkpoint.
    *
-   * @param until resolve once the checkpoint is durable, or once the queue has room. If the write fails, the next
-   * append fails with it.
+   * @param until Resolves when the checkpoint is durable, or when the write queue has room. If the write fails, the
+   * next append rejects with the same error.
    */
   async save(run: AgentRun, plan: CheckpointPlan, until: "durable" | "room" = "durable"): Promise<CheckpointRecord> {
     const record = this.#saveNext(run, plan);
@@ -242,7 +245,10 @@ export class RunRecorder {
     return record;
   }
 
-  /** Saves the current state while a node runs, with the node for a resume. The running node may continue elsewhere. */
+  /**
+   * Saves the current state while a node runs, with the node at which a resume starts. The running node may continue at
+   * another node.
+   */
   async saveWithin(run: AgentRun, plan: CheckpointPlan): Promise<CheckpointRecord> {
     const record = this.#saveState(run, plan);
     this.#foreseen = { version: record.version, nodeId: plan.node, input: plan.input };
@@ -264,10 +270,10 @@ export class RunRecorder {
     const record = this.#record(run, plan, input);
     const unsaved = this.#drainUnsaved();
     const take = () => this.#snapshot(record, run, plan, { parent, unsaved });
-    // The state of this line is sufficient to continue the run.
+    // A snapshot contains only the state of this line, so no other line may be open.
     const isAlone = plan.boundary === true && !this.parent && this.nested.size === 0 && plan.joined === undefined;
     const snapshot = isAlone && snapshotIfDue(this.journal, parent ? "step" : "lane", take);
-    // Between two nodes, no other code can add to the append.
+    // Between two nodes of the main line, no other code can add records to the append.
     const last = plan.boundary === true && !this.parent;
     this.#append([...unsaved, record, ...(snapshot ? [snapshot] : [])], { last }, run.state);
     if (!isAlone) this.journal.snapshotBeside();

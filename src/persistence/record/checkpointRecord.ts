@@ -56,7 +56,7 @@ export interface CheckpointPlan {
   readonly id?: string;
   readonly version?: number;
   readonly inputType?: string;
-  /** The reason for the checkpoint, if the other fields do not imply it. */
+  /** Why the checkpoint was made, if the other fields do not show it. */
   readonly trigger?: string;
   readonly unresolved?: true;
   readonly status?: "completed";
@@ -83,7 +83,8 @@ export interface CheckpointHead {
 /**
  * Limits the size of new data in a checkpoint. Values that are already in the log do not count.
  *
- * @param uploads the number of uploads before the blobs of this checkpoint. These blobs are not put if it is refused.
+ * @param uploads The number of uploads before the blobs of this checkpoint. If the checkpoint is rejected, its blobs
+ * are not stored.
  * @throws CheckpointTooLargeError
  */
 export function assertCheckpointFits(
@@ -93,7 +94,7 @@ export function assertCheckpointFits(
   records: readonly AgentRecord[],
   uploads: number,
 ): void {
-  // Uses a separate record, because the checkpoint takes its version only after it fits.
+  // Measures the input in a record of another kind, because the checkpoint gets its version only after this check.
   const own: AgentRecord = { kind: "run", run: "", input, at: 0 };
   if (surelyFits([own, ...records], writer.uploads > 0, maxCheckpointBytes)) return;
   const parts = checkpointParts([

@@ -8,8 +8,8 @@ import type { CheckpointRecord } from "../../checkpoint/records/CheckpointRecord
 import type { RunRecorder } from "./RunRecorder.ts";
 
 /**
- * Returns a checkpoint that was just saved, built from the running state. Only data read from the storage has a
- * checksum.
+ * Returns a checkpoint that was just saved, built from the running state. Its checksum is empty, because only the
+ * storage knows it.
  */
 export function liveCheckpointData(
   recorder: RunRecorder,

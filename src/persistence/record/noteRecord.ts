@@ -19,7 +19,7 @@ export const newNoteSchema: z.ZodType = strictOptions({
   contents: z.instanceof(Map).optional(),
 });
 
-/** Returns the record of a note, with contents that the log does not have. @throws NotSerializableError */
+/** Returns the record of a note. It includes only contents that the log does not have. @throws NotSerializableError */
 export function noteRecord(
   { key, value, contents }: NewNote,
   { lane, call, writer }: { readonly lane: number; readonly call: string | undefined; readonly writer: ValueWriter },

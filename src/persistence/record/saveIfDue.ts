@@ -16,8 +16,8 @@ type Skipped = Pick<
 type Happened<Moment = TriggerMoment> = Moment extends TriggerMoment ? Omit<Moment, keyof SinceCheckpoint> : never;
 
 /**
- * Returns the trigger of a due checkpoint between two nodes, or `undefined`. Makes no checkpoint before a node with
- * records to replay. Visits are counted from a checkpoint, so the node would not find these records.
+ * Returns the trigger of a due checkpoint between two nodes, or `undefined`. If the next node has records to replay, no
+ * checkpoint is due. Visits are counted from the last checkpoint, so a new one would hide these records from the node.
  */
 export function dueBetween(
   recorder: RunRecorder,
@@ -64,8 +64,8 @@ function originOf({ journal: { agentId } }: RunRecorder, run: AgentRun, nodeId: 
 }
 
 /**
- * Makes a due checkpoint within a node. It names this node and its input as the next step. Later records are replayed.
- * The run may continue when this resolves.
+ * Makes a due checkpoint within a node. A resume from this checkpoint runs the node again with its input and replays
+ * later records. The run may continue when this promise resolves.
  */
 export async function saveIfDue(recorder: RunRecorder, context: AgentContext, happened: Happened): Promise<void> {
   const { setup } = recorder;
@@ -75,14 +75,14 @@ export async function saveIfDue(recorder: RunRecorder, context: AgentContext, ha
   if (!trigger) return;
   const { nodeId } = happened;
   if (recorder.savedWithin) {
-    // The log has a checkpoint of a later state, from which a resume continues.
+    // A resume continues from a later checkpoint that the log already contains.
     return tellSkipped(recorder, run, { nodeId, trigger: trigger.name, reason: "superseded" });
   }
   const { base, ordinal } = visitOf(context);
   const plan = { node: nodeId, input: nodeInputOf(context), trigger: trigger.name };
   const saved = recorder.saveBeginning(run, [base, ordinal], plan);
   if (trigger.priority !== "normal") await saved;
-  // If storing it fails, the next append fails with the same error.
+  // A failed write makes the next append fail with the same error.
   else saved.catch(() => undefined);
 }
 

@@ -24,7 +24,9 @@ export function snapshotIfDue(
   return snapshot;
 }
 
-/** Returns the state at a checkpoint by value. Made rarely, because its size grows with the state. */
+/**
+ * Returns a snapshot of the state at a checkpoint. Call it rarely, because a snapshot is as large as the whole state.
+ */
 export function snapshotOf(
   record: CheckpointRecord,
   source: {

@@ -21,7 +21,7 @@ export interface RolledBackCall<out Input = unknown, out Output = unknown> {
 
 export type InverseFunction = (input: unknown, call: RolledBackCall) => unknown;
 
-/** How the calls of one tool are reverted. */
+/** How calls of a tool are reverted. */
 export type Inverse = { readonly tool: AnyTool; readonly effect: ToolEffect | undefined } & (
   | { readonly kind: "tool"; readonly inverse: AnyTool }
   | { readonly kind: "function"; readonly inverse: InverseFunction }
@@ -37,7 +37,7 @@ const registrationSchema = z.object({
 });
 
 /**
- * The inverses of tools. You must make sure that an inverse undoes the whole effect.
+ * The inverses of tools. Make sure that each inverse undoes the whole effect of its tool.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export class RollbackToolRegistry {
   ): this;
   registerRollback(tool: unknown, inverse: unknown, options: { readonly effect?: ToolEffect | undefined } = {}): this {
     checkSchema(registrationSchema, { tool, inverse, options }, "inverse to register");
-    // The overloads ensure that the two types fit.
+    // The overloads ensure that the types of the tool and the inverse match.
     const original = tool as AnyTool;
     const registered: Inverse =
       typeof inverse === "function"
@@ -92,7 +92,7 @@ export class RollbackToolRegistry {
   }
 }
 
-/** How often an inverse is tried before the rollback stops. */
+/** How often an inverse is tried before the rollback stops, and the delay between attempts. */
 export interface InverseRetry {
   /** At least 1. Defaults to 3. */
   readonly attempts?: number | undefined;
@@ -110,7 +110,7 @@ type InverseAttempt =
   | { readonly failed: true; readonly error: unknown };
 
 /**
- * Tries an action up to `attempts` times. @throws the reason of the signal, because an aborted attempt has an unknown
+ * Tries an action up to `attempts` times. @throws the reason of the signal, because an aborted attempt could have taken
  * effect.
  */
 export async function attempt(

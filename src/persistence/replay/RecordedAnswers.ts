@@ -35,14 +35,16 @@ export interface RecordedTimer {
   readonly dueAt: number;
 }
 
-/** The problem of a request if the node made a different request here before and got an answer to it. */
+/**
+ * The problem of a request if the node made a different request in this place before, and that request was answered.
+ */
 const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },
 ];
 
 /**
- * The recorded answers to requests of the node that runs next. Found by place and question, not by id, because ids
- * differ between lines. An answer to another question is never used.
+ * The recorded answers to requests of the next node. They are found by place and question, because ids differ between
+ * lines. An answer to another question is never used.
  */
 export class RecordedAnswers {
   readonly #byPlace = new Map<string, AskedBefore>();
@@ -90,7 +92,10 @@ export class RecordedAnswers {
     return this.#askedBefore(event)?.at;
   }
 
-  /** Returns the recorded timer of a sleep that has not ended. Its id differs on another line, such as a fork. */
+  /**
+   * Returns the recorded timer of a sleep that has not ended. In another line, such as a fork, the timer has another
+   * id.
+   */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
     const { expiresAt: dueAt, at = dueAt, requestId } = this.#askedBefore(event) ?? {};
     if (dueAt === undefined || at === undefined || requestId === undefined) return undefined;
@@ -130,7 +135,7 @@ export function requestPlace({ request: { id }, question, ordinal, context }: In
   return { id, question, ordinal, within: id === undefined ? within : undefined };
 }
 
-/** @param isApproval separates approvals, because an answer to a request for input must not approve a call. */
+/** @param isApproval Separates approvals, because an answer to a request for input must not approve a call. */
 function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPlace, isApproval: boolean): string {
   const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
   return JSON.stringify([...visit, ...own, isApproval]);

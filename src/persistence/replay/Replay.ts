@@ -26,8 +26,8 @@ interface MadeCall {
 }
 
 /**
- * The recorded work of the node that runs next. Returns the responses and tool calls of its line in order when the node
- * requests them again.
+ * The recorded work of the next node. When the node repeats its model requests and tool calls, it gets the recorded
+ * responses and outcomes.
  */
 export class Replay {
   readonly #answers = new Map<string, RecordedModelAnswer & { readonly visit: Visit }>();
@@ -61,8 +61,8 @@ export class Replay {
   }
 
   /**
-   * Returns whether the log has records of the next visit or a later one. A run finds them only while its visits are
-   * counted from the same checkpoint. Until then, no checkpoint may be made between two visits.
+   * Returns whether the log has records of the next visit or a later visit. A run finds these records only while its
+   * visits are counted from the same checkpoint. Until then, no checkpoint may be made between two visits.
    */
   reaches({ visitBase, visitOrdinal }: Pick<AgentRun, "visitBase" | "visitOrdinal">): boolean {
     return this.#last !== undefined && this.#last[0] === visitBase && this.#last[1] >= visitOrdinal;
@@ -113,8 +113,8 @@ export class Replay {
   }
 
   /**
-   * Returns whether a recorded call needs an approval now. The call is still to be made, and an earlier approval may
-   * not count here.
+   * Returns whether a recorded call needs an approval now: it must still be made, and an earlier approval is not valid
+   * here.
    */
   needsApproval({ outcome }: RecordedCall): boolean {
     return this.#asksAgain && !isOver(outcome);
@@ -153,7 +153,9 @@ function answerOf(
   return withoutUndefined({ message, usage, finishReason });
 }
 
-/** A suspended call keeps its agents and answers, although it is made as if for the first time. */
+/**
+ * Returns the visits that have records. Even a suspended call, which runs again, has recorded responses and answers.
+ */
 function recordedVisits({ answers, calls, requests }: AgentState): readonly Visit[] {
   const asked = [...requests.values()].map(({ record }) => record);
   return [...answers.values(), ...calls.values(), ...asked].map(({ visit }) => visit);
@@ -172,7 +174,7 @@ function triedAgain(call: RecordedCall): RecordedCall {
   return call.outcome?.error ? { ...call, outcome: { ...call.outcome, retry: true } } : call;
 }
 
-/** Returns whether a call has no result to replay, so that it is made as if for the first time. */
+/** Returns whether a call has no result to replay, so that the tool runs again. */
 function isMadeAgain(outcome: OutcomeRecord | undefined): boolean {
   return outcome !== undefined && (outcome.moved ?? outcome.unstarted ?? outcome.suspended) === true;
 }

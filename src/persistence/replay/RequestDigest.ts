@@ -4,7 +4,7 @@ import type { ContentPart, Message } from "../../checkpoint/messages/Message.ts"
 import type { MessageHistory } from "../../checkpoint/messages/MessageHistory.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 
-/** Long enough against accidental collisions, and short in the log. */
+/** Long enough to avoid accidental collisions, and short in the log. */
 const digestLength = 11;
 
 export interface AskedDigest {
@@ -13,8 +13,8 @@ export interface AskedDigest {
 }
 
 /**
- * Computes digests of model requests, so that a replay detects a changed request. Hashes each message of a visit once,
- * and no earlier messages. The cost depends only on the new messages.
+ * Computes digests of model requests, so that a replay detects a changed request. Hashes only the messages of the
+ * current visit, and each message once.
  */
 export class RequestDigest {
   readonly #sha256: Sha256;
@@ -28,12 +28,12 @@ export class RequestDigest {
     this.#chainWithIds = new MessageChain(sha256, (message) => message);
   }
 
-  /** @param history ignored if omitted, as within a tool, where other calls may change it at the same time. */
+  /** @param history Omitted within a tool, where other calls can change the history at the same time. */
   of({ model, parameters, tools }: ModelRequestEvent, history: MessageHistory | undefined): AskedDigest {
     const { fresh = [], left, marked } = history?.changedSinceMark ?? {};
     const digestOf = (kept: unknown, messages: string) =>
       valueDigest([model, parameters ?? null, tools.map(({ name }) => name), kept, messages], this.#sha256);
-    // If nodes without a checkpoint run again, other lines may use the numbers of these messages.
+    // The digest contains positions, because another line can use the same message numbers.
     const places = left ? { places: left.map(({ place }) => place) } : null;
     const digest = digestOf(left?.length === marked ? null : places, this.#chain.of(fresh));
     const earlier = () => {
@@ -54,7 +54,7 @@ export class RequestDigest {
   }
 }
 
-/** Computes digests of message lists. Hashes each message once while the messages before it are unchanged. */
+/** Computes digests of message lists. A message is hashed again only if a message before it has changed. */
 class MessageChain {
   readonly #sha256: Sha256;
   readonly #shown: (message: Message) => unknown;

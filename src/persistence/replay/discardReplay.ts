@@ -12,10 +12,10 @@ export interface Replaying {
 }
 
 /**
- * Handles a repeated node whose request differs from the record. If its first try had no effect, the visit starts over
- * without its remaining records.
+ * Handles a repeated node whose request differs from the record. If the first attempt had no effect, the visit discards
+ * its remaining records and continues without them.
  *
- * @throws ReplayDivergedError if the first try had an effect.
+ * @throws ReplayDivergedError if the first attempt had an effect.
  */
 export function discardReplay(
   { recording, ends }: Replaying,
@@ -31,7 +31,7 @@ export function discardReplay(
 }
 
 /**
- * Checks a finished node. Recorded calls that it did not request again must have had no effect.
+ * Checks a finished node. Recorded calls that the node did not repeat must have had no effect.
  *
  * @throws ReplayDivergedError
  */
@@ -41,7 +41,7 @@ export function assertReplayComplete(
   visit: Visit,
 ): void {
   const effects = recording?.effectsOf(visit) ?? [];
-  // Nested calls are requested only by the call that contains them.
+  // A nested call is repeated only by the call that contains it.
   const isOwn = (call: RecordedCall) => (call.intent ?? call.outcome)?.within === undefined;
   const missing = effects.find((call) => isOwn(call) && !recording?.wasAskedFor(call.call));
   if (!missing) return;

@@ -3,7 +3,7 @@ import { endsOf, visitOf } from "../../agent/feature/ContextBinding.ts";
 import type { EndOrder } from "../../agent/feature/EndOrder.ts";
 import type { Replay } from "./Replay.ts";
 
-/** Prepares the order of the ends of a visit: first the recorded ones. */
+/** Prepares the order in which results of a visit are delivered. Recorded results are first. */
 export function expectEnds(
   recorder: { readonly recording: Replay | undefined; ends: EndOrder | undefined },
   context: AgentContext,

@@ -5,10 +5,10 @@ import { callFacts } from "../../checkpoint/data/toolCalls.ts";
 import { discardReplay, type Replaying } from "./discardReplay.ts";
 
 /**
- * Returns the record of a call. Returns `undefined` without a record, or if the record differs and the replay of the
- * visit was discarded.
+ * Returns the record of a call. Returns `undefined` if the call has no record, or if the record differs. In the second
+ * case, the replay of the visit is discarded.
  *
- * @throws ReplayDivergedError if the record differs and the first try had an effect.
+ * @throws ReplayDivergedError if the record differs and the first attempt had an effect.
  */
 export function recordedCall(recorder: Replaying, event: ToolCallEvent): RecordedCall | undefined {
   const { recording } = recorder;
@@ -26,7 +26,9 @@ export function recordedCall(recorder: Replaying, event: ToolCallEvent): Recorde
   return undefined;
 }
 
-/** Returns the input in the response. Another runtime may make the call with an input that its schema transformed. */
+/**
+ * Returns the input in the model response. Another runtime can make the call with an input that its schema transformed.
+ */
 function inputAskedFor({ message, index }: Extract<CallOrigin, { readonly kind: "model" }>): unknown {
   const part = message.content[index];
   return typeof part === "object" && part.type === "tool-call" ? part.input : undefined;

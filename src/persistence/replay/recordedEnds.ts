@@ -15,8 +15,8 @@ interface End {
 }
 
 /**
- * Returns the keys of the recorded ends of a visit, in the order of the log. Without the ends within a finished call,
- * because the call is not repeated.
+ * Returns the keys of the recorded results of a visit, in log order. Results within a finished call are omitted,
+ * because that call is not repeated.
  */
 export function recordedEnds(recorded: Recorded, [base, ordinal]: Visit): readonly string[] {
   const { calls } = recorded;
@@ -37,7 +37,7 @@ function allEnds({ answers, calls, requests }: Recorded): readonly End[] {
     ),
     ...[...requests.values()].flatMap(({ record, reply, repliedAt: order = 0 }) => {
       const { request: key, visit, within, around = [], approval } = record;
-      // An approval only lets its call start.
+      // An approval is not a result, because it only lets its call start.
       return reply && (!approval || isRefusal(reply)) ? { key, order, visit, around: [within, ...around] } : [];
     }),
   ];

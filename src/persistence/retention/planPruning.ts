@@ -22,8 +22,8 @@ export interface PrunedAgent {
   /** The deleted size, estimated in bytes of JSON before compression. */
   readonly bytes: number;
   /**
-   * The error that prevented removing the bytes. The bytes are no longer read, and the next pruning of the agent
-   * removes them. `undefined` if the bytes are removed.
+   * The error that prevented the removal of the bytes. The bytes are no longer read, and the next pruning of the agent
+   * removes them. `undefined` if the bytes were removed.
    */
   readonly outstanding?: unknown;
 }
@@ -41,9 +41,9 @@ export interface PruningOptions {
 }
 
 /**
- * Applies a policy to a stored log. Returns `undefined` if it deletes no data.
+ * Applies a policy to a stored log. Returns `undefined` if the policy deletes no data.
  *
- * @param noteTexts the blobs of the values of notes.
+ * @param noteTexts The texts of the blobs that contain values of notes.
  */
 export async function planPruning(
   agentId: string,

@@ -37,8 +37,8 @@ export function planRetention(agent: RetainableAgent, policy: FullRetentionPolic
 }
 
 /**
- * Returns whether the summary of an agent suggests retention work. Never misses an agent with work, except agents that
- * may not run here. An agent in progress makes checkpoints that its summary does not count.
+ * Returns whether the summary of an agent suggests retention work. A wrong `false` is possible only for agents that
+ * cannot run in this storage. The summary of an agent in progress does not count its newest checkpoints.
  */
 export function mayBeDue(
   { status, updatedAt, checkpoints }: Pick<AgentSummary, "status" | "updatedAt" | "checkpoints">,
@@ -65,7 +65,7 @@ function daysFor(status: string, { completedDays, failedDays }: FullRetentionPol
   return status === "failed" ? failedDays : Number.POSITIVE_INFINITY;
 }
 
-/** Selects by version and not by index, so that a second pruning deletes no more checkpoints. */
+/** Selects by version and not by index, so that a second pruning deletes no further checkpoints. */
 function thinned(versions: readonly number[], atMost: number): Set<number> {
   const [first, last] = [versions[0], versions.at(-1)];
   for (let step = factor; ; step *= factor) {

@@ -24,7 +24,7 @@ import { z } from "zod";
 export interface PruneOptions {
   /** The agent to prune. Defaults to every agent of the storage. */
   readonly agentId?: string | undefined;
-  /** Changes no data and reports the deletions that would happen. Defaults to false. */
+  /** Changes no data and only reports the possible deletions. Defaults to false. */
   readonly dryRun?: boolean | undefined;
   /** The current time, in milliseconds since 1970. Defaults to the configured clock, limited by its monotonic time. */
   readonly now?: number | undefined;
@@ -41,7 +41,10 @@ const optionsSchema = strictOptions({
 
 /** The deleted data. With `dryRun`, the data that would be deleted. */
 export interface PruneReport {
-  /** Agents with deleted data. Has no checkpoints if only the remains of an earlier pruning were removed. */
+  /**
+   * The agents with deleted data. An agent has no checkpoint ids here if only the remains of an earlier pruning were
+   * removed.
+   */
   readonly pruned: readonly PrunedAgent[];
   /** Ids of agents that were skipped because they have an owner. */
   readonly busy: readonly string[];
@@ -114,7 +117,7 @@ async function pruneOne(
   return finished(setup, () => openAndPrune(setup, agentId, { last, foreseen }, options));
 }
 
-/** Continues a recorded pruning whose bytes could not be removed from a full device. */
+/** Completes a recorded pruning whose bytes could not be removed because the device was full. */
 async function finished(
   { log }: PersistenceSetup,
   attempt: () => Promise<PrunedAgent | undefined>,
@@ -157,7 +160,10 @@ async function findWork(
   return { pruned: { agentId, dropped: false, checkpointIds: [], bytes }, unremoved: before.blobs };
 }
 
-/** Emits the event as soon as the pruning is durable. The next pruning removes bytes that cannot be removed now. */
+/**
+ * Carries out a pruning, and emits its event as soon as the pruning is durable. Bytes that cannot be removed now are
+ * removed by the next pruning.
+ */
 async function carryOut(
   setup: PersistenceSetup,
   journal: Journal,
@@ -201,8 +207,8 @@ async function readNoteTexts(log: RecordLog, agentId: string, stored: readonly E
 }
 
 /**
- * Prunes an agent after its run has completed or failed. Requires configured retention and enough checkpoints, because
- * pruning reads the whole log. Reports errors as events, because the run has finished.
+ * Prunes an agent after its run has completed or failed. Pruning reads the whole log, so it runs only if retention is
+ * configured and the agent has enough checkpoints. Errors become events, because the run has already finished.
  */
 export async function pruneAfterRun(setup: PersistenceSetup, journal: Journal): Promise<void> {
   const { retention } = setup;
@@ -227,14 +233,14 @@ function grownAgent({ nextVersion, pruned, named, names }: Journal): GrownAgent 
 interface GrownAgent {
   readonly version: number;
   readonly pruned: LastPruning | undefined;
-  /** Known versions of checkpoints that pruning always keeps. */
+  /** The versions of checkpoints that pruning always keeps, as far as they are known. */
   readonly exempt: Iterable<number>;
 }
 
 /**
- * Returns whether an agent has too many checkpoints. If pruning must keep more than the maximum, such as named ones,
- * the agent must first grow by half of the kept number. Pruning reads the kept and the new checkpoints, so each new
- * checkpoint costs at most three reads.
+ * Returns whether an agent has too many checkpoints. Pruning can be forced to keep more than the maximum, such as named
+ * checkpoints. The number of checkpoints must then grow by half before the next pruning. Pruning reads the kept and the
+ * new checkpoints, so each new checkpoint costs at most three reads.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;
@@ -244,7 +250,7 @@ export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, m
   return version - last - staying.size > least;
 }
 
-/** Runs an action that frees space. On a full device, tries once more after the storage releases its reserve. */
+/** Runs an action that frees space. If the device is full, runs it again after the storage has released its reserve. */
 export async function makingRoom<Result>(log: RecordLog, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

@@ -6,8 +6,8 @@ import { firstOfRun } from "../../journal/findCheckpoint.ts";
 import type { RetainableAgent } from "./planRetention.ts";
 
 /**
- * Returns the facts for retention. Returns `undefined` for an agent without a status, or with an open rollback, which
- * needs all data.
+ * Returns the data that retention decides by. Returns `undefined` for an agent without a status. Also returns
+ * `undefined` during a rollback, which needs all data.
  */
 export function retainableAgent(index: LogProjection): RetainableAgent | undefined {
   const { current } = index.statusState;
@@ -27,8 +27,8 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
 }
 
 /**
- * Returns the checkpoints that are always kept, with the checkpoints that they depend on. A single head is the last
- * checkpoint, which counts.
+ * Returns the checkpoints that are always kept, with the checkpoints that they depend on. A single head is not
+ * included, because the last checkpoint is kept anyway and counts.
  */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
@@ -37,7 +37,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   const noted = linesWithNotes(index);
   const beginnings = [...index.lanes.values()].flatMap(({ record }) => beginningOf(index, record, noted));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
-  // The first checkpoint of the agent is always kept, and counts.
+  // The first checkpoint of the agent is excluded, because it is kept anyway and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.push(start);
   const heads = headsOf(index).map(({ version }) => version);
   const wanted = [...named, ...beginnings, ...index.redoneFrom];
@@ -48,8 +48,8 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
 }
 
 /**
- * Returns the checkpoint that a lane depends on. A run that follows another needs only the messages at its end. A
- * closed line needs only its notes.
+ * Returns the checkpoint that a lane depends on. The lane of a later run needs only the messages at the end of the
+ * earlier run. A closed line is needed only for its notes.
  */
 function beginningOf({ lines }: LogProjection, { lane, from, keep }: LaneRecord, noted: ReadonlySet<number>): number[] {
   if (from === undefined) return [];
@@ -67,7 +67,10 @@ function linesWithNotes({ lines, notes }: LogProjection): ReadonlySet<number> {
   return found;
 }
 
-/** A move never targets a checkpoint of a closed line. A merge needs the ends of all branches from its checkpoint. */
+/**
+ * Returns whether a checkpoint is deleted before others: a checkpoint of a closed line, because no move can target it,
+ * or a merge, because it needs the ends of all branches.
+ */
 function goesFirst(index: LogProjection, point: CheckpointPoint): boolean {
   const line = index.lines.nestedLine(point.record.lane);
   return (line !== undefined && !index.lines.isOpen(line.lane)) || mergedAt(index, point) !== undefined;

@@ -29,18 +29,19 @@ export interface RollbackReport extends RunMoved {
   readonly checkpointId: string;
   /**
    * Set only for a redo, which is a rollback to a checkpoint on an abandoned branch. The common ancestor of that
-   * checkpoint and the earlier position of the agent. Messages, state and files are restored to those of the target.
+   * checkpoint and the previous head. Messages, state and files are restored to those of the target.
    */
   readonly commonAncestorId?: string;
   /** Calls whose inverse has run. */
   readonly reverted: readonly RevertibleCall[];
-  /** Calls whose inverse failed or is in doubt, and calls with an unknown outcome. Their effects may remain. */
+  /** Calls whose inverse failed or is in doubt, and calls with an unknown outcome. Their effects can remain. */
   readonly failed: readonly (RevertibleCall & { readonly error: unknown })[];
   /** Calls that succeeded and have no inverse. Their effects remain. */
   readonly irreversible: readonly RevertibleCall[];
   /**
-   * Calls that were not reverted. These requested the move, or wait for an answer, or belong to the agent that was
-   * forked, with its id as `owner`. Contains all calls if only messages were rolled back.
+   * Calls that were not reverted because they requested the move, wait for an answer, or belong to the agent from which
+   * this agent was forked. In the last case, `owner` is the id of that agent. Contains all calls if only messages were
+   * rolled back.
    */
   readonly skipped: readonly RevertibleCall[];
   /**
@@ -57,11 +58,11 @@ export interface RollbackReport extends RunMoved {
 /** The steps of a participant in a rollback. */
 export interface ParticipantReport {
   readonly key: string;
-  /** In the order of application. A step that could not be applied says so. */
+  /** In the order of application. Steps that could not be applied are marked. */
   readonly steps: readonly DescribedStep[];
 }
 
-/** Returns a recorded call for reports. An unreadable value does not hide the other values. */
+/** Returns a recorded call for reports. If one value is unreadable, the report still contains the others. */
 export function revertibleCall(call: LoggedCall): RevertibleCall {
   const input = read(call.input);
   const output = read(call.output);

@@ -32,8 +32,9 @@ function idsOf(calls: readonly RevertibleCall[]): readonly string[] {
 }
 
 /**
- * Returns the report of the last rollback if it led to this checkpoint, no later records exist, and no call failed. A
- * process may be killed before its caller receives the report. Returns `undefined` if the rollback must run.
+ * Returns the report of the last rollback if it led to this checkpoint, no later records exist, and no call failed.
+ * This covers a process that was killed before its caller received the report. Returns `undefined` if the rollback must
+ * run.
  */
 export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): RollbackReport | undefined {
   const stored = lastReport(log, target);
@@ -52,8 +53,8 @@ export function finishedReport(log: AgentLog, { target, base }: RollbackGoal): R
 }
 
 /**
- * Returns the finished steps of an earlier rollback to this checkpoint, which is repeated because a call failed.
- * Finished steps do not run again, so only the earlier report has them.
+ * Returns the finished steps of an earlier rollback to this checkpoint, which is repeated because a call failed. Only
+ * the report of the earlier rollback contains these steps, because they do not run again.
  */
 export function doneBefore(log: AgentLog, target: CheckpointPoint): Pick<RollbackReport, "reverted" | "participants"> {
   const stored = lastReport(log, target);

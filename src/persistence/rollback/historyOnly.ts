@@ -16,9 +16,8 @@ export interface RollbackOptions {
   /** Defaults to the bound context. */
   readonly agentContext?: AgentContext | undefined;
   /**
-   * `default` restores messages, node, input, storage and iteration count, and runs the inverses of the calls since
-   * then. `message_history_only` restores only the messages, and the current node runs again from its start. Effects
-   * remain.
+   * `default` restores messages, node, input, storage and iteration count, and runs the inverses of all later calls.
+   * `message_history_only` restores only the messages, and the current node runs again from its start. Effects remain.
    */
   readonly rollbackStrategy?: "default" | "message_history_only" | undefined;
   /**

@@ -29,10 +29,10 @@ export interface PlannedParticipant {
 }
 
 /**
- * Plans the steps of each participant with notes below the target or, in a redo, between ancestor and target. After a
- * crash, an interrupted rollback continues with the steps planned before it.
+ * Plans the steps of each participant that has notes since the target or, in a redo, between the common ancestor and
+ * the target. A rollback that was interrupted by a crash continues with the steps of its first plan.
  *
- * @throws ParticipantMissingError if such a rollback needs a participant that this definition does not have.
+ * @throws ParticipantMissingError if an interrupted rollback needs a participant that this definition does not have.
  */
 export async function planParticipants(rollback: Rollback): Promise<readonly PlannedParticipant[]> {
   const { setup, log, target, base } = rollback;
@@ -72,7 +72,10 @@ async function newPlan(participant: RollbackParticipant, rollback: Rollback): Pr
   return { participant, steps, record };
 }
 
-/** `redone` says whether the steps apply the changes of a redo again. `undefined` if there are no steps. */
+/**
+ * Returns the steps of a participant, or `undefined` without steps. `redone` is true if the steps of a redo apply
+ * changes again.
+ */
 async function stepsOf(
   participant: RollbackParticipant,
   request: ParticipantRequest,
@@ -84,15 +87,15 @@ async function stepsOf(
 }
 
 /**
- * Applies the planned steps that are not recorded as applied. If a step throws, the rollback stays open, unless the
- * caller chose to leave failures.
+ * Applies the planned steps that have no record of their application. If a step throws, the rollback stays open, unless
+ * the caller chose to leave failures.
  */
 export async function applyParticipants(
   planned: readonly PlannedParticipant[],
   rollback: Rollback,
 ): Promise<readonly ParticipantReport[]> {
   const { journal } = rollback;
-  // The plans may include additional contents.
+  // Plans can add contents to the log.
   const log = planned.length > 0 ? await journal.readAll() : rollback.log;
   const reports: ParticipantReport[] = [];
   for (const plan of planned) reports.push(await applySteps(plan, { ...rollback, log }));
@@ -122,7 +125,7 @@ async function applySteps(
   for (const [step, value] of steps.entries()) {
     const taken = applied?.get(step);
     const { outcome, left } = taken ? storedEnd(taken, log) : await applyStep(participant, value, request);
-    // Not awaited, because applying a step twice has no further effect.
+    // Not awaited, because a step that is applied twice has the same effect.
     if (!taken) journal.append([stepRecord(key, step, { outcome, left }, journal)]);
     described.push(...describeStep(participant, value, { outcome, left }));
   }
@@ -133,7 +136,7 @@ async function applySteps(
 
 interface StepEnd {
   readonly outcome?: unknown;
-  /** The reason for leaving the step, if the caller leaves failures. The step is applied if omitted. */
+  /** Why the step is left unapplied, if the caller chose to leave failures. `undefined` for a step that is applied. */
   readonly left?: string | undefined;
 }
 

@@ -29,9 +29,9 @@ import type { Rollback } from "./RollbackReport.ts";
 const unanswered = Symbol("unanswered");
 
 /**
- * Repeats a call in doubt under its id, if allowed. The call then certainly took effect, and its inverse gets its
- * output. Returns a finished call unchanged. A call with an unanswered request got no further in its first try, so it
- * is recorded as waiting.
+ * Repeats a call in doubt under its id, if its effect allows it. The call has then certainly taken effect, and the
+ * inverse receives its output. A finished call is returned unchanged. A call with an unanswered request stopped at that
+ * request, so it is recorded as waiting.
  */
 export async function repeatCall(
   call: LoggedCall,
@@ -43,7 +43,7 @@ export async function repeatCall(
   const { setup, journal, signal } = rollback;
   const stored = await checkedInput(tool, call);
   if ("error" in stored) return stored;
-  // A permission to retry covers one try.
+  // The permission to retry a call is valid for one attempt.
   if (intent && before) await journal.store([{ ...intent, lane }]);
   const execute = () => executeAgain(tool, call, stored.input, rollback);
   const end = await attempt(execute, setup.inverseRetry, journal.clock, signal);
@@ -66,9 +66,10 @@ function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback:
 }
 
 /**
- * Gives a repeated call its earlier answers.
+ * Returns recorded answers to the requests of a repeated call.
  *
- * @param stop called for a different request. That request never settles, as in a run that waits.
+ * @param stop Called if the call makes a different request. The promise of that request never settles, as in a run that
+ * waits.
  */
 function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["requestInput"] {
   const { journal } = rollback;
@@ -87,7 +88,9 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
 
 export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil">;
 
-/** Lets a repeated call sleep for the rest of its recorded sleeps. A long sleep stops the call like a new request. */
+/**
+ * Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops the call, as a new request does.
+ */
 function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Omit<Waits, "requestInput"> {
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
@@ -131,10 +134,10 @@ function isSame(
 }
 
 /**
- * Returns the answer to a call. Returns `undefined` if its schema rejects the answer, because the call then asked
- * again.
+ * Returns the recorded answer to a request of a call. Returns `undefined` if the schema rejects the answer, because the
+ * call then made a new request.
  *
- * @throws the error of the request.
+ * @throws the error with which the request ended.
  */
 async function answerOf(
   { record, reply }: RecordedRequest,
@@ -184,9 +187,10 @@ export async function checkedInput(
 }
 
 /**
- * Builds a context that only names the target of the rollback, because no node runs during a rollback.
+ * Builds a context for an inverse. No node runs during a rollback, so the context contains only the target of the
+ * rollback.
  *
- * @param waits default to functions that throw.
+ * @param waits Defaults to functions that throw.
  */
 export function callOptions(
   toolCallId: string,

@@ -12,10 +12,9 @@ import { callOptions, repeatCall, checkedInput } from "./repeatCall.ts";
 import { revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
 /**
- * Reverts the calls of a plan one by one, newest first. Records each call before its inverse starts and after it
- * finishes.
+ * Reverts the calls of a plan one by one, newest first. The log gets a record before and after each inverse.
  *
- * @param participants the steps of the participants, stored with the plan.
+ * @param participants The steps of the participants, stored with the plan.
  * @throws RollbackIncompleteError if a call cannot be reverted. The rollback stays open.
  */
 export async function revertCalls(
@@ -62,7 +61,7 @@ async function leave(call: LoggedCall, error: unknown, { journal, onFailure }: R
   return true;
 }
 
-/** Stores the plan before the first revert. A resumed rollback keeps its reverted calls. */
+/** Stores the plan before the first call is reverted. A resumed rollback does not revert calls again. */
 async function begin(
   { journal, log, target, base }: Rollback,
   plan: RollbackPlan,
@@ -75,12 +74,12 @@ async function begin(
   ]);
 }
 
-/** The result of one revert: `left` if a decision keeps the effect, `skipped` if the call waits for an answer. */
+/** The result for one call: `left` if a decision keeps the effect, `skipped` if the call waits for an answer. */
 type InverseEnd =
   | { readonly kind: "reverted" | "skipped"; readonly call: LoggedCall; readonly error?: never }
   | { readonly kind: "left" | "failed"; readonly error: unknown };
 
-/** Repeats a call without an outcome first, so that its effect certainly exists. */
+/** Reverts a call. A call without an outcome is repeated first, so that its effect certainly exists. */
 async function revertCall(call: LoggedCall, rollback: Rollback): Promise<InverseEnd> {
   const { setup, log } = rollback;
   const left = log.index.left.get(call.call);
@@ -116,7 +115,7 @@ async function settle(call: LoggedCall, inverse: Inverse, rollback: Rollback): P
   }
 }
 
-/** Does not try the inverse if the schema rejects the stored input. */
+/** Runs the inverse of a call. If the schema rejects the stored input, the inverse is not called. */
 async function runInverse(call: LoggedCall, inverse: Inverse, rollback: Rollback): Promise<InverseEnd> {
   const { setup, journal, signal } = rollback;
   const stored = await checkedInput(toolOf(inverse) ?? inverse.tool, call);

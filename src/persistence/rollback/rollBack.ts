@@ -36,7 +36,9 @@ export interface RollBackOptions extends Rollback {
   readonly changes?: ReturnType<TypedStorage["takeChanges"]>;
 }
 
-/** Reverts the work since a checkpoint, newest first, and starts a lane from it. Durable when it resolves. */
+/**
+ * Reverts the work since a checkpoint, newest first, and starts a lane from that checkpoint. Durable when it resolves.
+ */
 export async function rollBack(
   options: RollBackOptions,
 ): Promise<{ readonly report: RollbackReport; readonly recorder: RunRecorder }> {
@@ -68,7 +70,7 @@ export async function rollBack(
   const kept = journal.writer.value(storedReport(report), "the report of a rollback");
   const goal = goalRecord(options);
   journal.append([...(reopens ? [run] : []), ...records, { kind: "rollback_end", ...goal, report: kept }]);
-  // In the same turn of the event loop, so that both are in the same append.
+  // Both appends happen in the same turn of the event loop, so that the log gets them as one append.
   if (leaves) journal.append(statusRecords(journal.statusState, { ...leaves, at: journal.clock.now() }));
   await journal.durable();
   from?.line.lanes.push(lane);
@@ -119,8 +121,8 @@ function planOf({ setup, target, base }: Rollback, { index, blobs }: AgentLog): 
 }
 
 /**
- * Resolves the calls in doubt below the target before the first revert, as if their node ran again. Repeatable calls
- * need no decision.
+ * Resolves the calls in doubt after the target before any call is reverted, in the same way as a repeated node.
+ * Repeatable calls need no decision.
  *
  * @throws ToolCallInDoubtError if a person must decide. The agent is unchanged.
  */
@@ -143,7 +145,10 @@ async function resolveDoubts(
   return records;
 }
 
-/** Uses the current declaration of the tool. For an unknown tool, uses the declaration recorded with the call. */
+/**
+ * Returns whether a call can be repeated, by the current declaration of the tool. If the tool is unknown, uses the
+ * declaration recorded with the call.
+ */
 function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: PersistenceSetup): boolean {
   const own = setup.at(agentPath);
   const known = own?.toolNamed(tool);
@@ -152,8 +157,8 @@ function isRepeatable({ tool, effect, agentPath }: LoggedCall, setup: Persistenc
 }
 
 /**
- * Reopens the runs that finished below the target. In a redo, marks the runs between ancestor and target as finished
- * again.
+ * Reopens the runs that finished after the target. A redo also marks the runs between the common ancestor and the
+ * target as finished again.
  */
 function changeRuns(journal: Journal, index: LogProjection, goal: RollbackGoal): void {
   const { runs, cancelled } = journal;
@@ -175,10 +180,10 @@ function openGoal({ checkpoints }: LogProjection, open: RollbackRecord): Rollbac
 }
 
 /**
- * Finishes an interrupted redo unless it has the same target. A rollback to another checkpoint starts at the end of the
- * redo.
+ * Finishes an interrupted redo unless it has the same target. A rollback to another checkpoint then starts from its
+ * result.
  *
- * @param goal the version of the target checkpoint.
+ * @param goal The version of the target checkpoint.
  * @returns the whole log afterwards.
  */
 export async function finishOtherRedo(

@@ -16,9 +16,9 @@ export interface OwnTurn {
 }
 
 /**
- * Executes a call, or returns the result of another call in this process. A call joins another call with the same
- * `runId`, or with `whenBusy: "join"` the running call. If the other caller aborts, this call executes. With `whenBusy:
- * "queue"` it waits until the other calls have finished.
+ * Executes a call of `run`, or returns the result of another call in this process. The other call has the same `runId`,
+ * or is the running call if `whenBusy` is `"join"`. If the other caller aborts, this call executes. With `whenBusy:
+ * "queue"`, this call waits until the other calls have finished.
  *
  * @throws RunInputDiffersError if the run with its `runId` has another input.
  */
@@ -69,7 +69,10 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
   return kind === "run" ? (options as RunOptions) : {};
 }
 
-/** @returns `undefined` if the caller of that call aborted it, or if another process runs the agent. */
+/**
+ * Returns the result of another call. @returns `undefined` if the caller of that call aborted it, or if another process
+ * runs the agent.
+ */
 async function resultOf(
   { result, signal: theirs }: RunningCall,
   ours: AbortSignal | undefined,
@@ -128,9 +131,9 @@ class AgentTurns {
   }
 
   /**
-   * Runs `work` after all earlier calls of the queue, when no other call runs.
+   * Runs `work` after all earlier calls in the queue, as soon as no other call runs.
    *
-   * @param signal leaves the queue when aborted, but does not stop running work.
+   * @param signal Aborting it removes the call from the queue, but does not stop running work.
    */
   inQueue<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
     const ready = this.#queueEnd.then(async () => {
@@ -141,7 +144,7 @@ class AgentTurns {
     return turn;
   }
 
-  /** Replaces a run, after all earlier attempts to do so. */
+  /** Runs `take`, which replaces a run, after all earlier replacements have settled. */
   inPlace<Result>(take: () => Promise<Result>): Promise<Result> {
     const turn = this.#replacingEnd.then(take);
     this.#replacingEnd = settled(turn);

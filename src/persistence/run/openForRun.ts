@@ -67,12 +67,12 @@ function refuse(error: unknown, inThisProcess: boolean): never {
   throw new AgentBusyError(error.agentId, error.owner, error.retryAfterMs, true);
 }
 
-/** Abandons the stopped run, even if the input is the same. */
+/** Adds the option that abandons the stopped run, even if the input is the same. */
 function abandoning(request: RunRequest): RunRequest {
   return { ...request, options: { ...request.options, unfinished: "abandon" } };
 }
 
-/** Requests the result of a run in another process. If that process died, the run continues here. */
+/** Returns a request for the result of a run in another process. If that process has died, the run continues here. */
 async function joined(journal: Journal, { agentId, options }: RunRequest): Promise<RunRequest> {
   const status = journal.statusState.current?.status;
   if (status === "failed" || status === "cancelled") {
@@ -86,7 +86,7 @@ async function joined(journal: Journal, { agentId, options }: RunRequest): Promi
 /**
  * Finishes an interrupted rollback.
  *
- * @returns the calls that stay unreverted, which is allowed if the caller abandons other runs.
+ * @returns the calls that were not reverted. The list is empty unless the caller abandons other runs.
  */
 export async function finishOpenRollback({
   setup,

@@ -12,23 +12,24 @@ import type { CompletionData } from "../record/checkpointRecord.ts";
 import { z } from "zod";
 
 /**
- * Records a rejected run as failed. The run stays unfinished. Does not record a run that was refused before its start,
- * was aborted by its caller (it counts as interrupted), or whose storage failed.
+ * Records a rejected run as failed. The run stays unfinished. Three kinds of runs are not recorded: runs that were
+ * rejected before they started, runs that their caller aborted (they count as interrupted), and runs whose storage
+ * failed.
  *
- * @returns whether the failure is recorded.
+ * @returns Whether the failure is recorded.
  */
 export async function recordFailure(journal: Journal, { options }: RunRequest, error: unknown): Promise<boolean> {
   if (!journal.running || journal.failed || journal.lost.aborted || options.signal?.aborted) return false;
   try {
     const { usage } = journal;
-    // Calls of an earlier failure that are still unfinished must be tried again.
+    // Unfinished calls of an earlier failure must be retried as well.
     const failedCalls = [...new Set([...(journal.statusState.failedCalls ?? []), ...failedCallsIn(error)])];
     const failed = { status: "failed", at: journal.clock.now(), error: describeError(error) } as const;
     const facts = { ...(usage && { usage }), ...(failedCalls.length > 0 && { failedCalls }) };
     await journal.store(statusRecords(journal.statusState, { ...failed, ...facts }));
     return true;
   } catch {
-    // The run rejects with its original error. Without this record, it counts as interrupted.
+    // The run rejects with its original error. Without this record, the run counts as interrupted.
     return false;
   }
 }

@@ -62,14 +62,14 @@ async function recordedEnd(recordLog: RecordLog, journal: Journal, runId: string
   return withoutUndefined({ output: await output, usage, digest });
 }
 
-/** The known position may be slightly too low, because several appends may be in flight. */
+/** Finds the end of a run. The known position can be slightly too low while several appends are in flight. */
 async function findEnd(
   recordLog: RecordLog,
   agentId: string,
   [version, position]: CheckpointPosition,
 ): Promise<RunEnd | undefined> {
   for await (const entry of recordLog.read(agentId, { after: position - 1 })) {
-    // A later append restates a pruned append.
+    // A later pruning record can restate the append.
     const restated = pruningIn([entry])?.restated ?? [];
     const records = [entry, ...restated].flatMap((found) => found.records as readonly AgentRecord[]);
     const end = records.flatMap(endIn).find((found) => found.version === version);

@@ -38,8 +38,8 @@ import { type DurableCall, type NextRun, newSettings } from "./DurableCall.ts";
 import { joinOrRun } from "./joinOrRun.ts";
 
 /**
- * Executes a `run` or `resume` of a durable agent, and owns the agent until it finishes. Joins a call in this process
- * with the same `runId`.
+ * Executes a `run` or `resume` of a durable agent. It owns the agent until the run finishes. Joins a call in this
+ * process with the same `runId`.
  */
 export function runOrResume(
   setup: PersistenceSetup,
@@ -128,7 +128,7 @@ function assertStatus({ request: { options, agentId }, journal }: DurableCall): 
   if (ifStatus && !(status && ifStatus.includes(status))) throw new StatusChangedError(agentId, status, ifStatus);
 }
 
-/** Applies the answers of a resume and expires requests before the decision. */
+/** Records the answers of a resume and expires requests before the run continues. */
 async function settleRequests({ setup, journal, request: { options, agentId } }: DurableCall): Promise<void> {
   const answers = "answers" in options ? options.answers : undefined;
   if (answers) {
@@ -184,7 +184,7 @@ async function resumed(
   if (!stored || !run) throw new RunNotOpenError("nothing_to_resume", journal.agentId, "nothing is stored for it");
   const opening = startRecords(journal);
   const { current, task } = journal.statusState;
-  // Store it now, because the process may die before the run's first record.
+  // Stored immediately, because the process can die before the run makes its first record.
   if (task && current?.status === "in_progress") await journal.store(beginRecords(journal));
   const { lane } = stored.state;
   if (!stored.log.index.lanes.has(lane)) return queued(call, stored, run, opening);
@@ -211,7 +211,7 @@ function startRecords(journal: Journal): readonly AgentRecord[] {
   return beginRecords(journal);
 }
 
-/** Counts the attempts of a task, so that a task that kills its process does not restart forever. */
+/** Counts the attempts of a task, so that a task that crashes its process does not restart forever. */
 function beginRecords({ statusState, clock }: Journal): readonly AgentRecord[] {
   const { task, attempts, current } = statusState;
   const attempt = current?.status === "in_progress" ? attempts + 1 : 1;
@@ -241,7 +241,7 @@ async function branch(call: DurableCall, checkpointId: string): Promise<RunResul
   return { ...result, ...(differs && { effects }) } as RunResult<unknown>;
 }
 
-/** Restarts all lines that were open at a checkpoint. The branch is durable before it runs. */
+/** Restarts all lines that were open at a checkpoint. The branch is durable before any node runs. */
 async function branchOfLines(
   call: DurableCall,
   log: AgentLog,
@@ -264,8 +264,8 @@ async function resumedAfter(call: DurableCall, opening: readonly AgentRecord[]):
 }
 
 /**
- * Returns `undefined` if the checkpoint is the head of an unfinished run. A branch from there is a resume, which keeps
- * the recorded work of the next node.
+ * Starts a branch of the main line. Returns `undefined` if the checkpoint is the head of an unfinished run. This case
+ * is a resume, which keeps the recorded work of the next node.
  */
 async function branchOfMain(
   call: DurableCall,
@@ -298,7 +298,7 @@ async function begin(
   const { options, input } = request;
   const { runId = randomId() } = options as RunOptions;
   const run = runRecord(journal, runId, input, span?.trace);
-  // Allows an id of a run that this call has just abandoned.
+  // This call has just abandoned the run, so a new run can have the same id.
   journal.runs.delete(run.run);
   journal.cancelled.delete(run.run);
   return start(call, newRun(setup, journal, { run, input, keep, opening: [run] }, before));

@@ -15,8 +15,9 @@ export interface CheckpointTrigger {
   readonly name: string;
   readonly priority: TriggerPriority;
   /**
-   * Returns whether a checkpoint is due. `"unchanged"` means that it would be due, but the state has not changed since
-   * the last one. Must be fast. If it throws, a `trigger_failed` event is emitted and the checkpoint is made.
+   * Returns whether a checkpoint is due. `"unchanged"` means that a checkpoint would be due, but the state has not
+   * changed since the last one. The function must be fast. If it throws, a `trigger_failed` event is emitted and the
+   * checkpoint is made.
    */
   readonly isDue: (moment: TriggerMoment) => boolean | "unchanged";
 }
@@ -55,6 +56,9 @@ export interface SinceCheckpoint {
    * Whether a checkpoint now would differ from the last one in its records, its next node or input, or its progress.
    */
   readonly changed: boolean;
-  /** The approximate number of bytes stored since then or waiting to be stored, with the input of the next node. */
+  /**
+   * The approximate number of bytes since the last checkpoint, stored or waiting to be stored. Includes the input of
+   * the next node.
+   */
   readonly grownBytes: number;
 }

@@ -3,8 +3,9 @@ import type { CheckpointTrigger, TriggerMoment, TriggerPriority } from "./Checkp
 const rank: Readonly<Record<TriggerPriority, number>> = { critical: 0, high: 1, normal: 2 };
 
 /**
- * Evaluates every trigger once. `due` is the first trigger with the highest priority and names the checkpoint, which
- * also serves `merged`. A trigger that throws counts as due, because an extra checkpoint is better than a missing one.
+ * Evaluates each trigger once. `due` is the first trigger with the highest priority, and the checkpoint gets its name.
+ * `merged` are the other due triggers. A trigger that throws counts as due, because an extra checkpoint is better than
+ * a missing one.
  */
 export function dueTriggers(triggers: readonly CheckpointTrigger[], moment: TriggerMoment) {
   const failed: { readonly trigger: CheckpointTrigger; readonly error: unknown }[] = [];

@@ -15,8 +15,8 @@ function afterNode(): CheckpointTrigger {
 }
 
 /**
- * Returns whether {@link afterNode} is due. Identifies `afterNode` by function, because a custom trigger may use its
- * name.
+ * Returns whether {@link afterNode} is due. Code compares triggers with this function to recognize `afterNode`, because
+ * a custom trigger can have the same name.
  */
 export function isAfterNode({ kind }: TriggerMoment): boolean {
   return kind === "node_completed";
@@ -80,7 +80,7 @@ function interval(options: { readonly everyMs?: number | undefined } = {}): Chec
 }
 
 /**
- * Makes a checkpoint if the data to store has grown by more than a limit since the last one. Priority: normal.
+ * Makes a checkpoint if the new data since the last checkpoint exceeds a limit. Priority: normal.
  *
  * @param options `bytes`: the limit. Defaults to 10 KB.
  */

@@ -11,7 +11,7 @@ export interface TrimmingPlan {
 }
 
 /**
- * Decides which parts to trim. Trimming a trimmed history changes no parts. Trims messages in whole turns. A call and
+ * Selects the parts to trim. A trimmed history is not trimmed again. Messages are removed in whole turns. A call and
  * its result stay together, and a call without a result stays with all later messages.
  */
 export function planTrimming(
@@ -19,7 +19,7 @@ export function planTrimming(
   limits: { readonly toolOutputs: number; readonly messages: number },
 ): TrimmingPlan {
   const older = messages.slice(0, cutOf(messages, limits.messages)).filter(({ role }) => role !== "system");
-  // A single message is already a summary, or too short for one.
+  // A single older message is already a summary, or is too short for one.
   const going = new Set<Message>(older.length > 1 ? older : []);
   const results = messages.flatMap((message) => resultsOf(message).map((result) => ({ message, result })));
   const outputs = results
@@ -37,7 +37,7 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/** Returns the last index before which every call has its result, with at least `keep` messages after it. */
+/** Returns the last index that leaves at least `keep` messages, with a result for every call before it. */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())

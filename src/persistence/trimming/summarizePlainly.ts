@@ -3,7 +3,7 @@ import type { OlderContent } from "../config/TrimmingPolicy.ts";
 
 const outputCharacters = 120;
 const messageCharacters = 60;
-/** The limits for all older messages together: the start and the end of the conversation. */
+/** The limits for the summary of all older messages: for the start and for the end of the conversation. */
 const firstCharacters = 600;
 const lastCharacters = 1_400;
 const summaryHead = /^\[(\d+) earlier messages, shortened\]\n/;
@@ -36,7 +36,7 @@ function textOfOutput(output: unknown): string {
   try {
     return JSON.stringify(output) ?? String(output);
   } catch {
-    // A storable value that is not JSON, such as one with a bigint.
+    // The value is storable but not JSON, such as a value with a bigint.
     return Object.prototype.toString.call(output);
   }
 }
@@ -57,7 +57,7 @@ function withoutMiddle(text: string): string {
   return `${text.slice(0, firstCharacters).replace(/[\ud800-\udbff]$/, "")}\n…\n${end}`;
 }
 
-/** Cuts between characters, not inside a surrogate pair. */
+/** Cuts a text without splitting a surrogate pair. */
 function beginning(text: string, characters: number): string {
   if (text.length <= characters) return text;
   return `${text.slice(0, characters).replace(/[\ud800-\udbff]$/, "")}…`;

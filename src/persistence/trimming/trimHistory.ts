@@ -10,8 +10,8 @@ import type { OlderContent, TrimmingPolicy } from "../config/TrimmingPolicy.ts";
 type ToolResult = Extract<ContentPart, { type: "tool-result" }>;
 
 /**
- * Trims the history of a run, if configured. The next checkpoint saves the change. Reports a failed summarizer and
- * keeps its content.
+ * Trims the history of a run, if configured. The next checkpoint saves the change. If a summarizer fails, its error is
+ * reported and its content stays.
  */
 export async function trimHistory(setup: PersistenceSetup, run: AgentRun): Promise<void> {
   const { trimming } = setup;

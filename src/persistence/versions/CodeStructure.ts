@@ -38,8 +38,9 @@ type Defined = Pick<AgentDefinition, "graph" | "tools">;
 const structures = new WeakMap<object, Code>();
 
 /**
- * Returns the code of an agent. @param pipeline of the agent, whose code is described once and does not change
- * afterwards.
+ * Returns the code structure of an agent.
+ *
+ * @param pipeline The pipeline of the agent. Its structure is computed once and does not change afterwards.
  */
 export function codeOf(pipeline: object & Defined, sha256: Sha256): Code {
   const code = structures.get(pipeline) ?? describe(pipeline, sha256);
@@ -59,7 +60,7 @@ function describe(pipeline: object & Defined, sha256: Sha256): Code {
     numbers.set(hooks, number);
     return number;
   };
-  // The list grows during the loop, because agents may call themselves or share a sub-agent.
+  // The list grows during the loop, because agents can call themselves or share a sub-agent.
   for (const agent of pending) agents.push(agentStructure(agent, sha256, numberOf));
   const [own, ...called] = agents as [AgentStructure, ...AgentStructure[]];
   const structure = called.length > 0 ? { ...own, agents: called } : own;
@@ -86,7 +87,7 @@ function agentStructure(
   };
 }
 
-/** Long enough against accidental collisions, and short in the log. */
+/** Long enough to avoid accidental collisions, and short in the log. */
 const digestLength = 11;
 
 /** The parts of a zod schema that are stable between versions of zod. Functions are not compared. */
@@ -127,8 +128,8 @@ const known = new WeakMap<object, string>();
 
 /**
  * Returns a digest of the values that a schema accepts, which is the same in each process. Returns an empty text
- * without a schema. Ignores functions, such as those of `refine` and `transform`, and descriptions. Visits each schema
- * object once.
+ * without a schema. Ignores descriptions and functions, such as those of `refine` and `transform`. Each schema object
+ * is visited once.
  */
 function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): string {
   if (schema === undefined) return "";
@@ -140,7 +141,7 @@ function schemaDigest(schema: z.core.$ZodType | undefined, sha256: Sha256): stri
   return digest;
 }
 
-/** @param around the schemas that contain this schema, because a schema may be recursive. */
+/** @param around The schemas that contain this schema. They stop the recursion of a recursive schema. */
 function shapeOf(value: unknown, around: readonly unknown[]): unknown {
   if (typeof value !== "object" || value === null) return plain(value);
   const definition = definitionOf(value);
@@ -164,7 +165,8 @@ function definedBy(definition: Definition, around: readonly unknown[]): unknown 
   return [
     ...own,
     ...(type === "object" ? [["shape", shapeOf(shape, around)]] : []),
-    // Ignores patterns of other formats, because a zod version may improve its pattern for e-mail addresses.
+    // Patterns of other formats are ignored, because zod versions can change them, such as the pattern for e-mail
+    // addresses.
     ...(format === "regex" ? [["pattern", String(pattern)]] : []),
     ...(typeof getter === "function" ? [["of", shapeOf((getter as () => unknown)(), around)]] : []),
   ];

@@ -40,8 +40,8 @@ export class Migrations {
   }
 
   /**
-   * Returns the migrations for a run of a version, in order. Empty for the current version. `undefined` if no chain
-   * exists.
+   * Returns the migrations, in order, for a run with this version of the strategy. Empty for the current version.
+   * `undefined` if no chain exists.
    */
   chainFrom(version: number): readonly Migration[] | undefined {
     return this.#chains.get(version);
@@ -155,7 +155,7 @@ const version = customSchema<number>(
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 );
 
-/** Validates the form of `migrations`. `Migrations` checks that they fit each other and the strategy. */
+/** Validates the form of `migrations`. `Migrations` checks that they match each other and the strategy. */
 export const migrationSchema: z.ZodType = strictOptions({
   from: version,
   to: version,

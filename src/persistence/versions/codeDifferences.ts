@@ -7,9 +7,7 @@ export type StoredStructure = GraphStructure | CodeStructure;
 
 type Facts = ReadonlyMap<string, string>;
 
-/**
- * Returns the differences between two structures, one text each. Ignores facts that the stored structure cannot have.
- */
+/** Returns the differences between two structures, one text each. Ignores facts that earlier versions did not store. */
 export function codeDifferences(stored: StoredStructure, current: StoredStructure): readonly string[] {
   const before = factsOf(stored);
   const after = factsOf(current, stored);
@@ -22,20 +20,25 @@ export function codeDifferences(stored: StoredStructure, current: StoredStructur
   ];
 }
 
-/** Returns whether a fact appears and disappears together with another fact, which is sufficient. */
+/**
+ * Returns whether a fact always appears and disappears together with another fact. Reporting the other fact is then
+ * enough.
+ */
 function isOfOther(fact: string): boolean {
   return /(^|: )the (input schema|output schema|effect) of /.test(fact);
 }
 
-/** Returns whether all stored parts that a line can still run are unchanged. Additions do not matter. */
+/** Returns whether all stored parts that a line can still run are unchanged. Added parts do not matter. */
 export function keepsReached(stored: StoredStructure, current: StoredStructure, point: LinePoint): boolean {
   const now = factsOf(current, stored);
   return [...factsOf(stored, stored, reachedFrom(stored, point))].every(([fact, value]) => now.get(fact) === value);
 }
 
 /**
- * @param like decides which facts are compared, because a structure of an earlier version has no schemas and tools.
- * @param reached limits the facts to parts that a line can still run. Defaults to all parts.
+ * Returns the facts of a structure.
+ *
+ * @param like Limits the facts to kinds that this structure has, because earlier versions stored no schemas and tools.
+ * @param reached Limits the facts to parts that a line can still run. Defaults to all parts.
  */
 function factsOf(structure: StoredStructure, like: StoredStructure = structure, reached?: Reached): Facts {
   const facts = new Map<string, string>();
@@ -111,7 +114,8 @@ interface Caller {
 }
 
 /**
- * Any node may call any tool. A new sub-agent call uses the current code, so the code of sub-agents does not matter.
+ * Adds the tools, because any node can call any tool. The code of sub-agents is not added, because a new call of a
+ * sub-agent uses the current code.
  */
 function addTools(
   facts: Map<string, string>,

@@ -3,8 +3,8 @@ import type { EdgeStructure, GraphStructure, NodeStructure } from "../../agent/s
 export interface LinePoint {
   readonly node: string;
   /**
-   * The started branches of that node, which are separate lines. `"all"` if no other branch starts. Defaults to an
-   * empty set.
+   * The started branches of that node, which are separate lines. `"all"` if no further branch will start. Defaults to
+   * an empty set.
    */
   readonly begun?: ReadonlySet<string> | "all" | undefined;
 }

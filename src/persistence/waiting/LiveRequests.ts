@@ -24,7 +24,10 @@ import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
 
 interface LiveRequest extends AskedRequest {
   readonly lane: number;
-  /** The line whose node runs again. It made the request, or its node finished to wait for the request. */
+  /**
+   * The line whose node runs again after the answer: the line that made the request, or a caller that waits for this
+   * line.
+   */
   readonly recorder: RunRecorder;
   readonly run: AgentRun;
   readonly forget: () => void;
@@ -35,7 +38,7 @@ type Answered = Pick<ReplyEnd, "expired"> & { readonly pending: PendingRequest }
 const liveByJournal = new WeakMap<Journal, LiveRequests>();
 const agentsByLog = new WeakMap<RecordLog, Map<string, LiveRequests>>();
 
-/** The open requests of a run in this process. An answer immediately continues the waiting line. */
+/** The open requests of a run in this process. An answer continues the waiting line immediately. */
 export class LiveRequests implements Disposable {
   readonly #journal: Journal;
   readonly #recorders: RunRecorders;
@@ -71,7 +74,7 @@ export class LiveRequests implements Disposable {
     return agentsByLog.get(log)?.get(agentId);
   }
 
-  /** Stores the requests of a waiting line immediately, whether or not the run waits. */
+  /** Stores the requests of a waiting line immediately, even if other lines of the run continue. */
   open(run: AgentRun, events: readonly InputRequestEvent[]): void {
     const recorder = this.#recorders.of(run);
     const { journal, lane } = recorder;
@@ -82,7 +85,7 @@ export class LiveRequests implements Disposable {
       const nested = this.#open.get(requestId);
       if (nested && nested.run !== run) this.#open.set(requestId, { ...nested, recorder, run });
     }
-    // The main line waits only if the run waits, and the status says so in the same append.
+    // The main line waits only if the whole run waits, and the same append then contains this status.
     journal.append([...records, ...(run.parent ? this.#statusIfDue(false) : [])]);
     journal.durable().then(
       () => asked.forEach(({ event, isNew }) => isNew && tellOpened(recorder, event)),
@@ -91,8 +94,8 @@ export class LiveRequests implements Disposable {
   }
 
   /**
-   * Finishes the run because no line can continue. The run waits, unless an answer arrived meanwhile. Durable when it
-   * resolves.
+   * Finishes the run because no line can continue. The run gets the status `waiting`, unless an answer has arrived
+   * meanwhile. Durable when it resolves.
    */
   async close(events: readonly InputRequestEvent[]): Promise<void> {
     const journal = this.#journal;
@@ -189,16 +192,16 @@ export class LiveRequests implements Disposable {
     forget();
     this.#open.delete(requestId);
     journal.append([reply, ...this.#statusIfDue(true)]);
-    // Continue immediately, so that the run does not finish as waiting meanwhile. The line reads the answer once it is
-    // durable.
+    // The line continues immediately, so that the run does not finish as `waiting` meanwhile. It reads the answer when
+    // the answer is durable.
     this.#goOn(recorder, run);
     await journal.durable();
   }
 
   #goOn(recorder: RunRecorder, run: AgentRun): void {
-    // In turns, so that each read covers only the records since the previous one.
+    // The reads run one after another, so that each covers only the records since the previous read.
     const restart = () => this.#turns.runExclusive(() => this.#restart(recorder));
-    // The visit of the caller may have finished to wait for the line. Then continue the caller.
+    // If the caller's visit has finished to wait for the line, the caller continues instead.
     if (!run.goOn(restart) && run.parent) this.#goOn(this.#recorders.of(run.parent), run.parent);
   }
 
@@ -216,7 +219,7 @@ export class LiveRequests implements Disposable {
     return next.start;
   }
 
-  /** Drops other requests of the line, because its node runs again and repeats them. */
+  /** Removes other requests of the line. Its node runs again and repeats them. */
   #forgetOthers(recorder: RunRecorder): void {
     const others = [...this.#open].filter(([, open]) => open.recorder === recorder);
     for (const [requestId, { forget }] of others) {

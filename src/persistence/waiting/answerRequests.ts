@@ -29,8 +29,8 @@ export type GivenReply =
   | { readonly rejected: string; readonly by?: string | undefined };
 
 /**
- * Records all replies, or none of them if one is refused. The owner of the log decides which reply is first. If a line
- * has no more open requests, the run is in progress and can be resumed. Durable when it resolves.
+ * Records all replies, or no reply if one is rejected. The owner of the log decides which reply is first. If all
+ * requests of a line are answered, the run gets the status `in_progress` and can be resumed. Durable when it resolves.
  *
  * @throws RequestNotOpenError, ApprovalChangedError, InvalidInputError, NotSerializableError, CheckpointTooLargeError
  */
@@ -71,10 +71,10 @@ export async function endOf(
 }
 
 /**
- * Limits the size of answers like the size of a checkpoint.
+ * Applies the size limit of a checkpoint to answers.
  *
- * @param nodeId the node of the first answer.
- * @param uploads the number of uploads before the blobs of the answers.
+ * @param nodeId The node of the first answer.
+ * @param uploads The number of uploads before the blobs of the answers.
  * @throws CheckpointTooLargeError
  */
 export function assertAnswersFit(
@@ -140,7 +140,7 @@ async function append(journal: Journal, stored: StoredState, replies: readonly R
   await journal.durable();
 }
 
-/** Returns a status with the remaining open requests, or no records if the current status is sufficient. */
+/** Returns a status record with the remaining open requests, or no record if the current status can stay. */
 function statusIfDue(journal: Journal, stored: StoredState, replies: readonly ReplyRecord[]): readonly StatusRecord[] {
   const { status, record } = journal.statusState.current ?? {};
   if (status === "paused") return [];
@@ -149,7 +149,7 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   if (isListed && status === "in_progress") return [];
   const left = openRequests(stored.log.index, stored.state).filter((open) => !replied.has(open.record.request));
   const asking = new Set(left.map(({ lane }) => lane));
-  // A line with all its answers continues without the other lines.
+  // A line whose requests are all answered continues without the other lines.
   const isWaiting = status === "waiting" && replies.every(({ lane }) => asking.has(lane));
   if (isListed && isWaiting && record?.answered) return [];
   const pending = left.map((open) => pendingIn(stored, open.record));
@@ -159,7 +159,10 @@ function statusIfDue(journal: Journal, stored: StoredState, replies: readonly Re
   return statusRecords(journal.statusState, next);
 }
 
-/** Returns whether the status may still list answered requests. The status shows the earliest expiry. */
+/**
+ * Returns whether the listed requests can stay in the status, even if some of them are answered. The status must always
+ * show the earliest expiry.
+ */
 function isListedEnough(stored: StoredState, replied: ReadonlySet<string>): boolean {
   const { requests: given, statusState } = stored.log.index;
   const { requests = [], until } = statusState.current?.record ?? {};

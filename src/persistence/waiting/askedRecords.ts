@@ -16,7 +16,10 @@ export interface AskedRequest {
   readonly isNew: boolean;
 }
 
-/** Returns the records of a line's requests and of its suspended calls, which are not in doubt. Closes the recorder. */
+/**
+ * Returns the records of a line's requests and of its suspended calls. Suspended calls are not in doubt. Closes the
+ * recorder.
+ */
 export function askedRecords(
   recorder: RunRecorder,
   events: readonly InputRequestEvent[],
@@ -29,7 +32,7 @@ export function askedRecords(
   const asked = events.map((made) => {
     const isNew = !replies?.wasAsked(made);
     const at = replies?.askedAt(made) ?? now;
-    // The record of a timer is written when the sleep starts.
+    // The timer already has a record from the start of its sleep.
     if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew };
     const event = withProblems(recorder, made);
     requests.push(requestRecord(recorder, event, at));

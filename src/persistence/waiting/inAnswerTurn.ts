@@ -3,7 +3,8 @@ import type { RecordLog } from "../../storage/RecordLog.ts";
 const endsByLog = new WeakMap<RecordLog, Map<string, Promise<unknown>>>();
 
 /**
- * Gives answers to an agent in sequence. Concurrent answers of one process would block each other from owning the log.
+ * Gives answers to an agent one after another. Concurrent answers of one process would compete for the ownership of the
+ * log.
  */
 export async function inAnswerTurn<Result>(
   log: RecordLog,

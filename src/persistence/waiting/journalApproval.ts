@@ -10,8 +10,8 @@ import type { Reply } from "../replay/RecordedAnswers.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 
 /**
- * Handles the approval of a tool call of a durable run. A started call needs no approval. Does not consult the tool
- * again once the request is recorded.
+ * Handles the approval of a tool call of a durable run. A call that has already started needs no approval. After the
+ * request is recorded, `needsApproval` of the tool is not called again.
  *
  * @returns the approving answer.
  * @throws ToolRejectedError, ReplayDivergedError
@@ -40,7 +40,7 @@ const approved = { approved: true };
 
 type ApprovalRequestEvent = InputRequestEvent & { readonly approval: ApprovalEvent };
 
-/** Returns the recorded request, or the tool's current one. Returns `undefined` if the call needs no approval. */
+/** Returns the recorded request, or a new request from the tool. Returns `undefined` if the call needs no approval. */
 async function requestFor({ replies }: RunRecorder, event: ApprovalRequestEvent): Promise<InputRequest | undefined> {
   const { call, judge } = event.approval;
   const verdict = replies?.shownFor(event) ?? (await judge?.()) ?? true;

@@ -11,8 +11,9 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { Reply } from "../replay/RecordedAnswers.ts";
 
 /**
- * Handles a request of a durable run, and returns its answer from the log. The JSON Schema validated the answer when it
- * arrived. The schema of the node may be stricter and validates it here. A rejected answer leads to a new request.
+ * Handles a request of a durable run, and returns its recorded answer. The stored JSON Schema validated the answer when
+ * it arrived. Here the schema of the node validates it again, because that schema can be stricter. If it rejects the
+ * answer, the node makes a new request.
  */
 export async function journalInputRequest(
   recorder: RunRecorder,

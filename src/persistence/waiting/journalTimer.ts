@@ -9,8 +9,8 @@ import { assertKeepsRequests } from "./assertKeepsRequests.ts";
 import { replyRecord } from "./replyRecord.ts";
 
 /**
- * Handles a sleep of a durable run. The record of the timer is written before the sleep starts, so the first due time
- * counts after a crash. A recorded end of the sleep counts whatever the clock says.
+ * Handles a sleep of a durable run. The timer is recorded before the sleep starts, so a crash does not change the time
+ * at which the sleep ends. A recorded end of the sleep is valid regardless of the clock.
  */
 export async function journalTimer(
   recorder: RunRecorder,
@@ -35,7 +35,7 @@ export async function journalTimer(
   await endsOf(context).deliver(requestId, () => undefined);
 }
 
-/** Returns the timer with its first due time, and whether the run can wait for it. */
+/** Returns the timer with its recorded end time, and whether the run can end as `waiting` during the sleep. */
 function timerOf(
   { setup: { clock, sleepInProcessMs } }: RunRecorder,
   recorded: RecordedTimer | undefined,
@@ -47,8 +47,8 @@ function timerOf(
 }
 
 /**
- * Returns the milliseconds until `end`, at least 0. A clock that was set back after `at` does not make the wait longer
- * than it was at first.
+ * Returns the milliseconds until `end`, at least 0. The result is at most the time from `at` to `end`, even if the
+ * clock was set back.
  */
 export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
   return Math.max(0, Math.min(end - clock.now(), end - at));

@@ -28,7 +28,7 @@ export const requestFilterSchema: z.ZodType = strictOptions({
   signal: abortSignalSchema.optional(),
 });
 
-/** The statuses with possible open requests. A line may wait while other lines are in progress. */
+/** The statuses of agents that can have open requests. A line can wait while other lines are in progress. */
 const asking = ["waiting", "in_progress"] as const;
 
 /** Lists the open requests of every agent in the storage. Skips unreadable agents, which `unfinished()` lists. */
@@ -54,10 +54,13 @@ async function requestsOf(log: RecordLog, agentId: string): Promise<readonly Pen
   }
 }
 
-/** Also includes statuses without listed requests, so that the answer reports why the agent may not run here. */
+/** Includes agents that cannot run here, so that the answer is rejected with the reason. */
 const answerable = [...asking, "moving", "copied"];
 
-/** Returns the agent with a request. @throws RequestNotOpenError. InvalidInputError if several agents have it. */
+/**
+ * Returns the id of the agent that made a request. @throws RequestNotOpenError. InvalidInputError if several agents
+ * made it.
+ */
 export async function agentOfRequest(log: RecordLog, requestId: string): Promise<string> {
   const found: string[] = [];
   const more: string[] = [];

@@ -6,7 +6,7 @@ import { endsAt } from "./pendingRequests.ts";
 type StatusChange = Omit<StatusRecord, "kind" | "run">;
 
 export function waitingStatus(requests: readonly PendingRequest[], at: number): StatusChange {
-  // A summary shows one request. A person can answer the run sooner than its timers end.
+  // A summary shows one request, preferably one that a person can answer, because timers end without help.
   const first = requests.find(({ kind }) => kind !== "timer") ?? requests[0];
   const until = Math.min(...requests.flatMap((request) => endsAt(request) ?? []));
   return {
@@ -21,7 +21,7 @@ export function waitingStatus(requests: readonly PendingRequest[], at: number): 
 /**
  * Returns the status of a running run, with the requests of its waiting lines.
  *
- * @param isAnswered whether an answer continues the run, which counts as progress of its task.
+ * @param isAnswered Whether an answer continues the run, which counts as progress of its task.
  */
 export function runningStatus(
   { statusState, clock }: Journal,
@@ -40,7 +40,10 @@ export function runningStatus(
 /** Up to this number of open requests, the status always lists all of them. */
 const mostListed = 100;
 
-/** Returns whether a status with this number of requests lists all open requests. At the maximum, it may lack a new one. */
+/**
+ * Returns whether a status with this number of requests lists all open requests. A status with the maximum number can
+ * lack a new one.
+ */
 export function listsAll(listed: number): boolean {
   return listed < mostListed;
 }
