@@ -114,7 +114,10 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Syncs of directories. Requests during a running sync share the next sync, which starts after all of them. */
+/**
+ * Syncs of directories. A request during a running sync waits for the next sync. That sync serves all requests that
+ * waited for it.
+ */
 export class FolderSyncs {
   readonly #begin: (path: string) => Promise<void>;
   readonly #running = new Map<string, Promise<void>>();

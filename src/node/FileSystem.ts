@@ -35,7 +35,7 @@ export interface FileSystem {
    * @param options.synced whether each write will be synced. The file may then have `writeSynced`.
    */
   create(path: string, options?: { readonly synced?: boolean }): Promise<OpenFile>;
-  /** Returns the bytes of a file from `start`, at most `length` of them. Defaults to all bytes. */
+  /** Returns at most `length` bytes of a file from `start`. Defaults to all bytes. */
   readFile(path: string, start?: number, length?: number): Promise<Uint8Array>;
   stat(path: string): Promise<FileStatus>;
   /**

@@ -13,7 +13,7 @@ import { fetchBlobs } from "./blobs.ts";
 import { readEntries } from "./readEntries.ts";
 import type { ReadOptions, RecordLog } from "./RecordLog.ts";
 
-/** An indexed copy of one agent's log, or of a part of it, with the referenced blobs. */
+/** An indexed copy of all or a part of one agent's log, with the referenced blobs. */
 export class AgentLog {
   readonly #checksums: ReadonlyMap<number, string>;
   readonly #values: DecodedValues;

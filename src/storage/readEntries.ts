@@ -32,8 +32,8 @@ export interface KnownHead {
   readonly state: AgentState;
   readonly end: ChainLink;
   /**
-   * Whether new entries are added to the index in place, which requires exclusive use. Otherwise they go to a continued
-   * copy.
+   * Whether new entries are added to the index in place, which requires exclusive use. Otherwise they are added to a
+   * copy of the index.
    */
   readonly grows?: true;
 }

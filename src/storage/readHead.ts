@@ -22,8 +22,8 @@ import { SnapshotDue } from "./SnapshotDue.ts";
 import type { BlobTexts, DecodedValues } from "../checkpoint/state/ValueReader.ts";
 
 /**
- * The part of a log that its head needs. Dispose it after the last use of its log, so that the next reader can continue
- * from it.
+ * The part of a log that its head needs. Dispose it after the last use of its log, so that the next reader can reuse
+ * it.
  */
 export interface AgentHead extends Disposable {
   readonly log: AgentLog;
@@ -191,7 +191,7 @@ interface CachedHead extends KnownHead {
   readonly blobs: BlobTexts;
   readonly values: DecodedValues;
   readonly snapshotDue: SnapshotDue;
-  /** Whether a required blob was missing or damaged. The next read may find it again. */
+  /** Whether a required blob was missing or damaged. The next read may find the blob. */
   readonly lacksBlobs?: boolean | undefined;
 }
 

@@ -49,7 +49,7 @@ export class SimulatedClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** Changes the wall clock without elapsed time, like a correction of the system time. May go forward or back. */
+  /** Moves the wall clock forward or back without elapsed time, like a correction of the system time. */
   jump(ms: number): void {
     checkSchema(z.number(), ms, "jump of a simulated clock");
     this.#now += ms;

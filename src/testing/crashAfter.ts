@@ -7,7 +7,7 @@ import { type PersistenceStorageProvider, providerSchema } from "../storage/Pers
 import type { LogAppend, LogOwner, OwnedLog, RecordLog } from "../storage/RecordLog.ts";
 
 /**
- * Wraps a storage so that it stops after a number of saves, as if the process crashed. Earlier saves are kept, every
+ * Wraps a storage so that it stops after a number of saves, as if the process crashed. Earlier saves are kept. Every
  * later save rejects, and the next process can take the agent. A save is one durable write, which is an append to a log
  * or a `saveCheckpoint` call of a three-method provider. Pass the original provider to the agent that resumes.
  *

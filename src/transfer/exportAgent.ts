@@ -155,7 +155,10 @@ interface Prefix {
   readonly version: number;
 }
 
-/** Only a pruning record restates the records before it, so the prefix includes it. @throws CheckpointNotFoundError */
+/**
+ * Returns the version of a checkpoint and the last position to export for it. The exported lines include the last
+ * pruning record, because only this record restates the records before it. @throws CheckpointNotFoundError
+ */
 async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): Promise<Prefix> {
   const { index } = await readEntries(log, agentId, {});
   const point = findPoint(index, checkpointId);

@@ -21,7 +21,7 @@ const moveReceiptSchema = strictOptions({
 });
 
 /**
- * Finishes a move at the source. From then on, the agent is `moved`, and `run`, `resume` and `answer` report its new
+ * Finishes a move at the source. Afterwards the agent is `moved`, and `run`, `resume` and `answer` report its new
  * location. Repeated calls with the same receipt are allowed. If the call rejects, nothing changes.
  *
  * @param receipt The receipt from `importAgent`.

@@ -46,7 +46,7 @@ export interface ImportOptions {
   /**
    * Accepts the approvals in the archive. Use it only if the archive comes from a trusted storage over a protected
    * channel. Defaults to `false`: the agent requests all approvals again, because a modified archive can contain forged
-   * ones. A fork, or a copy from a checkpoint, always requests given approvals again.
+   * approvals. A fork, or a copy from a checkpoint, always requests given approvals again.
    */
   readonly trustApprovals?: boolean | undefined;
   /**

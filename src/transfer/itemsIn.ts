@@ -1,6 +1,9 @@
 const quote = 34;
 const backslash = 92;
-/** Has a 1 for the bytes of `,`, `[`, `{` and `:`. Every value and key except the first follows one of them. */
+/**
+ * Contains 1 at the byte values of `,`, `[`, `{` and `:`. One of these characters precedes every value and key except
+ * the first.
+ */
 const beforeItem = Uint8Array.from({ length: 256 }, (_, byte) => (",[{:".includes(String.fromCharCode(byte)) ? 1 : 0));
 
 /** Counts the values and keys in JSON text without parsing it. An empty array or object counts as two. */

@@ -232,7 +232,7 @@ export class Workspace implements RollbackParticipant {
    *
    * @param path relative to the root
    * @param options.agentId as for `preview`
-   * @returns `undefined` if the agent did not change the file or retention removed its content
+   * @returns `undefined` if the agent did not change the file, or if its content was pruned
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, PathNotAllowedError
    */
   async fileAt(

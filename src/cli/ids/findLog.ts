@@ -8,7 +8,7 @@ import { shortened } from "./shortened.ts";
 import { assertOfAgent } from "../../storage/readEntries.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 
-/** Id prefixes of logs that do not belong to agents. Their users know the rest of the id. */
+/** Id prefixes of logs that do not belong to agents. A user may type an id without its prefix. */
 const shapes = ["thread", "session"];
 
 /** Throws if the first entry shows that a log is not of the expected kind. */

@@ -26,7 +26,8 @@ const headLine = z.object({
 /**
  * Returns the newest known head of each agent.
  *
- * @param since a checkpoint id of the only given agent, or a file with one line of JSON for each checkpoint
+ * @param since a checkpoint id if only one agent is given, or the path of a file with one line of JSON for each
+ * checkpoint
  * @throws CommandFailure for any other text
  */
 export async function readSeenCheckpoints(

@@ -47,7 +47,7 @@ export class Session implements AsyncDisposable {
     return (await this.open(purpose)).storage;
   }
 
-  /** Whether to print the change before it happens. Programs that passed `--yes` do not need it. */
+  /** Whether to print the change before it happens. Programs that passed `--yes` do not need this output. */
   get saysChange(): boolean {
     return !this.output.json || (!this.#options.yes && this.io.canAsk);
   }
@@ -56,7 +56,7 @@ export class Session implements AsyncDisposable {
    * Prints a change and asks for confirmation.
    *
    * @param change one line for each part of the change
-   * @throws CommandFailure if the user declines, or if no one can be asked and `--yes` is missing
+   * @throws CommandFailure if the user declines, or if there is no terminal to ask and `--yes` is missing
    */
   async confirm(...change: readonly (readonly Part[])[]): Promise<void> {
     if (this.saysChange) for (const line of change) await this.output.beside.line(...line);

@@ -100,7 +100,7 @@ export class AgentIndex {
   add(entry: Entry): void {
     this.#addOwner(entry);
     const { position, generation } = entry;
-    // Must number records like a projection.
+    // Records must get the same order numbers as in a `LogProjection`.
     let order = this.#order;
     for (const record of entry.records as readonly AgentRecord[]) {
       for (const value of valuesIn(record)) Object.assign(value, { order, lane: "lane" in record ? record.lane : -1 });

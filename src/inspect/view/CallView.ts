@@ -11,8 +11,8 @@ import type { ShownValue } from "./ShownValue.ts";
  * - `succeeded`, `failed`: the call finished.
  * - `lost`: the call succeeded, but its output could not be stored.
  * - `moved`: the call moved the run, for example with a rollback.
- * - `unknown`: the call was in doubt and settled as unknown.
- * - `to_repeat`: the call was settled or stopped so that it is repeated.
+ * - `unknown`: the call was in doubt, and its outcome was recorded as unknown.
+ * - `to_repeat`: the call will be repeated, because it was settled that way or was stopped.
  */
 export type CallState =
   | "running"

@@ -310,8 +310,8 @@ async function consumed(result: StreamResult, signal: AbortSignal): Promise<read
 const everyMs = 100;
 
 /**
- * Returns a function that waits for new records of a run. The function rejects if the run finishes without them or
- * loses its process.
+ * Returns a function that waits for new records of a run. The function rejects if the run finishes without new records
+ * or loses its process.
  *
  * @returns `undefined` if the run is neither in progress nor waiting
  */

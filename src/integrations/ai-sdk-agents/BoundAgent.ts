@@ -12,13 +12,15 @@ export type BoundAgentOf<Agent extends AnyAgent> = Pick<Agent, "version" | "id" 
    * @throws ToolCallInDoubtError and the other errors of `AIAgent.run`
    */
   resume(options?: ResumeAgentOptions): ReturnType<Agent["generate"]>;
-  /** Streams like {@link resume}. The stream starts at the beginning of the run and keeps the id of its message. */
+  /**
+   * Streams like {@link resume}. The stream starts at the beginning of the run, and its message keeps the id of the
+   * first stream.
+   */
   resumeStream(options?: ResumeAgentOptions): ReturnType<Agent["stream"]>;
   /**
-   * Returns the stream of the run in progress from its beginning, whether this process or another one executes it. The
-   * stream of a waiting run ends at its open requests. If the process of the run has died, this method
-   * resumes the run, as {@link resumeStream} does. Clients can therefore reconnect after a restart before your server
-   * calls `resume`.
+   * Returns the stream of the run in progress from its beginning, even if another process executes the run. The stream
+   * of a waiting run ends at its open requests. If the process of the run has died, this method resumes the run, as
+   * {@link resumeStream} does. Clients can therefore reconnect after a restart before your server calls `resume`.
    *
    * @returns `undefined` if no run is in progress or waiting
    */

@@ -73,8 +73,8 @@ export interface GivenApproval {
 }
 
 /**
- * Returns the calls that wait for an approval after these messages. Calls that the provider executes are excluded,
- * because the provider requests their approval.
+ * Returns the calls in these messages that wait for an approval. Calls that the provider executes are excluded, because
+ * the provider requests their approval.
  */
 function approvalsWanted(messages: readonly ProviderMessage[]): readonly WantedApproval[] {
   const parts = partsOf(messages);

@@ -59,7 +59,10 @@ export interface DurableRunnerRunOptions extends Pick<RunOptions, "runId" | "unf
 export interface DurableResumeOptions extends Pick<RunOptions, "takeOver"> {
   /** The id of the durable agent. */
   readonly agentId: string;
-  /** Answers to open requests by request id. All are recorded before the run continues, or none if one is rejected. */
+  /**
+   * Answers to open requests by request id. If one answer is rejected, none is recorded. Otherwise all answers are
+   * recorded before the run continues.
+   */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -44,9 +44,9 @@ const mutation = strictOptions({ type: z.literal("replace_function_call"), callI
 const mutationsSchema = z.looseObject({ mutations: z.array(mutation) });
 
 /**
- * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append and durable
- * when its promise resolves. Several processes may share a session: an idle process releases it when another one needs
- * it.
+ * An OpenAI Agents session in a storage of this library. Each session is one log. Each change is one append, which is
+ * durable when the promise of the call resolves. Several processes may share a session. An idle process releases the
+ * session when another process needs it.
  *
  * @example
  * ```ts

@@ -119,7 +119,10 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return isSpanContextValid(span) ? span : undefined;
 }
 
-/** Returns the active span for an operation that has no span. The run stores it, so that a resume can link to it. */
+/**
+ * Returns the active span for an operation that has no span. The run stores this span, so that a resumed run can link
+ * to the span.
+ */
 export function surroundingSpan(): TelemetrySpan {
   const active = trace.getActiveSpan()?.spanContext();
   return {

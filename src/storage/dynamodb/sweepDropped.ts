@@ -30,8 +30,8 @@ export async function sweepDropped(
 }
 
 /**
- * Removes appends. Keeps claims and the item of an owner's first append without its bytes, because an earlier owner
- * could write to an empty slot.
+ * Removes appends. Keeps claims, because an earlier owner could write to an empty slot. For the same reason, keeps the
+ * item of an owner's first append, but without its bytes.
  */
 export async function removeSlots(
   connection: DynamoDBConnection,

@@ -107,7 +107,7 @@ export class FileOwnedLog implements OwnedLog {
 
   /**
    * Copies the lines of another log into this empty log. The log stays empty until the whole segment is published. The
-   * lines are read first, so a failure to read them keeps the ownership.
+   * lines are read before the log is changed, so a failure to read them does not end the ownership.
    */
   receive(received: StoredAppends, last: Parameters<NonNullable<RecordLog["receive"]>>[3]): Promise<void> {
     return this.#inTurn(async () => {

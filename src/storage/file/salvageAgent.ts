@@ -168,11 +168,11 @@ async function writeSegment(
   await segment.close();
 }
 
-/** The connected start of a damaged log, and the rest. */
+/** The connected appends from the start of a damaged log, and the positions of the other intact appends. */
 export interface IntactChain<Found> {
   readonly from: number;
   readonly appends: readonly Found[];
-  /** The sorted positions of later intact appends that are not connected to it. */
+  /** The sorted positions of later intact appends that are not connected to the start. */
   readonly unreachable: readonly number[];
 }
 

@@ -144,8 +144,8 @@ const smallestChunk = 4 * 1024;
 const largestChunk = 256 * 1024;
 
 /**
- * Stores the encoded appends of one log as bytes in chunks. This takes a fraction of the memory of strings, which use two bytes
- * per character outside Latin-1, or of one array per append, which adds about 100 bytes each.
+ * Stores the encoded appends of one log as bytes in chunks. Strings would take much more memory, because they use two
+ * bytes per character outside Latin-1. One array per append would add about 100 bytes per append.
  */
 export class EntryBytes {
   readonly #chunks: Uint8Array[] = [];

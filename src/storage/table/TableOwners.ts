@@ -7,7 +7,7 @@ import type { LogOwner, OwnerState } from "../RecordLog.ts";
 import type { TableClaim, TableHead, TableSighting } from "./LogTable.ts";
 
 export interface StoredOwner extends LogOwner {
-  /** Identifies one ownership. Each ownership of the same owner has another value. */
+  /** Identifies one ownership. The value changes each time the same owner takes a log. */
   readonly session: string;
   readonly leaseMs: number;
 }

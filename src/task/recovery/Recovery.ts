@@ -282,8 +282,8 @@ export type RecoveryOutcome<Output> =
   | { readonly agentId: string; readonly error: unknown };
 
 /**
- * Recovers all agents that a crash left in progress, one after the other. An error is the outcome of its agent, and the
- * next agent follows. Unreadable agents have such an outcome as well. If several definitions share a storage, select
+ * Recovers all agents that a crash left in progress, one after the other. If an agent cannot be recovered or read, its
+ * outcome is the error, and the recovery continues with the next agent. If several definitions share a storage, select
  * the agents of this one with `only`.
  *
  * @throws InvalidInputError

@@ -24,9 +24,9 @@ export interface RecordLogHarness {
    */
   readonly advance: ((ms: number) => void | PromiseLike<void>) | LeftOut;
   /**
-   * Stops the renewals of an owner, as if its process were suspended. Its lease expires for other instances, either
-   * immediately or with their time. Its methods must remain callable, because the process may continue. Required if
-   * `processes` is `"many"`.
+   * Stops the renewals of an owner, as if its process were suspended. For other instances, the lease expires
+   * immediately or when their time advances. The methods of the owner must remain callable, because the process may
+   * continue. Required if `processes` is `"many"`.
    */
   readonly silence: ((owned: OwnedLog) => void | PromiseLike<void>) | LeftOut;
   /** Changes any stored byte of the append at this position, bypassing the log. */

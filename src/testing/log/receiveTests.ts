@@ -164,7 +164,7 @@ export const receiveTests: readonly RecordLogTest[] = [
     });
     const [end] = await Promise.allSettled([copied]);
     await closed;
-    // A log may keep the agent until the copy finishes.
+    // A log may keep the agent owned until the copy finishes.
     if (second === undefined) return;
     expect.equal("how the copy ends that was cut short", end.status, "rejected");
     const expected = [...lines.keys(), lines.length].map((index) => index + 1);
@@ -217,7 +217,7 @@ async function source(storage: RecordLogUnderTest): Promise<void> {
   await storage.own("a", (owned) => appendText(owned, "four", { id: "an id of the user's" }));
 }
 
-/** Receives when the previous owner is gone. Returns `undefined` if it stays. */
+/** Receives once the previous owner is gone. Returns `undefined` if the previous owner stays. */
 async function receiveWhenFree(
   log: RecordLog,
   storage: RecordLogUnderTest,

@@ -21,7 +21,7 @@ export class MutationTrace {
     return this.#mutations.slice(0, count);
   }
 
-  /** Returns those of the first `count` mutations that a power loss after them may undo, in order. */
+  /** Considers the first `count` mutations. Returns those that a power loss at this point may undo, in order. */
   undurable(count: number): readonly number[] {
     const found: number[] = [];
     for (let at = 0; at < count; at++) {

@@ -78,8 +78,7 @@ function movedPath(path: string, after: Scan, isUnkept: ReturnType<typeof unkept
 }
 
 /**
- * Returns the difference for a file that one scan has and the other did not read. `undefined` if it was created or
- * deleted.
+ * Returns the difference for a file that only one of the scans read. `undefined` if the file was created or deleted.
  */
 function hiddenDifference(path: string, file: ScannedFile, other: Scan, when: string): FileDifference | undefined {
   const [hidden, entry] = hiddenAt(other, path) ?? [];
@@ -95,7 +94,7 @@ function keptChange(path: string, { state, leftOut }: ScannedFile, side: "before
   return state ? { change: { path, [side]: state }, unknown } : { unknown };
 }
 
-/** Returns the visible changes of entries that neither scan stored. */
+/** Returns the entries that neither scan read and whose stamps differ. */
 function changedHidden(before: Scan, after: Scan): readonly LeftOutFile[] {
   return [...new Set([...before.hidden.keys(), ...after.hidden.keys()])].flatMap((path) => {
     const [was, is] = [before.hidden.get(path), after.hidden.get(path)];

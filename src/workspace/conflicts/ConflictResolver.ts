@@ -95,10 +95,10 @@ const optionsSchema = strictOptions({
 const resolveSchema = z.object({ conflict: conflictSchema, signal: abortSignalSchema });
 
 /**
- * Resolves conflicts in steps: a clean merge, then the model, then a person. A result is rejected if it contains
- * conflict markers, is empty although neither side is, or fails `check`. A model result with tags of the prompt or a
- * code fence around it is rejected as well. The next step follows then. A failure of the model or of `check` counts as
- * a rejection.
+ * Resolves conflicts in steps: a clean merge, then the model, then a person. If a result is rejected, the next step
+ * follows. A result is rejected if it contains conflict markers, fails `check`, or is empty although neither side is. A
+ * model result is also rejected if it contains tags of the prompt or a code fence around the file. A failure of the
+ * model or of `check` counts as a rejection.
  */
 export class ConflictResolver {
   readonly #options: ConflictResolverOptions;

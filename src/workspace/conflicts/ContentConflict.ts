@@ -2,8 +2,8 @@ import { z } from "zod";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /**
- * A text that two sides changed, with their known intents. In a rollback, which reverts the agent's changes, `base` is
- * the file in the state that the agent left, and `ours` the file at the checkpoint.
+ * A text that two sides changed, with their known intents. A rollback reverts the agent's changes. In a rollback,
+ * `base` is the file as the agent left it, and `ours` is the file at the checkpoint.
  */
 export interface ContentConflict {
   /** Relative to the root. */

@@ -31,9 +31,13 @@ export interface DriftReport {
 }
 
 /**
- * The severity of a drift. `none` means no new upstream commits. `low` means that no file was changed on both sides.
- * `medium` means that a file was changed in different regions. `high` means that both sides changed the same or
- * adjacent lines or moved the same submodule, or that a shallow or partial clone lacks the information.
+ * The severity of a drift.
+ *
+ * - `none`: there are no new upstream commits.
+ * - `low`: no file was changed on both sides.
+ * - `medium`: both sides changed the same file in different regions.
+ * - `high`: both sides changed the same or adjacent lines, or moved the same submodule. Also used if a shallow or
+ * partial clone lacks the information.
  */
 export type DriftSeverity = "none" | "low" | "medium" | "high";
 

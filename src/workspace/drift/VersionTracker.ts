@@ -96,8 +96,8 @@ export function settleAll(tracker: VersionTracker, resolution: DriftResolution):
 }
 
 /**
- * Returns the upstream head to compare with: the head at the last check or, while a force push is unresolved, the head
- * before it. `undefined` without a check or an upstream.
+ * Returns the upstream head to compare with, which is the head at the last check. While a force push is unresolved,
+ * returns the head before the force push. `undefined` without a check or an upstream.
  */
 export function knownHeadOf(tracker: VersionTracker | undefined): string | undefined {
   const last = lastAbout(tracker, tracker?.upstream_head ?? "");

@@ -103,7 +103,7 @@ async function compareHistories(
     known === undefined || isAncestor(repository, known, upstreamHead),
     mergeBase(repository, head, upstreamHead),
   );
-  // Missing history proves nothing in a shallow clone.
+  // In a shallow clone, a missing common base does not prove that the history was rewritten.
   const rewritten = (!isKnown || found === undefined) && !(await isCutOff(repository, upstreamHead));
   const base = found ?? (rewritten ? undefined : await baseOfCutOff(repository, head, known));
   if (base === undefined) return { commitsBehind, rewritten };

@@ -164,8 +164,8 @@ export class DriftWatch {
 
   /**
    * Checks now and records the result in the agent's storage. On high drift or rewritten history, the drift is recorded
-   * and the run waits for the answer `user_handled` or `ignored`. Changes of the agent's workspace up to the last
-   * checkpoint, and later changes of its file tools, do not count as local changes.
+   * and the run waits for the answer `user_handled` or `ignored`. Local changes exclude changes of the agent's
+   * workspace up to the last checkpoint, and later changes of its file tools.
    *
    * @throws GitError
    */
@@ -329,8 +329,8 @@ function questionOf(
 }
 
 /**
- * Records the drift before it makes the request, because the storage is saved only after the answer. The request id
- * contains both heads, so that an answer resolves only this drift.
+ * Records the drift before the request, because the storage is saved only after the answer. The request id contains
+ * both heads, so that an answer resolves only this drift.
  */
 function ask(
   context: AgentContext,

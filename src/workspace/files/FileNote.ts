@@ -34,8 +34,8 @@ export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
 }
 
 /**
- * Returns a function that tests whether an entry with unstored content was moved over a path after the last change of
- * the path. `notes` are oldest first.
+ * Returns a function that tests a path. The result is true if an entry with unstored content was moved to the path
+ * after the last change of the path. `notes` are oldest first.
  */
 export function movedOver(notes: readonly FileNote[]): (path: string) => boolean {
   const changedAt = new Map(notes.flatMap(({ changes }, at) => changes.map(({ path }) => [path, at] as const)));
@@ -127,7 +127,10 @@ function isLeftOut(value: unknown): value is LeftOutFile {
   return isText((value as LeftOutFile).path) && isText((value as LeftOutFile).reason);
 }
 
-/** Returns a mode in which all or none of the users who may read a file may execute it, as after a git checkout. */
+/**
+ * Returns a mode in which everyone who may read the file may also execute it, or no one may execute it. This matches a
+ * git checkout.
+ */
 export function executableMode(mode: number, isExecutable: boolean): number {
   return isExecutable ? mode | ((mode & 0o444) >> 2) : mode & 0o666;
 }

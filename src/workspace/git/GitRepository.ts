@@ -21,8 +21,9 @@ const exactAttributes = "* -text -eol -ident -filter -working-tree-encoding !dif
 
 /**
  * An untrusted repository, opened for one action. Commands that use objects, the index or the work tree run in a
- * temporary git directory without hooks, filters or settings, which only borrows the objects. In the repository itself
- * git only reads and sets refs, with hooks disabled. The temporary directory is removed after the action.
+ * temporary git directory. That directory has no hooks, filters or settings, and only borrows the objects. In the
+ * repository itself git only reads and sets refs, with hooks disabled. The temporary directory is removed after the
+ * action.
  */
 export class GitRepository {
   readonly #folders: GitFolders;
@@ -227,8 +228,8 @@ export class GitRepository {
 }
 
 /**
- * Copies a file, if it exists, with a time that is not newer. Git compares the contents of files that are as new as the
- * index, because their times prove nothing.
+ * Copies a file, if it exists, with a time that is not newer. If a file is as new as the index, git compares its
+ * content, because the time does not show a later change.
  */
 async function copyWithTime(from: string, to: string): Promise<boolean> {
   try {

@@ -75,8 +75,8 @@ function isSameEdit(one: Edit, two: Edit, ours: Int32Array, theirs: Int32Array):
 }
 
 /**
- * Adds a change. Joins it with the last change if they touch. The joined change is a conflict unless both take the same
- * side.
+ * Adds a change. If it touches the last change, joins both. The joined change is a conflict unless both changes take
+ * the same side.
  */
 function append(changes: Change[], change: Change): void {
   const last = changes.at(-1);

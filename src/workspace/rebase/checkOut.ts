@@ -114,9 +114,9 @@ function blobOf(repository: GitRepository, found: FoundFile): string | undefined
 }
 
 /**
- * Returns the directories that are empty once the removed files are gone, innermost first.
+ * Returns the directories that are empty after the removed files are deleted, innermost first.
  *
- * @throws GitError if another file is in them.
+ * @throws GitError if such a directory contains another file.
  */
 async function leftFolders(
   files: WorkspaceFiles,
@@ -135,7 +135,7 @@ function changedMeanwhile({ path }: GitChange): GitError {
   return new GitError("rebase", `${JSON.stringify(path)} was changed meanwhile`);
 }
 
-/** Groups the changes, removals first, since a file can replace a directory and the other way round. */
+/** Groups the changes, removals first. A file may replace a directory, and a directory may replace a file. */
 async function groupsOf(
   repository: GitRepository,
   changes: readonly GitChange[],

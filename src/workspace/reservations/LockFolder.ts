@@ -15,10 +15,11 @@ export interface Generation {
 }
 
 /**
- * The lock files. The state of a path is the file with its highest generation, and each change is a new file. If two
- * processes create the same generation, `link` lets one win, and the next read shows the winner. The highest generation
- * is never removed: otherwise a process that slept after listing the directory could create this number again from an
- * outdated state. Paths are distributed over many directories by hash, so that directory listings stay short.
+ * The lock files. Each change of a path creates a new file with the next generation, and the file with the highest
+ * generation contains the current state. If two processes create the same generation, only one `link` succeeds, and the
+ * next read shows the winner. The highest generation is never removed. Otherwise a process that slept after listing the
+ * directory could create this number again from an outdated state. Paths are distributed over many directories by hash,
+ * so that directory listings stay short.
  */
 export class LockFolder {
   readonly #disk: Disk;
@@ -33,7 +34,7 @@ export class LockFolder {
 
   /**
    * Returns the state of a path. The generation must be the highest before and after the read, because a slow process
-   * may recreate a lower one after its removal.
+   * may recreate a removed lower generation.
    */
   async read(path: string): Promise<Generation> {
     for (let number = await this.#highest(path); ;) {
@@ -173,7 +174,7 @@ const unreadable: LockEntry = {
 
 /**
  * Encodes a lock file. The `owner`, `operation`, `acquired_at` and `expires_at` of the first holder are at the top
- * level, where other tools expect them. A free file has none of them.
+ * level, where other tools expect them. The file of a free path has none of these keys.
  */
 export function encodeLock({ path, holders, waiting }: LockState): string {
   const [first, ...others] = holders.map(encodeEntry);

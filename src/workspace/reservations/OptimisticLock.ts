@@ -50,7 +50,9 @@ export type CommitResult =
 export interface OptimisticLockOptions {
   /** The root directory of the files. */
   readonly root: string;
-  /** Holds the file from its check to its write, so that other users of these reservations cannot write in between. */
+  /**
+   * Reserves the file from the check to the write, so that other users of these reservations cannot write in between.
+   */
   readonly reservations: Reservations;
   /** The name that waiting owners see. Defaults to `optimistic lock`. */
   readonly owner?: string | undefined;

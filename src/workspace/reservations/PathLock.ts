@@ -25,8 +25,8 @@ export interface LockRequest {
 }
 
 /**
- * Applies one request to the locks of paths. Each operation repeats read, decide and write until a read returns the
- * wanted state, because only a read after the write shows whether the write won.
+ * Applies one request to the locks of paths. Each operation reads the state, decides and writes. It repeats these steps
+ * until a read returns the wanted state, because only a read after the write shows whether the write won.
  */
 export class PathLock {
   constructor(

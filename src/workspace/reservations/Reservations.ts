@@ -90,13 +90,13 @@ const pathSchema = z.object({ path: z.string() });
 
 /**
  * Advisory file locks with many readers or one writer for each file. They only affect programs that use reservations.
- * All processes of a machine share them through `locks/`. Files of a killed process become free when its reservation
- * expires.
+ * All processes of a machine share them through `locks/`. If a process is killed, its files become free when its
+ * reservation expires.
  *
  * One call acquires all of its files or none, in a fixed order, so that two calls never deadlock. An owner that calls
- * `acquire` again while it holds files can still deadlock: acquire all files in one call, or set a timeout. Requests
- * are served in order of arrival. A reservation belongs to one call, and the same owner does not share its other
- * reservations.
+ * `acquire` again while it holds files can still deadlock. To avoid this, acquire all files in one call, or set a
+ * timeout. Requests are served in order of arrival. A reservation belongs to one call. A second call of the same owner
+ * does not share it.
  *
  * @example
  * ```ts

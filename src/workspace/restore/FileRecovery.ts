@@ -125,8 +125,8 @@ export interface FileToRecover {
   /** The state that the resumed run needs. Omitted if unknown. */
   readonly needed?: FileState;
   /**
-   * The state before the agent's first change, or after it if the agent created the file. Omitted if the agent did not
-   * change the file.
+   * The state before the agent's first change. If the agent created the file, the state after that change. Omitted if
+   * the agent did not change the file.
    */
   readonly base?: FileState;
 }
@@ -145,8 +145,8 @@ const defaultMode = 0o644;
  *
  * @param before notes up to the checkpoint, oldest first
  * @param since the changes of the file after the checkpoint, if any
- * @param required the content at the checkpoint. Omitted for a file that is not required, whose last change by the
- * agent counts then.
+ * @param required the content at the checkpoint. If omitted, the file is not required, and the state after the agent's
+ * last change is needed.
  */
 export function fileToRecover(
   path: string,

@@ -139,12 +139,12 @@ export type PlannedFile = { readonly history: FileHistory; readonly found: Found
 );
 
 /**
- * Plans the restore of a file. Returns `undefined` if it already equals the checkpoint and the agent replaced no
- * content of others. If a file is in the state that the agent left and no others changed it between the agent's
- * changes, its content is the agent's. Otherwise the file contains content of others.
+ * Plans the restore of a file. Returns `undefined` if the file already equals the checkpoint and the agent replaced no
+ * content of others. The content is the agent's if the file is as the agent left it and no others changed it between
+ * the agent's changes. Otherwise the file contains content of others.
  *
- * @param others contents that others wrote. If a command moved one, the file may contain the only copy. Defaults to an
- * empty set.
+ * @param others contents that others wrote. If a command moved such a content, the file may be its only copy. Defaults
+ * to an empty set.
  */
 export function planRestore(
   history: FileHistory,

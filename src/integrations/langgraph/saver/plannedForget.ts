@@ -4,7 +4,8 @@ import type { ForgetRecord } from "../thread/GraphRecord.ts";
 import type { ThreadState } from "../thread/ThreadState.ts";
 
 /**
- * Plans which checkpoints to drop. Ancestors that kept delta channels depend on are hidden instead.
+ * Plans which checkpoints to drop. Hides an ancestor instead if the delta channels of a kept checkpoint depend on the
+ * ancestor.
  *
  * @returns `undefined` if all checkpoints stay
  */
@@ -22,7 +23,7 @@ export function plannedForget(state: ThreadState, kept: ReadonlySet<StoredPut>):
   };
 }
 
-/** Returns the ancestors that provide delta channels of a checkpoint, each with those channels. */
+/** Returns the ancestors that provide delta channels of a checkpoint, each with the channels that it provides. */
 function replayedBy(state: ThreadState, put: StoredPut): ReadonlyMap<StoredPut, readonly string[]> {
   const open = deltaChannels(state, put);
   const replayed = new Map<StoredPut, readonly string[]>();

@@ -19,8 +19,8 @@ export type ListSegment =
   | { readonly r: readonly [a: number, b: number] };
 
 /**
- * A value as the difference to the previous one: a single item, a list (`l`), a map (`m`), the changed and removed
- * entries of a map (`e`), or one of these as a snapshot of a delta channel (`d`).
+ * A value as the difference to the previous value. This is a single item, a list (`l`), a map (`m`), or the changed and
+ * removed entries of a map (`e`). A snapshot of a delta channel (`d`) contains any of these.
  */
 export type ValueRecord =
   | ItemReference

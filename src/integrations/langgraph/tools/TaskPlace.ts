@@ -53,7 +53,7 @@ function textOf(value: unknown): string {
 interface TaskAttempt {
   /** The attempt number in this run of the graph, from 1. */
   readonly number: number;
-  /** The calls in progress, by the ids that their tools received. */
+  /** The calls in progress. Contains the call ids that the tools received. */
   readonly open: Set<string>;
 }
 

@@ -12,8 +12,8 @@ interface Known {
 
 /**
  * The items of objects that were stored or read. An object counts as unchanged while its direct fields keep their
- * values, which is much faster than serializing it again. Deeper changes are detected only in messages, because people
- * edit the arguments of a call in place.
+ * values. Comparing the fields is much faster than serializing the object again. Deeper changes are detected only in
+ * messages, because users edit the arguments of calls in place.
  */
 export class KnownItems {
   readonly #known = new WeakMap<object, Known>();

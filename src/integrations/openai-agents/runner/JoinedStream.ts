@@ -70,8 +70,8 @@ export class JoinedStream {
   /**
    * Resolves with the joined stream once the first stream exists.
    *
-   * @param done settles after the last stream. Its state is used if the streams did not finish. A rejection with a
-   *   {@link StreamCancelled} ends the stream without an error, as in the SDK.
+   * @param done settles after the last stream. If the streams did not finish, the joined stream takes its state from
+   * this promise. A rejection with a {@link StreamCancelled} ends the stream without an error, as in the SDK.
    */
   async begun(done: Promise<AnyState | undefined>): Promise<AnyStream> {
     const begun = new Promise<void>((resolve) => (this.#tellBegun = resolve));
@@ -144,7 +144,7 @@ export class JoinedStream {
   }
 }
 
-/** Returns an event with the user's agents. The loop keeps the durable ones. */
+/** Returns an event that refers to the user's agents instead of the durable agents of the loop. */
 function shown(event: RunStreamEvent): RunStreamEvent {
   if (event.type === "agent_updated_stream_event") return withOriginalAgent(event);
   if (event.type !== "run_item_stream_event") return event;

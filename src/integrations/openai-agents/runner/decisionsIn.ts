@@ -49,8 +49,8 @@ export function decisionsIn(state: AnyState, records: RunRecords, requests: read
 }
 
 /**
- * Returns the answers of a `RunState` to requests that its run has made since. Only a decision for all calls of a tool
- * applies to them.
+ * Returns the answers of a `RunState` to requests that its run made after the state was created. Only a decision for
+ * all calls of a tool can answer such a request.
  */
 export function laterDecisionsIn(
   state: AnyState,

@@ -2,7 +2,7 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 import type { AnyState } from "../wrapped/AnyAgent.ts";
 import type { SdkOptions } from "./runLoop.ts";
 
-/** Returns the options that a state keeps for its resume, as in the SDK. The usage is counted from the records. */
+/** Returns the options that a state passes to its resumed run, as in the SDK. The usage is counted from the records. */
 export function optionsOfState(state: AnyState): Partial<SdkOptions> {
   return withoutUndefined({
     context: state._context.context as unknown,

@@ -4,7 +4,7 @@ import { originalOf } from "../wrapped/originals.ts";
 import type { AnySdkAgent, AnyResult, AnyState, AnyStream } from "../wrapped/AnyAgent.ts";
 import { noteRun } from "./runOfState.ts";
 
-/** Gives a finished result the user's agents, because users compare them by identity. */
+/** Replaces the durable agents in a finished result by the user's agents, because users compare agents by identity. */
 export function withOriginalAgents<Result extends AnyResult | AnyStream>(
   result: Result,
   agent: AnySdkAgent,
@@ -13,7 +13,7 @@ export function withOriginalAgents<Result extends AnyResult | AnyStream>(
   return Object.assign(result, { state: givenState(result.state, agent, run) });
 }
 
-/** Gives the states of an error of the SDK, and of the error in it, the user's agents. Returns the error. */
+/** Replaces the durable agents in the states of an SDK error and of its inner error. Returns the error. */
 export function errorWithOriginalAgents(error: unknown, agent: AnySdkAgent, run: DurableRun): unknown {
   const { error: inner } = Object(error) as { readonly error?: unknown };
   for (const each of [error, inner]) {

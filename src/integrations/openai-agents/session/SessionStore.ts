@@ -212,7 +212,7 @@ function partRecords(
 /** Returns whether items equal the items that the run added earlier at the same position, as far as those exist. */
 async function isRepeated(log: SessionLog, items: readonly AgentInputItem[], part: RunPart): Promise<boolean> {
   const numbers = numbersAdded(log.state, part.run);
-  // If the run made other changes as well, its items cannot be compared.
+  // The run also made changes other than adding items, so its items cannot be compared.
   if (numbers.length !== log.state.progressOf(part.run)) return true;
   const at = new Map(numbers.slice(part.before, part.before + items.length).map((number, index) => [number, index]));
   const stored = log.state.items.filter(({ number }) => at.has(number));
@@ -235,7 +235,9 @@ function numbersAdded(state: SessionState, run: string): number[] {
     .flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
 }
 
-/** Appends a change with further records. Values are encoded and appended in one turn. */
+/**
+ * Appends the records of a change together with `more`. Values are encoded and appended in one turn of the event loop.
+ */
 function append(log: SessionLog, change: SessionChange, ...more: readonly SessionRecord[]): void {
   log.append([...recordsOf(log.state, change, encoderOf(log)), ...more], { last: true });
 }

@@ -15,7 +15,7 @@ export class DurableRun {
   readonly tools = new WeakMap<AnySdkTool, AnySdkTool>();
   /** The wrapped sessions by original session and by the tool call that uses it. */
   readonly sessions = new WeakMap<Session, Map<string | undefined, Session>>();
-  /** The approvals that stopped loops of the run, by the library's ids of their calls. */
+  /** The approvals at which loops of the run stopped, by the library's call ids. */
   readonly approvals = new Map<string, RunToolApprovalItem>();
   readonly #turns = new Map<string, Mutex>();
 

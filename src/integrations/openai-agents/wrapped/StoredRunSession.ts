@@ -12,8 +12,8 @@ import type { DurableRun } from "./DurableRun.ts";
 
 const reading = hostedTool("read_session", { effect: "none" });
 /**
- * Recorded as a call with an effect, so that its intent is durable first and only the owner of the run removes items.
- * Its rollback does nothing, because the restarted run removes the items it finds.
+ * The removal is recorded as a call with an effect. Therefore its intent is durable first, and only the owner of the
+ * run removes items. Its rollback does nothing, because the restarted run removes the items that it finds.
  */
 export const takingBack = hostedTool("take_back_session_items", { effect: "idempotent", rollback: () => undefined });
 
@@ -31,7 +31,7 @@ export class StoredRunSession {
     this.#name = name;
   }
 
-  /** Records the numbers of the items instead of the items. */
+  /** Records the numbers of the items, because the session already stores the items. */
   async getItems(limit = Number.POSITIVE_INFINITY): Promise<AgentInputItem[]> {
     const { loop } = this.#run;
     let read: ReadItems | undefined;

@@ -5,8 +5,8 @@ import { withoutUndefined } from "../../../internal/withoutUndefined.ts";
 type LastEvent = Extract<StreamEvent, { type: "response_done" }>;
 
 /**
- * Assembles a streamed response. Forwards each event except the last. If the stream fails after its last event,
- * forwards that event too, because the SDK counts the tokens in it.
+ * Assembles a streamed response. Forwards each event except the last one. If the stream fails after its last event,
+ * forwards the last event too, because the SDK counts the tokens in that event.
  *
  * @throws TypeError if the stream ends without its last event
  */

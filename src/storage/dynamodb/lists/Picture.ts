@@ -24,12 +24,12 @@ export interface Removal {
 }
 
 /**
- * The list state of an agent. `next` is marked before an append and settled after it. After a crash in between, the log
- * decides whether the append was stored.
+ * The list state of an agent. `next` is stored before an append and settled after the append. If the process crashes
+ * before `next` is settled, the log shows whether the append was stored.
  */
 export interface Pictures {
   readonly generation: number;
-  /** Grows with each write of an owner. Twice the slot for a mark, plus one when it is settled. */
+  /** Grows with each write of an owner. A mark has twice the number of its slot. Settling the mark adds one. */
   readonly step: number;
   readonly current?: Picture | undefined;
   readonly next?: ListMark | undefined;

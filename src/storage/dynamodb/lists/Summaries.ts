@@ -27,8 +27,8 @@ export interface Resolved {
 }
 
 /**
- * Maintains the summaries of agents. A change is marked before its append and settled after it, so an agent is listed
- * no later than its append. In between, the log decides which summary is valid.
+ * Maintains the summaries of agents. A change is marked before its append and settled after the append, so an agent is
+ * listed no later than its append. While a mark is not settled, the log shows which summary is valid.
  */
 export class Summaries {
   readonly #connection: DynamoDBConnection;
@@ -47,7 +47,7 @@ export class Summaries {
     if (next === undefined) return { pictures, current, obsolete: [] };
     const picture = isRemoval(next) ? undefined : next;
     if (await this.#isStored(agentId, next)) return { pictures, current: picture, obsolete: listOf(current) };
-    // Another process may have settled the mark and removed its append since.
+    // Another process may have settled the mark and removed its append in the meantime.
     const now = await this.#read(agentId);
     return isSame(now, pictures) ? { pictures, current, obsolete: listOf(picture) } : this.resolve(agentId, now);
   }
@@ -91,7 +91,7 @@ export class Summaries {
   async repair(agentId: string, { generation, slot }: Pick<Picture, "generation" | "slot">): Promise<void> {
     const { pictures, current, obsolete } = await this.resolve(agentId);
     if (pictures?.next === undefined) return;
-    // This step is below the next mark of this owner.
+    // The step of a settled mark is lower than the step of the owner's next mark.
     const settled = { generation, step: 2 * slot + 1, current };
     if (await this.#write(agentId, settled)) await this.#forget(agentId, obsolete, settled, current);
   }

@@ -124,7 +124,7 @@ export class SlotChain {
   }
 }
 
-/** Returns the state in an item. The state in a claim describes the slot before it. */
+/** Returns the state in an item. The state in a claim describes the slot before the claim. */
 function slotState(item: FoundItem): SlotState {
   return slotStateOf(slotOf(item.sk) - (item["claim"] === undefined ? 0 : 1), item);
 }

@@ -98,7 +98,10 @@ export function parseClaim(agentId: string, generation: number, path: string, li
   throw new CorruptLogError(agentId, { file: path, line: 1 }, found);
 }
 
-/** Parses `open` and checks the copied lines, because `open` may become durable before them. */
+/**
+ * Parses `open` and checks the copied lines. After a crash, `open` may be durable although the copied lines before it
+ * are not.
+ */
 function parseOpen(bytes: Buffer, carried: LineRange, end: number, sha256: Sha256): Open | undefined {
   const open = decodeControl("open", bytes.subarray(carried.end, end), sha256);
   return open?.carried === sha256.base64url(bytes.subarray(carried.start, carried.end)) ? open : undefined;

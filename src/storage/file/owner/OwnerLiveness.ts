@@ -98,9 +98,9 @@ export interface Surroundings {
 }
 
 /**
- * Records since when owners have been unchanged. Kept in memory, based on the clock of this process, and in a file,
- * based on a clock that all processes of this boot share. Thus even processes that run for less than a lease can detect
- * a silent owner.
+ * Records since when owners have been unchanged. The record in memory is based on the clock of this process. The record
+ * in a file is based on a clock that all processes of this boot share. Thus even processes that run for less than a
+ * lease can detect a silent owner.
  */
 class OwnerSightings {
   readonly #surroundings: Surroundings;
@@ -110,7 +110,7 @@ class OwnerSightings {
     this.#surroundings = surroundings;
   }
 
-  /** Returns for how many milliseconds the owner has been unchanged, or 0 after a change. */
+  /** Returns the milliseconds since the owner last changed, or 0 if the owner has just changed. */
   async unchangedForMs(folder: AgentFolder, generation: number, seen: string): Promise<number> {
     const now = this.#surroundings.clock.monotonic();
     const known = this.#inMemory.get(folder.agentId);

@@ -17,8 +17,8 @@ interface FoundLog {
 
 /**
  * Maintains `state.json` with an agent's status, and the agent's mark in the index. Neither can change atomically with
- * the log. Therefore the file durably says `changing` before an append that changes the status, and is settled
- * afterwards. Readers of a `changing` file read the log instead.
+ * the log. Therefore the file is durably set to `changing` before an append that changes the status. It gets the new
+ * status after the append. Readers of a `changing` file read the log instead.
  */
 export class StateFile {
   readonly #folder: AgentFolder;

@@ -201,8 +201,8 @@ interface NamedMark {
 }
 
 /**
- * Returns both statuses of an agent whose status is changing, because its owner may have checked for the index before
- * it existed.
+ * Returns both statuses of an agent whose status is changing. Its owner may have found no index when it started the
+ * change.
  */
 async function namedMarks(backend: FileBackend, name: string): Promise<readonly NamedMark[]> {
   const { summary, pending, dropped } = await readListed(backend, name);

@@ -25,7 +25,10 @@ export interface Taken {
   readonly segment: OwnedSegment;
   readonly claim: Claim;
   readonly end: ChainLink;
-  /** The last summary in the previous segment. `undefined` if it contains none. Older segments may contain one. */
+  /**
+   * The last summary in the previous segment. `undefined` if that segment contains no summary, although older segments
+   * may contain one.
+   */
   readonly summary?: AgentSummary;
   /** The remains of an incomplete append of the previous owner. `undefined` if the log ends with a complete append. */
   readonly tornTail?: TornTail;
