@@ -5,6 +5,7 @@ import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData
 import { checkpointTree, type CheckpointTreeNode } from "../checkpoint/data/checkpointTree.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
+import { statusRecords } from "../checkpoint/state/StatusState.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
@@ -50,10 +51,12 @@ const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage, because the owner sees a stop request when it renews its lease. */
 const defaultCancelTimeoutMs = 30_000;
 
-const timeoutSchema = strictOptions({ timeoutMs: numberFrom(0).optional() });
-const rejectShape = { by: nonEmptyString.optional(), timeoutMs: numberFrom(0).optional() };
+const timeoutMs = numberFrom(0).optional();
+const timeoutSchema = strictOptions({ timeoutMs });
+const rejectShape = { by: nonEmptyString.optional(), timeoutMs };
 const rejectSchema = strictOptions(rejectShape);
 const answerSchema = strictOptions({ ...rejectShape, digest: nonEmptyString.optional() });
+const stopSchema = strictOptions({ reason: nonEmptyString, timeoutMs });
 const forkSchema = strictOptions({ checkpointId: nonEmptyString.optional() });
 const messagesSchema = strictOptions({ original: z.boolean().optional() });
 
@@ -68,6 +71,22 @@ export interface AnswerOptions {
   readonly digest?: string | undefined;
   /** How long to wait for the owner of the agent, in milliseconds. Defaults to 5,000. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** Options of {@link DurableAgent.stop}. */
+export interface StopOptions {
+  /** Why the run stops. The run rejects with it, and the status of the agent shows it. */
+  readonly reason: string;
+  /** How long to wait for the owner of the agent, in milliseconds. Defaults to 30,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The result of {@link DurableAgent.stop}. */
+export interface StopResult {
+  /** Whether this call paused a run in progress. */
+  readonly stopped: boolean;
+  /** The status of the agent after the call. `undefined` if nothing is stored for it. */
+  readonly status: string | undefined;
 }
 
 type OutsideOptions = Omit<RollbackOptions, "agentContext">;
@@ -423,6 +442,29 @@ export class DurableAgent {
     checkSchema(z.string().optional(), reason, "reason of cancel()");
     checkSchema(timeoutSchema, options, "options of cancel()");
     await cancelRun(this.#setup, this.agentId, reason, options.timeoutMs ?? defaultCancelTimeoutMs);
+  }
+
+  /**
+   * Stops a run in any process, and pauses it. Its `run` or `resume` rejects with StopRequestedError, whose `reason` is
+   * the given one, and its streams end. No worker continues the agent until `resume`, `run` or `tasks.resume`. Does
+   * nothing for an agent without a run in progress, so it may be called twice.
+   *
+   * In the same process the run stops at once. Another process notices at its next lease renewal.
+   *
+   * @throws AgentBusyError if that process does not stop in time. It may still stop.
+   */
+  async stop(options: StopOptions): Promise<StopResult> {
+    checkSchema(stopSchema, options, "options of stop()");
+    const { reason } = options;
+    await using journal = await stopAndOpen(this.#setup, this.agentId, {
+      reason,
+      timeoutMs: options.timeoutMs ?? defaultCancelTimeoutMs,
+    });
+    const status = journal.statusState.current?.status;
+    if (status !== "in_progress") return { stopped: false, status };
+    const paused = { status: "paused", at: journal.clock.now(), reason } as const;
+    await journal.store(statusRecords(journal.statusState, paused));
+    return { stopped: true, status: "paused" };
   }
 
   async #rollBack(checkpointId: string | undefined, options: OutsideOptions = {}): Promise<RollbackReport> {

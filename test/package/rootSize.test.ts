@@ -7,12 +7,12 @@ import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
 /**
- * In bytes: 151,934 were measured on 2026-11-26. Durable timers need 1,346 of them, and the order of ends in a replay
+ * In bytes: 152,081 were measured on 2026-11-26. `stop()` needs 147 of them. Durable timers need 1,346 of them, and the order of ends in a replay
  * 1,156. The aim is 60,000.
  * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
  * only for a feature that is worth its weight.
  */
-const ceiling = 152_000;
+const ceiling = 152_150;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));

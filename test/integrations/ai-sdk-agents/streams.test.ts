@@ -149,6 +149,20 @@ describe.each(sdks)("streams of a durable agent of the AI SDK $version", (sdk) =
     await expect(desk.for("a").resume()).rejects.toBeInstanceOf(RunNotOpenError);
   });
 
+  it("end with the reason when the run is stopped, and continue with a resume", async () => {
+    const begun = gate();
+    const { storage, desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
+    const stream = await desk.for("a").stream({ prompt: "Find 7." });
+    await begun.opened;
+    const parts = chunksOf(stream.toUIMessageStreamResponse());
+    expect(await desk.agent("a").stop({ reason: "stop button" })).toEqual({ stopped: true, status: "paused" });
+    expect((await parts).at(-1)).toMatchObject({ type: "abort" });
+    const later = findingDesk(sdk, [[], text("Found it.")], { storage });
+    const [call] = await later.desk.agent("a").getToolCallsInDoubt();
+    await later.desk.agent("a").settleToolCall(call?.toolCallId ?? "", { output: "7" });
+    expect(await later.desk.for("a").resume()).toMatchObject({ text: "Found it." });
+  });
+
   it("can be aborted by their signal and resumed", async () => {
     const begun = gate();
     const { storage, desk } = findingDesk(sdk, script, { until: gate().opened, begun: begun.open });
