@@ -19,13 +19,14 @@ export interface ToolCallInDoubt {
   readonly unreadable?: unknown;
   /** For an inverse in doubt, the id of the call that it reverts. */
   readonly reverts?: string;
-  /** The current settlement, if it leaves the call in doubt. */
+  /** The recorded settlement, if the call is still in doubt with it. */
   readonly settled?: "retry" | "unknown";
 }
 
 /**
- * Decides about a call in doubt. `"ask"`: the run stops until a person decides. `"retry"`: every such call is repeated
- * under its id. A function decides for each call. If it throws, the run stops and the call stays in doubt.
+ * Decides about a call in doubt. `"ask"`: the run stops until a person decides. `"retry"`: all calls in doubt are
+ * repeated under their ids. A function decides for each call. If the function throws, the run stops and the call stays
+ * in doubt.
  */
 export type OnToolCallInDoubt =
   | "ask"

@@ -15,19 +15,19 @@ export interface SettleOptions {
   readonly tool: AnyTool | undefined;
   readonly choice: OnToolCallInDoubt;
   readonly signal: AbortSignal;
-  /** The code that declares the call repeatable. Defaults to the declaration of the tool. */
+  /** The code that declares the call safe to repeat, for the error message. Defaults to the declaration of the tool. */
   readonly declaration?: string;
-  /** The code that settles the call, up to the settlement. Defaults to the code for an agent. */
+  /** The code that settles the call, up to the settlement, for the error message. Defaults to the code for an agent. */
   readonly settling?: string;
 }
 
-/** The decision and its source. `not-done`: the call certainly took no effect. */
+/** The decision and its source. `not-done`: the call certainly did not take effect. */
 export interface Settled {
   readonly settlement: ToolCallSettlement | "not-done";
   readonly by: "probe" | "handler";
 }
 
-/** Consults the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError if a person must decide. */
+/** Calls the probe of the tool, then `onToolCallInDoubt`. @throws ToolCallInDoubtError if a person must decide. */
 export async function askWhatHappened(call: ToolCallInDoubt, options: SettleOptions): Promise<Settled> {
   const { choice, signal, tool, declaration = declarationOfTool(tool), settling } = options;
   const { answer, ...thrown } = await probe(call, options);
@@ -51,7 +51,7 @@ async function probe({ toolCallId, input }: ToolCallInDoubt, { tool, signal }: S
   if (!tool?.probe) return { answer: "unknown" };
   try {
     const parsed = await checkSchemaAsync(tool.inputSchema, input, `stored input of tool "${tool.name}"`);
-    // The schema has just produced this input.
+    // The cast is safe, because the schema of the tool has just produced this input.
     const answer = await tool.probe(parsed as never, { toolCallId, abortSignal: signal });
     signal.throwIfAborted();
     return { answer: checkAnswer(answer, tool.name) };

@@ -19,13 +19,13 @@ export interface CheckpointValidation {
   readonly valid: boolean;
   readonly structural: {
     readonly hasRequiredFields: ValidationCheck;
-    /** Its fields and records have valid shapes. */
+    /** The fields and records of the checkpoint are valid. */
     readonly schemaValid: ValidationCheck;
   };
   readonly integrity: {
-    /** Its bytes match their checksums. */
+    /** The stored bytes match their checksums. */
     readonly checksumMatch: ValidationCheck;
-    /** The large values that it refers to exist and are intact. */
+    /** The large values of the checkpoint exist and are intact. */
     readonly blobsAccessible: ValidationCheck;
     /**
      * The end of the log is complete. Not checked if the last owner did not close the log, as after a crash. Lost
@@ -39,11 +39,11 @@ export interface CheckpointValidation {
   readonly environmental: {
     readonly workingDirectoryExists: ValidationCheck;
     /**
-     * Required files exist and are unchanged since the checkpoint. Files that the last run changed are unchanged since
-     * then.
+     * Required files are unchanged since the checkpoint. Files that the last run changed are unchanged since that
+     * change.
      */
     readonly filesUnchanged: ValidationCheck;
-    /** Required versions and variables. */
+    /** Required versions and environment variables are available. */
     readonly dependenciesAvailable: ValidationCheck;
   };
   /** All findings of the environmental checks. */

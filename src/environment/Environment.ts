@@ -1,6 +1,6 @@
 import type { RunState } from "../agent/state/RunState.ts";
 /**
- * The requirements of a checkpoint outside a run: a working directory, files, and versions or values by name. For the
+ * The environment that checkpoints refer to: a working directory, files, and versions or values by name. For the
  * current machine, use `nodeEnvironment()` of `agent-persistence/task`.
  */
 export interface Environment {
@@ -24,7 +24,7 @@ export interface EnvironmentAnswer {
   readonly satisfied: boolean;
 }
 
-/** Hashes the files that a run requires, for its next checkpoint. */
+/** Stores the hashes of the files that a run requires in the state, for the next checkpoint. */
 export async function noteEnvironment(environment: Environment | undefined, state: RunState): Promise<void> {
   if (environment === undefined) return;
   const { workingDirectory } = environment;

@@ -1,12 +1,12 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { Environment, EnvironmentAnswer } from "./Environment.ts";
 
-/** A difference between the environment and the record or requirements of a checkpoint. */
+/** A difference between the current environment and the environment that a checkpoint recorded or requires. */
 export type EnvironmentMismatch =
   | { readonly kind: "working_directory_missing"; readonly path: string }
   /**
-   * Other parties changed the content since the checkpoint, or since the agent changed the file. Both hashes are
-   * SHA-256 in hex. `expected` is omitted if the agent deleted the file. `found` may be `unreadable`.
+   * Others changed the content since the checkpoint, or since the agent changed the file. Both hashes are SHA-256 in
+   * hex. `expected` is omitted if the agent deleted the file. `found` can be `unreadable`.
    */
   | {
       readonly kind: "file_modified_externally";
@@ -15,14 +15,14 @@ export type EnvironmentMismatch =
       readonly found: string;
     }
   | { readonly kind: "file_deleted"; readonly path: string }
-  /** `found` is a version, if any. */
+  /** `found` is the version that was found. Omitted without a version. */
   | {
       readonly kind: "environment_not_satisfied";
       readonly name: string;
       readonly wanted: string;
       readonly found?: string;
     }
-  /** Found by a recovery participant. */
+  /** A recovery participant found new commits. */
   | { readonly kind: "new_commits_upstream"; readonly detail: string };
 
 /** Returns one line for people. */
@@ -72,7 +72,9 @@ export function compareEnvironment(info: RecoveryInfo, facts: EnvironmentFacts):
   ];
 }
 
-/** @param expected `null` if the file did not exist at the checkpoint. `undefined` if it was not examined. */
+/**
+ * @param expected `null` if the file did not exist at the checkpoint. `undefined` if the checkpoint has no hash of it.
+ */
 function judgeFile(
   path: string,
   expected: string | null | undefined,

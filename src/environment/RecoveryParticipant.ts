@@ -1,7 +1,7 @@
 import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData.ts";
 import type { EnvironmentMismatch } from "./EnvironmentMismatch.ts";
 
-/** The recovered agent, in which participants record their work. */
+/** The agent that is recovered. Participants can store notes in its log. */
 export interface RecoveredAgent {
   /** Stores a value in the agent's log. Durable when it resolves. */
   note(note: { readonly key: string; readonly value: unknown }): Promise<void>;
@@ -24,9 +24,9 @@ export interface RecoveryParticipant {
     checkpoint: AgentCheckpointData,
   ): readonly RecoveryOption[] | PromiseLike<readonly RecoveryOption[]>;
   /**
-   * Prepares an option. Must not change data. If it rejects, the recovery is refused.
+   * Prepares an option. Must not change data. If it rejects, the recovery rejects.
    *
-   * @returns a function that carries out the option. It is called once all options are chosen, prepared and confirmed.
+   * @returns a function that carries out the option. It is called after all options are chosen, prepared and confirmed.
    * If it rejects, the recovery ends and the agent is unchanged.
    */
   prepare(
@@ -57,5 +57,5 @@ export const recoveryOptions: Readonly<Record<EnvironmentMismatch["kind"], reado
   working_directory_missing: ["ignore", "abort"],
 };
 
-/** Options that need no change, and so need no participant. */
+/** Options that change no data and therefore need no participant. */
 export const needsNobody: ReadonlySet<RecoveryOption> = new Set(["use_current", "skip", "ignore", "abort"]);

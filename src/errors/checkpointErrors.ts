@@ -61,7 +61,7 @@ export interface LargePart {
 }
 
 /**
- * A checkpoint, or the responses to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. The
+ * A checkpoint, or the answers to requests, would add more bytes to the storage than `maxCheckpointBytes` allows. The
  * data was not saved.
  */
 export class CheckpointTooLargeError extends AgentPersistenceError {
@@ -193,8 +193,8 @@ function problemOf(agentId: string, { obstacle, joinedBranch, openTo = "" }: Ref
 }
 
 /**
- * An interrupted rollback has remaining steps for a participant that the agent definition does not have. The rollback
- * stays open, and the stored state is unchanged.
+ * An interrupted rollback has steps left for a participant that the agent definition does not have. The rollback stays
+ * open, and the stored state is unchanged.
  */
 export class ParticipantMissingError extends AgentPersistenceError {
   override readonly code = "participant_missing";
@@ -213,7 +213,9 @@ export class ParticipantMissingError extends AgentPersistenceError {
   }
 }
 
-/** Recovery was refused by a decision, or the stored state cannot be continued. The stored state is unchanged. */
+/**
+ * The caller's decision stopped the recovery, or the stored state cannot be continued. The stored state is unchanged.
+ */
 export class RecoveryRefusedError extends AgentPersistenceError {
   override readonly code = "recovery_refused";
 

@@ -9,7 +9,7 @@ export class SessionConflictError extends AgentPersistenceError {
     readonly sessionId: string,
     readonly operationId: string,
     /**
-     * `operation_reused` if the id belongs to another applied transaction, `suffix_differs` if the session ends with
+     * `operation_reused` if another applied transaction has the same id. `suffix_differs` if the session ends with
      * other items than expected.
      */
     readonly problem: "operation_reused" | "suffix_differs",
@@ -50,8 +50,8 @@ export class ToolOutsideThreadError extends AgentPersistenceError {
   constructor(
     readonly toolName: string,
     /**
-     * The reason. The caller is not a node of a graph, the graph uses another checkpointer, or the graph does not store
-     * its checkpoint before its nodes run.
+     * Why the call cannot be recorded. `no_graph`: the caller is not a node of a graph. `other_checkpointer`: the graph
+     * uses another checkpointer. `checkpoint_not_stored`: the graph does not store its checkpoint before its nodes run.
      */
     readonly where: "no_graph" | "other_checkpointer" | "checkpoint_not_stored",
   ) {

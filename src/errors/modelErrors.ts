@@ -51,7 +51,7 @@ export class ModelNotAvailableError extends AgentPersistenceError {
   }
 }
 
-// Declares `cause`, because older libs do not declare it on Error.
+// `cause` is declared here, because older TypeScript libs do not declare it on Error.
 type Failure = Pick<ModelRequestError, "model" | "provider" | "retryable"> &
   Partial<Pick<ModelRequestError, "statusCode" | "retryAfterMs">> & { readonly cause: unknown };
 

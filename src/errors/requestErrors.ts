@@ -1,7 +1,7 @@
 import { AgentPersistenceError } from "./AgentPersistenceError.ts";
 import { quoted, quotedList } from "./quoted.ts";
 
-/** A response refers to a different tool call than the call that waits for approval. The stored state is unchanged. */
+/** An answer refers to a different tool call than the call that waits for approval. The stored state is unchanged. */
 export class ApprovalChangedError extends AgentPersistenceError {
   override readonly code = "approval_changed";
 
@@ -21,13 +21,13 @@ export class ApprovalChangedError extends AgentPersistenceError {
 }
 
 /**
- * The request does not wait for a response. The stored state is unchanged. A node whose request expired gets
- * `request_expired` and may catch it. Otherwise the run fails, and resuming it makes the request again.
+ * The request does not wait for an answer. The stored state is unchanged. A node whose request expired gets
+ * `request_expired` and may catch it. Otherwise the run fails, and a resume makes the request again.
  */
 export class RequestNotOpenError extends AgentPersistenceError {
   constructor(
     override readonly code: "request_answered" | "request_expired" | "request_not_found",
-    /** `undefined` if the request was searched among all agents. */
+    /** `undefined` if all agents were searched for the request. */
     readonly agentId: string | undefined,
     readonly requestId: string,
     /** The expiry time, in ISO 8601. Omitted unless the request expired. */
@@ -53,7 +53,7 @@ const messages: Readonly<
       : `${request} does not wait for an answer. It was answered, or dropped by a rollback, a new execution point or a new run. Call listRequests() to list the open requests.`,
 };
 
-/** A person or system rejected a request for input. The node may catch this error. */
+/** A person or system rejected a request for input. The node that made the request may catch this error. */
 export class RequestRejectedError extends AgentPersistenceError {
   override readonly code = "request_rejected";
 
@@ -97,7 +97,7 @@ export class WaitingNotSupportedError extends AgentPersistenceError {
   }
 }
 
-/** A sleep was answered or rejected like a request. The stored state is unchanged. */
+/** A caller answered or rejected a sleep as if it were a request. The stored state is unchanged. */
 export class TimerNotAnswerableError extends AgentPersistenceError {
   override readonly code = "timer_not_answerable";
 

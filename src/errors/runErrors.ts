@@ -42,7 +42,7 @@ export class ExecutionMovedError extends AgentPersistenceError {
   }
 }
 
-/** A node that runs again makes a different request than the recorded one, and its first attempt had effects. */
+/** A repeated node makes a different request than the recorded one, although its first attempt had effects. */
 export class ReplayDivergedError extends AgentPersistenceError {
   override readonly code = "replay_diverged";
 
@@ -55,7 +55,7 @@ export class ReplayDivergedError extends AgentPersistenceError {
     readonly found: string,
     /** The calls of the first attempt that took effect. Calls with `inDoubt` possibly took effect. */
     readonly effects: readonly { readonly toolCallId: string; readonly toolName: string; readonly inDoubt: boolean }[],
-    /** Other ways to continue, as sentences. Defaults to the ways that an agent offers. */
+    /** Other ways to continue, as sentences for the message. Defaults to the ways for an agent. */
     wayOut: string = wayOutOfAgent(agentId, nodeId),
   ) {
     const calls = effects.map(
@@ -110,7 +110,7 @@ export class RunNotOpenError extends AgentPersistenceError {
   }
 }
 
-/** A run that was followed from outside stopped before it finished. */
+/** A run in another process stopped before it finished. The caller followed this run and has no result. */
 export class RunStoppedError extends AgentPersistenceError {
   override readonly code = "run_stopped";
 
@@ -126,7 +126,7 @@ export class RunStoppedError extends AgentPersistenceError {
 }
 
 /**
- * The run waits for a response to a request. The node that made the request can no longer use its context in this
+ * The run waits for an answer to a request. The node that made the request can no longer use its context in this
  * process.
  */
 export class RunSuspendedError extends AgentPersistenceError {
@@ -139,7 +139,9 @@ export class RunSuspendedError extends AgentPersistenceError {
   }
 }
 
-/** The agent should be resumed only in certain statuses, but it has another status. The stored state is unchanged. */
+/**
+ * A resume was limited to agents in certain statuses, but the agent has another status. The stored state is unchanged.
+ */
 export class StatusChangedError extends AgentPersistenceError {
   override readonly code = "status_changed";
 
@@ -177,7 +179,7 @@ export class UnfinishedRunError extends AgentPersistenceError {
     readonly agentId: string,
     /** The unfinished run. */
     readonly runId: string,
-    /** Whether that run waits for an answer or a timer. It can only continue after one of them. */
+    /** True if that run waits for answers or timers and cannot continue yet. */
     readonly waits: boolean,
   ) {
     const run = quoted(runId);

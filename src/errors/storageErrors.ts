@@ -14,7 +14,7 @@ export interface BusyOwner {
 /** Another owner holds the agent. The stored state is unchanged. */
 export class AgentBusyError extends AgentPersistenceError {
   override readonly code = "agent_busy";
-  /** The delay in whole milliseconds after which a new attempt can tell whether the owner still renews its lease. */
+  /** The number of milliseconds after which another attempt can tell whether the owner still renews its lease. */
   readonly retryAfterMs: number;
 
   constructor(
@@ -77,8 +77,8 @@ export class NotSupportedError extends AgentPersistenceError {
 }
 
 /**
- * Another owner took over the agent. An append that rejects with this error is possibly stored. Read the log to find
- * out.
+ * Another owner took over the agent. It is unknown whether an append that rejects with this error was stored. Read the
+ * log to find out.
  */
 export class OwnershipLostError extends AgentPersistenceError {
   override readonly code = "ownership_lost";
@@ -127,7 +127,7 @@ export class PruningNotSupportedError extends AgentPersistenceError {
   }
 }
 
-/** A storage or an owned log was used after it was closed, released or dropped. `subject` names it. */
+/** A storage or an owned log was used after it was closed, released or dropped. `subject` names the storage or log. */
 export class StorageClosedError extends AgentPersistenceError {
   override readonly code = "storage_closed";
 
@@ -149,7 +149,10 @@ const nextSteps: Readonly<Record<StorageFailure, string>> = {
 
 const noFolder = "A part of that path is a file. Choose a directory, and open the agent again.";
 
-/** The system that a storage uses failed. Acknowledged writes are intact. The failed call possibly took effect. */
+/**
+ * The system behind a storage failed, such as a file system or a database. Acknowledged writes are intact. The failed
+ * call could have taken effect.
+ */
 export class StorageError extends AgentPersistenceError {
   override readonly code = "storage_failed";
 
@@ -200,7 +203,7 @@ export class StorageNotReadyError extends AgentPersistenceError {
   override readonly code = "storage_not_ready";
 
   constructor(
-    /** The searched location, such as a schema. */
+    /** The location of the tables, such as a schema. */
     readonly subject: string,
     /** The version in the database, or 0 if the tables are missing. */
     readonly found: number,

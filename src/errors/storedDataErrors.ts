@@ -1,7 +1,7 @@
 import { AgentPersistenceError, type ErrorCause } from "./AgentPersistenceError.ts";
 import { quoted } from "./quoted.ts";
 
-/** The bytes of a blob do not match the reference. */
+/** The bytes of a blob do not match the hash in its reference. */
 export class CorruptBlobError extends AgentPersistenceError {
   override readonly code = "corrupt_blob";
 
@@ -38,9 +38,7 @@ export class CorruptLogError extends AgentPersistenceError {
   readonly line: number | undefined;
   /** The last intact position before the damage. `undefined` if unknown. */
   readonly lastPosition: number | undefined;
-  /**
-   * The last checkpoint before the damage. `undefined` if the log has no checkpoint that can be read without salvaging.
-   */
+  /** The last checkpoint before the damage. `undefined` if no checkpoint can be read without salvaging. */
   readonly lastCheckpointId: string | undefined;
 
   constructor(
@@ -106,7 +104,7 @@ export class NotSerializableError extends AgentPersistenceError {
  */
 export class UnreadableValueError extends AgentPersistenceError {
   override readonly code = "unreadable_value";
-  /** The reference of the missing blob. `undefined` for other reasons. */
+  /** The reference of the missing blob. `undefined` if no blob is missing. */
   readonly blob: string | undefined;
 
   constructor(reason: string, { blob, ...options }: ErrorCause & { readonly blob?: string } = {}) {

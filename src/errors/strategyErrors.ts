@@ -63,7 +63,7 @@ export class InvalidStrategyError extends AgentPersistenceError {
   constructor(
     /** The name of the strategy or subgraph. */
     readonly graph: string,
-    /** The mistake and the fix. */
+    /** The mistake, and how to fix it. */
     readonly problem: string,
   ) {
     super(`The graph "${graph}" is not valid: ${problem}`);
@@ -163,7 +163,7 @@ export class UnknownNodeError extends AgentPersistenceError {
     readonly nodes: readonly string[],
     /** Whether several nodes have this name. */
     readonly ambiguous = false,
-    /** The parallel node whose branch contains the node, if no such branch is running. */
+    /** The parallel node whose branch contains the node. Set if no such branch is running. */
     closed?: string,
   ) {
     super(problemOf({ nodeId, nodes, ambiguous, closed }));

@@ -16,7 +16,7 @@ export class InverseMissingError extends AgentPersistenceError {
   }
 }
 
-/** A tool call started before a crash and possibly took effect. The call was not repeated. */
+/** A tool call started before a crash, and it is unknown whether it took effect. The call was not repeated. */
 export class ToolCallInDoubtError extends AgentPersistenceError {
   override readonly code = "tool_call_in_doubt";
   readonly agentId: string;
@@ -86,14 +86,14 @@ export class ToolFailedError extends AgentPersistenceError {
   override readonly code = "tool_failed";
 
   /**
-   * The ids of the calls whose failures caused this one, if the failure was read from a log. Omitted if `cause` has
-   * them or no call caused the failure.
+   * The ids of the calls whose failures caused this failure. Set only if the failure was read from a log and `cause`
+   * does not contain these ids.
    */
   readonly failedCalls?: readonly string[];
 
   /**
-   * The name of the error that the tool threw, if the failure was read from a log. Empty if the tool threw another
-   * value. Omitted if the name is `Error` or `cause` has it.
+   * The name of the error that the tool threw. Set only if the failure was read from a log and the name is not `Error`.
+   * Empty if the tool threw a value that is not an error.
    */
   readonly errorName?: string;
 
@@ -126,7 +126,10 @@ export class ToolNotStartedError extends AgentPersistenceError {
   }
 }
 
-/** A tool call possibly took effect. Either it was in doubt and settled as `unknown`, or it timed out. */
+/**
+ * It is unknown whether a tool call took effect. Either the call was in doubt and was settled as `unknown`, or it timed
+ * out.
+ */
 export class ToolOutcomeUnknownError extends AgentPersistenceError {
   override readonly code = "tool_outcome_unknown";
   /** The text that is sent to the model. */
@@ -173,8 +176,8 @@ export class ToolRejectedError extends AgentPersistenceError {
 }
 
 /**
- * A strategy would return the text of a response that also contains tool calls that were not made. The output would
- * lack the results of these calls.
+ * A strategy would return the text of a model response whose tool calls were not made. The output would then lack the
+ * results of these calls.
  */
 export class UnansweredToolCallError extends AgentPersistenceError {
   override readonly code = "unanswered_tool_call";

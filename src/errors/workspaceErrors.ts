@@ -16,24 +16,30 @@ export class FileAccessError extends AgentPersistenceError {
   }
 }
 
-/** A file that changed since the agent wrote it, or that cannot be reached, with the ways to resolve the conflict. */
+/**
+ * A file that changed since the agent wrote it, or that cannot be reached. `options` lists the ways to resolve the
+ * conflict.
+ */
 export interface ConflictingFile {
   readonly kind: "file_modified_externally" | "file_deleted" | "file_unreachable" | "git_state_changed";
   /** Relative to the root of the workspace. `.git/HEAD` and `.git/index` refer to the repository. */
   readonly path: string;
   /** The reason why the file cannot be reached, as a phrase that follows the path. Only for `file_unreachable`. */
   readonly reason?: string;
-  /** Whether an interrupted command of the agent possibly made the change. Defaults to `false`. */
+  /** Whether an interrupted command of the agent could have made the change. Defaults to `false`. */
   readonly interrupted?: true;
   /** The values that `onConflict` may return. */
   readonly options: readonly string[];
-  /** The reason why the returned value could not be applied. Omitted if `onConflict` is missing or returned "abort". */
+  /**
+   * Why the value that `onConflict` returned could not be applied. Omitted if `onConflict` is missing or returned
+   * "abort".
+   */
   readonly refused?: string;
 }
 
 /**
  * Files to restore were changed outside the agent, or cannot be reached. All files are unchanged. A conflict found
- * during planning leaves the stored state unchanged. A rollback that already started stays open.
+ * during planning leaves the stored state unchanged. A rollback that has already started stays open.
  */
 export class FileConflictError extends AgentPersistenceError {
   override readonly code = "file_conflict";
@@ -82,7 +88,7 @@ export class FileReservedError extends AgentPersistenceError {
     readonly path: string,
     /** The requested kind of access. */
     readonly operation: "read" | "write",
-    /** The owners that hold the file. Empty if earlier requests are still waiting for the file. */
+    /** The owners that hold the file. Empty if only earlier requests for the file are waiting. */
     readonly holders: readonly FileHolder[],
   ) {
     const found = holders.length === 0 ? "earlier requests are waiting for it" : holders.map(describeHolder).join(", ");

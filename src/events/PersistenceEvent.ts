@@ -26,12 +26,12 @@ export interface EventLine {
   readonly agentPath?: readonly string[];
 }
 
-/** The events about a line of a run, by type, with the fields in addition to {@link EventLine}. */
+/** The events about a line of a run, by type. Each also has the fields of {@link EventLine}. */
 interface LineEvents {
   /** A checkpoint is durable. */
   readonly checkpoint_saved: EventCheckpoint & {
     /**
-     * The reason for the checkpoint, or the name of a configured trigger:
+     * The configured trigger of the checkpoint, or one of these reasons:
      *
      * - `run_started`, `run_ended`: the run starts or ends
      * - `after_node`: a node has finished
@@ -40,27 +40,27 @@ interface LineEvents {
      * - `joined`: the branches of a parallel node have finished
      * - `unresolved`: a node has finished and no edge matched
      * - `asked_for`: `createCheckpoint` was called
-     * - `rollback`, `execution_point`, `branch`, `edit`, `migration`: the change that made it
+     * - `rollback`, `execution_point`, `branch`, `edit`, `migration`: the change that made the checkpoint
      */
     readonly trigger: string;
   };
   /**
    * A trigger was due, but no checkpoint was made for it. `merged`: another trigger made one at the same time.
    * `unchanged`: the state has not changed. `superseded`: the node has saved a later state with `createCheckpoint`.
-   * `replaying`: the log has more records of the repeated nodes, and the trigger is evaluated again after each of them.
+   * `replaying`: the run repeats recorded nodes, and the trigger is evaluated again after each of these nodes.
    */
   readonly checkpoint_skipped: {
     readonly nodeId: string;
     readonly trigger: string;
     readonly reason: "merged" | "unchanged" | "superseded" | "replaying";
   };
-  /** A trigger threw. Its checkpoint is made anyway. Without a listener this is a process warning. */
+  /** A trigger threw. The checkpoint is made anyway. Without a listener, the error is a process warning. */
   readonly trigger_failed: { readonly nodeId: string; readonly trigger: string; readonly reason: string };
   /** An agent continues from a stored checkpoint: after an interruption, on a branch, or after a rollback. */
   readonly checkpoint_restored: EventCheckpoint & { readonly by: "resume" | "branch" | "rollback" };
   /**
-   * The strategy or the tools changed, but all code that the line can still run is unchanged. It continues with the new
-   * code.
+   * The strategy or the tools changed, but all code that the line can still run is unchanged. The line continues with
+   * the new code.
    */
   readonly strategy_adapted: {
     /** One text for each difference, such as `node "check" is new`. */
@@ -94,7 +94,10 @@ interface LineEvents {
   readonly history_trimmed: { readonly toolOutputs: number; readonly messages: number };
   /** The summarizer threw `error`. Its content stays in the history. */
   readonly trimming_failed: { readonly content: "tool_output" | "messages"; readonly error: unknown };
-  /** A branch of a parallel node failed with `error`. The others continue, unless the node has `onFailure: "stop"`. */
+  /**
+   * A branch of a parallel node failed with `error`. The other branches continue, unless the node has `onFailure:
+   * "stop"`.
+   */
   readonly branch_failed: {
     /** The node that ran. */
     readonly nodeId: string;
@@ -118,7 +121,9 @@ interface RunEvents {
 
 /** The events about an agent as a whole, by type, with their fields. */
 interface AgentEvents {
-  /** The open skipped an incomplete append at the end of the log. A crash or damage can cause it. */
+  /**
+   * Opening the agent found an incomplete append at the end of the log, and skipped it. A crash or damage can cause it.
+   */
   readonly log_torn_tail: { readonly tornTail: TornTail };
   /** The summary of an opened agent was damaged, or belonged to another agent. `file` was rebuilt from the log. */
   readonly summary_rebuilt: { readonly file: string };
@@ -132,9 +137,9 @@ interface AgentEvents {
     readonly bytes: number;
   };
   /**
-   * Pruning at the end of a run or by a schedule failed, or its bytes could not be removed yet. The next pruning of the
-   * agent removes them. The run is not affected. `agentId` is the agent id of the definition if a schedule could not
-   * list the agents.
+   * Pruning at the end of a run or by a schedule failed, or could not remove the bytes yet. The next pruning of the
+   * agent removes these bytes. The run is not affected. `agentId` is the agent id of the definition if a schedule could
+   * not list the agents.
    */
   readonly pruning_failed: { readonly error: unknown };
   /** A step of a recovery has finished. */
@@ -167,7 +172,10 @@ export type PersistenceEvent =
   | { [Type in keyof RunEvents]: EventOrigin<Type> & { readonly runId: string } & RunEvents[Type] }[keyof RunEvents]
   | { [Type in keyof AgentEvents]: EventOrigin<Type> & AgentEvents[Type] }[keyof AgentEvents];
 
-/** Receives every event. It is not awaited, and its errors only cause a call of `onListenerError`. */
+/**
+ * Receives every event. The returned promise is not awaited. An error of the listener is passed to `onListenerError`
+ * and has no other effect.
+ */
 export type PersistenceListener = (event: PersistenceEvent) => void | PromiseLike<void>;
 
 /** Receives the error of a listener and the event. */

@@ -20,7 +20,7 @@ import type {
   PersistenceListener,
 } from "./PersistenceEvent.ts";
 
-/** Passes an event with the current time to the listener. Does not wait for the listener, and contains its errors. */
+/** Passes an event with the current time to the listener. Neither waits for the listener nor throws its errors. */
 export type EmitEvent = (event: EventBody) => void;
 
 export function eventEmitter(
@@ -37,7 +37,7 @@ export function eventEmitter(
     }
   };
   return (event) => {
-    // The compiler does not combine the two types for each kind.
+    // The compiler cannot combine the two types for each kind of event.
     const timed = { ...event, at: new Date(clock.now()).toISOString() } as PersistenceEvent;
     // If the error handler fails as well, the error is dropped.
     notify(timed).catch(() => {});
@@ -68,7 +68,7 @@ export function emitAppended(agentId: string, emit: EmitEvent): NonNullable<Jour
   };
 }
 
-/** Tracks the run and the lines of appended records, which records of responses and checkpoints do not name. */
+/** Tracks the run and the lines of appended records, because not every record names its run and its line. */
 class AppendedRecords {
   readonly #agentId: string;
   readonly #generation: number;
@@ -76,7 +76,7 @@ class AppendedRecords {
   #state: StatusState;
   #told: string | undefined;
   #runId: string;
-  /** The starting runs and lines: their first record is appended, but not their first checkpoint. */
+  /** The runs and lines whose first record is appended, but whose first checkpoint is not. */
   readonly #starting = new Map<number | "run", string>();
 
   constructor(agentId: string, generation: number, index: LogProjection) {
@@ -136,7 +136,7 @@ function statusChange(agentId: string, previous: string | undefined, state: Stat
   return [previous === undefined ? change : { ...change, previous }];
 }
 
-/** Returns whether a run starts later, which the next record shows. */
+/** Returns whether a run is only queued. The record after its run record shows this. */
 function isQueued(record: AgentRecord, next: AgentRecord | undefined): boolean {
   return record.kind === "run" && next?.kind === "status" && next.status === "queued";
 }
@@ -169,7 +169,7 @@ export function eventCheckpoint(
   };
 }
 
-/** Returns the reason for a checkpoint. @param started the run or line that starts with it, if any. */
+/** Returns the reason for a checkpoint. @param started The run or line that starts with this checkpoint, if any. */
 export function triggerOf(
   { trigger, move, status, ended, joined, unresolved }: CheckpointRecord,
   started: string | undefined,

@@ -1,6 +1,8 @@
 import type { CheckpointPosition } from "../checkpoint/records/SnapshotRecord.ts";
 
-/** Checkpoint positions by name. Keeps changes separate from the map that was read, so that it copies no entries. */
+/**
+ * Checkpoint positions by name. Changes are kept apart from the map that was read, so that its entries are not copied.
+ */
 export class CheckpointPositions {
   readonly #read: ReadonlyMap<string, CheckpointPosition>;
   readonly #changed = new Map<string, CheckpointPosition | undefined>();

@@ -8,7 +8,9 @@ import type { SnapshotDue } from "../storage/SnapshotDue.ts";
 import type { RecordLog } from "../storage/RecordLog.ts";
 import type { Appended, LogWriter } from "./shape/LogWriter.ts";
 
-/** The log is read again only after it grew by this share of all appended bytes. This limits the total reading. */
+/**
+ * The log is read again only after it has grown by this share of all appended bytes. This limits the cost of all reads.
+ */
 const leastShare = 1 / 16;
 
 interface SnapshotJournal {
@@ -41,7 +43,7 @@ export class HeadSnapshots {
 
   makeIfDue(): void {
     if (this.#making || this.#isClosed || !this.#isDue()) return;
-    // A failed snapshot does no harm. If an append failed, every later append fails with the same error.
+    // A failed snapshot has no effect. If an append failed, every later append fails with the same error.
     this.#making = this.#make()
       .catch(() => undefined)
       .finally(() => (this.#making = undefined));
@@ -52,7 +54,7 @@ export class HeadSnapshots {
     await this.#making;
   }
 
-  /** Does not read a storage that keeps only some records. */
+  /** Returns whether a snapshot is due. A storage that keeps only some records gets no snapshots. */
   #isDue(): boolean {
     const { snapshotDue, storedBytes, unreadBytes } = this.#journal;
     if (this.#log.capabilities.keeps !== undefined) return false;
@@ -68,7 +70,7 @@ export class HeadSnapshots {
     try {
       const read = await readEntries(this.#log, agentId, { sinceSnapshot: true, upTo: following.position });
       if (this.#isClosed) return;
-      // Synchronous from here to the append, so that no other record is queued in between.
+      // No await between here and the append, so that no other record is queued in between.
       const snapshot = headSnapshot(this.#continued(read, following.end()));
       if (!snapshot || !snapshotDue.tried("step", this.#journal.unreadBytes, estimateBytes(snapshot))) return;
       this.#retryBytes = 0;

@@ -34,7 +34,7 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly listener?: (generation: number, index: LogProjection) => AppendListener<AgentRecord>;
   readonly maxCheckpointBytes: number;
-  /** `take_over` allows a copy to run. `move` opens an agent that is moving. By default neither is allowed. */
+  /** `take_over` allows a copy to run. `move` opens an agent that is being moved. Defaults to neither. */
   readonly custody?: CustodyUse | undefined;
 }
 
@@ -46,7 +46,9 @@ export class Journal implements AsyncDisposable {
   readonly agentId: string;
   readonly clock: Clock;
   readonly writer: ValueWriter;
-  /** The head as read by the open, until {@link forgetHead}. The state is `undefined` for a new agent. */
+  /**
+   * The head that the open has read. Set until {@link forgetHead} is called. Its state is `undefined` for a new agent.
+   */
   head: AgentHead | undefined;
   /** Finished runs, including those that finish while this journal is open. */
   readonly runs: CheckpointPositions;
@@ -59,9 +61,9 @@ export class Journal implements AsyncDisposable {
   nextLane: number;
   readonly numbers: MessageNumbers;
   readonly maxCheckpointBytes: number;
-  /** The size that an open reads: the newest snapshot and all later appends, estimated in bytes. */
+  /** The estimated size in bytes of the data that the next open reads: the newest snapshot and all later appends. */
   unreadBytes: number;
-  /** The size of the data that the open read and this journal appended, estimated in bytes. */
+  /** The estimated size in bytes of the data that the open has read and this journal has appended. */
   storedBytes: number;
   running = false;
   usage: ModelUsage | undefined;
@@ -76,7 +78,7 @@ export class Journal implements AsyncDisposable {
   /** The appended bytes since the open, by lane, with blobs but without snapshots. */
   readonly #valueBytes = new Map<number, number>();
   #statusState: StatusState;
-  /** {@link nextVersion} at the last write of the agent's summary. */
+  /** The value of {@link nextVersion} at the last write of the agent's summary. */
   #listedVersion: number;
 
   private constructor(
@@ -101,7 +103,7 @@ export class Journal implements AsyncDisposable {
     this.pruned = index.pruned;
     this.nextVersion = index.nextVersion;
     this.#listedVersion = index.nextVersion;
-    // Positions keep counting after a deletion. Lanes do as well, so that no call id is reused.
+    // Positions continue after a deletion. Lane numbers continue as well, so that call ids are never reused.
     this.nextLane = index.position === 0 ? owned.position + 1 : index.nextLane;
     this.numbers = { next: index.nextNumber };
     this.unreadBytes = index.bytes;
@@ -118,7 +120,7 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Takes ownership, then reads, so that it sees all records of earlier owners.
+   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
    *
    * @throws AgentBusyError while another owner is alive.
    * @throws CorruptLogError if the log is damaged.
@@ -251,8 +253,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Returns whether an entry is still the last one. Its checksum covers the entries before it, so they are unchanged as
-   * well.
+   * Returns whether an entry is still the last one. Its checksum covers all entries before it, so these are then
+   * unchanged too.
    */
   async endsWith({ position, checksum }: Entry): Promise<boolean> {
     if (this.position !== position) return false;
@@ -262,9 +264,9 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Prunes the log. Readers then skip the entries in the record. Call {@link removePruned} next. Appends the summary as
-   * well, because the appends with the old summary may be removed. The summary has no number of checkpoints, which
-   * shows lists that the pruning is unfinished.
+   * Prunes the log. Readers then skip the entries that the record replaces. Call {@link removePruned} next. Also
+   * appends a summary, because the appends with the old summary can be removed. Until the removal, the summary has no
+   * number of checkpoints, so that lists show an unfinished pruning.
    */
   async prune(record: PrunedRecord): Promise<void> {
     await this.#headSnapshots.close();
@@ -278,7 +280,8 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Removes the data of a durable pruning. See {@link LogWriter.removePruned}. The summary counts checkpoints again.
+   * Removes the data of a durable pruning. See {@link LogWriter.removePruned}. Afterwards the summary has a number of
+   * checkpoints again.
    */
   async removePruned(blobs: readonly string[]): Promise<void> {
     await this.#log.removePruned(blobs);
@@ -292,12 +295,12 @@ export class Journal implements AsyncDisposable {
     await this.#log.drop();
   }
 
-  /** Resolves when all appended records are durable. Rejects if that is uncertain. */
+  /** Resolves when all appended records are durable. Rejects if their outcome is unknown. */
   durable(): Promise<void> {
     return this.#log.durable();
   }
 
-  /** Resolves when the queue has room. Callers that do not wait for durability wait for this. */
+  /** Resolves when the queue has room. For callers that do not wait for durability. */
   room(): Promise<void> {
     return this.#log.room();
   }
@@ -339,7 +342,7 @@ function contentsIn({ restated }: PrunedRecord): readonly string[] {
 }
 
 /**
- * Refuses records that a reader would refuse, because plain JavaScript and models can produce values of wrong types.
+ * Rejects records that a reader would reject, because plain JavaScript and models can produce values of wrong types.
  */
 function assertReadable(records: readonly AgentRecord[]): void {
   for (const record of records) {

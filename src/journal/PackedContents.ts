@@ -12,7 +12,7 @@ interface ContentSource {
 /** Reads the contents of notes by hash from their packs. Ignores contents that do not match their hash. */
 export class PackedContents {
   readonly #source: ContentSource;
-  /** The last pack, because contents are requested roughly in the order of the pack. */
+  /** The pack of the last read, because contents are read roughly in the order of their packs. */
   #last: { readonly blob: string; readonly bytes: Uint8Array | undefined } | undefined;
 
   constructor(source: ContentSource) {

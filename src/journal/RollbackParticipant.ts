@@ -4,7 +4,7 @@ export interface Note {
   readonly value: unknown;
   /** The tool call that made the note. `undefined` if node code made it. */
   readonly toolCallId?: string;
-  /** True if that call has no recorded success, so that the noted effect is uncertain. */
+  /** True if that call has no recorded success. The noted effect is then uncertain. */
   readonly uncertain?: true;
 }
 
@@ -14,8 +14,8 @@ export interface ParticipantRequest {
   /** The target of the rollback. */
   readonly checkpointId: string;
   /**
-   * The participant's notes below that checkpoint that are not reverted, newest first. Includes abandoned lanes. In a
-   * redo, the notes below the common ancestor that are not part of the target's history.
+   * The participant's notes since that checkpoint that are not reverted, newest first. Includes notes on abandoned
+   * lanes. In a redo, the notes since the common ancestor that are not in the history of the target.
    */
   readonly notes: readonly Note[];
   /**
@@ -31,13 +31,13 @@ export interface ParticipantRequest {
 /** The input of a step. */
 export interface StepRequest extends Omit<ParticipantRequest, "notes" | "redone"> {
   /**
-   * `stop`: `apply` throws if the step cannot be applied. `leave`: `apply` skips parts that fail, and reports them in
-   * its outcome.
+   * `stop`: `apply` throws if the step cannot be applied. `leave`: `apply` skips parts that fail, and reports these
+   * parts in its outcome.
    */
   readonly onFailure: "stop" | "leave";
   /**
    * Stores contents by their SHA-256 in hex, such as data that the step replaces. Durable when it resolves. `content`
-   * reads them.
+   * can then read these contents.
    */
   readonly keep: (contents: ReadonlyMap<string, Uint8Array>) => Promise<void>;
 }
@@ -59,8 +59,8 @@ export interface DescribedStep {
   /** The action of the step in a word or two, such as "write". */
   readonly change: string;
   /**
-   * SHA-256 in hex of other parties' content that the step replaced. The log keeps the content. `undefined` if the step
-   * replaced no such content.
+   * SHA-256 in hex of the content that the step replaced, if others wrote this content. The log keeps it. `undefined`
+   * if the step replaced no content of others.
    */
   readonly replaced?: string;
 }
@@ -79,7 +79,7 @@ export interface ComparisonRequest {
 /** The differences between the state that the agent left and the current state. */
 export interface Comparison {
   readonly changed: readonly ChangedFile[];
-  /** The reasons for items that could not be compared. Defaults to an empty list. */
+  /** Why items could not be compared. Defaults to an empty list. */
   readonly notCompared?: readonly string[];
 }
 
@@ -88,8 +88,8 @@ export interface ChangedFile {
   /** Absolute, or relative to the working directory of the run. */
   readonly path: string;
   /**
-   * SHA-256 in hex of the content that the agent left, or of a link's target. `undefined` if the agent deleted the
-   * file.
+   * SHA-256 in hex of the content, or of the target of a link, as the agent left it. `undefined` if the agent deleted
+   * the file.
    */
   readonly expected?: string;
   /**
@@ -106,28 +106,30 @@ export interface ParticipantContext {
   /** The absolute path of the directory with the files of the storage, if any. Do not change it. */
   readonly storageFolder?: string;
   /**
-   * Returns the input of `plan` or `planRedo` for a rollback from outside a run. Owns and writes no agents.
+   * Returns the input of `plan` or `planRedo` for a rollback from outside a run. Only reads, without ownership of the
+   * agent.
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
   request(agentId: string, checkpointId: string, key: string): Promise<ParticipantRequest>;
   /**
-   * Returns the notes in the history of a checkpoint that are not reverted, oldest first. Owns and writes no agents.
+   * Returns the notes in the history of a checkpoint that are not reverted, oldest first. Only reads, without ownership
+   * of the agent.
    *
    * @throws CheckpointNotFoundError, NotAnAncestorError
    */
   notesBefore(agentId: string, checkpointId: string, key: string): Promise<readonly Note[]>;
   /**
-   * Returns a noted, planned or kept content by its SHA-256 in hex, or `undefined` if the log does not have it. Owns
-   * and writes no agents.
+   * Returns a noted, planned or kept content by its SHA-256 in hex, or `undefined` if the log does not have it. Only
+   * reads, without ownership of the agent.
    */
   content(agentId: string, hash: string): Promise<Uint8Array | undefined>;
 }
 
 /**
- * A resource outside the agent that is rolled back with it, such as files. It notes its work while the agent runs, with
- * `persistence(context).note`. A rollback requests a plan before the first revert, stores the plan, and then applies
- * each step. After a crash, the rollback finishes with the stored steps.
+ * A resource outside the agent that is rolled back together with the agent, such as files. While the agent runs, the
+ * participant notes its work with `persistence(context).note`. A rollback requests a plan before the first revert,
+ * stores the plan, and then applies each step. After a crash, the rollback finishes with the stored steps.
  */
 export interface RollbackParticipant {
   /** Unique among the participants of an agent. Also the key of its notes. */
@@ -137,27 +139,27 @@ export interface RollbackParticipant {
   /** Called once for each definition that the participant is installed in. */
   onInstall?(host: ParticipantContext): void;
   /**
-   * Plans the participant's part of a rollback without changing data. If it throws, the rollback is refused and the
-   * agent is unchanged.
+   * Plans the participant's part of a rollback without changing data. If it throws, the rollback rejects and the agent
+   * is unchanged.
    */
   plan(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
    * Plans a redo, which is a rollback to a checkpoint on an abandoned branch. The plan first reverts `notes`, newest
-   * first. It then applies the changes of `redone` again, oldest first. If omitted, these changes stay reverted and the
-   * report says so.
+   * first. It then applies the changes of `redone` again, oldest first. Without this method, these changes stay
+   * reverted, and the report says so.
    */
   planRedo?(request: ParticipantRequest): Promise<ParticipantPlan>;
   /**
-   * Applies one step. Must be repeatable: after a crash before its end is stored, the step runs again. If it throws,
-   * the rollback stops, and the next run or rollback continues with this step. The resolved value is stored and passed
-   * to `describe`.
+   * Applies one step. Must be repeatable, because the step runs again after a crash before its outcome is stored. If it
+   * throws, the rollback stops, and the next run or rollback continues with this step. The resolved value is stored and
+   * passed to `describe`.
    */
   apply(step: unknown, request: StepRequest): Promise<unknown>;
   /** Describes a step for the report. @param outcome the resolved value of `apply`. */
   describe(step: unknown, outcome: unknown): DescribedStep | readonly DescribedStep[];
   /**
-   * Compares the notes with the current state, for `validateCheckpoint` and `recoverTask`. Must not change data. If
-   * omitted, both report that the participant was not compared.
+   * Compares the notes with the current state, for `validateCheckpoint` and `recoverTask`. Must not change data.
+   * Without this method, both report that the participant was not compared.
    */
   compare?(request: ComparisonRequest): Promise<Comparison>;
 }

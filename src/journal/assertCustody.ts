@@ -3,7 +3,7 @@ import type { AgentRecord } from "../checkpoint/records/AgentRecord.ts";
 import type { Clock } from "../internal/Clock.ts";
 import { AgentCopiedError, AgentMovedError } from "../errors/agentErrors.ts";
 
-/** The statuses of agents that may not run here. Opening such an agent is refused. */
+/** The statuses of agents that may not run here. Opening such an agent rejects. */
 export const awayStatuses: ReadonlySet<string> = new Set(["moving", "moved", "copied"]);
 
 export type CustodyUse = "take_over" | "move";
@@ -15,7 +15,11 @@ interface Opened {
   store(records: readonly AgentRecord[]): Promise<void>;
 }
 
-/** Takes over a copy if requested. @throws AgentMovedError, AgentCopiedError if the agent may not run here. */
+/**
+ * Takes over a copy if requested.
+ *
+ * @throws AgentMovedError, AgentCopiedError if the agent may not run here.
+ */
 export async function assertCustody(journal: Opened, asked: CustodyUse | undefined): Promise<void> {
   const { agentId, clock, statusState } = journal;
   const { state } = statusState.custody ?? {};

@@ -2,7 +2,7 @@ import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 import { AgentPersistenceError } from "../errors/AgentPersistenceError.ts";
 import { reasonOf } from "../internal/reasonOf.ts";
 
-/** The stored length of a message and of a stack, in characters. */
+/** The maximum stored length of an error message and of a stack, in characters. */
 const keptCharacters = 10_000;
 
 export function describeError(error: unknown): StatusRecord["error"] & object {
@@ -15,7 +15,7 @@ export function describeError(error: unknown): StatusRecord["error"] & object {
   };
 }
 
-/** Ignores fields of other types and getters that throw, because a thrown value may have any shape. */
+/** Ignores fields of other types and getters that throw, because thrown values can have any form. */
 function shownOf(error: unknown): { readonly name?: string; readonly stack?: string } {
   try {
     if (!(error instanceof Error)) return {};

@@ -11,7 +11,7 @@ import type { RollbackGoal } from "./planRollback.ts";
 
 type IndexedLog = Pick<AgentLog, "agentId" | "index">;
 
-/** @param checkpointId the id or name. Defaults to the latest checkpoint. @throws CheckpointNotFoundError */
+/** Returns a checkpoint by its id or name. Defaults to the latest checkpoint. @throws CheckpointNotFoundError */
 export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: string | undefined): CheckpointPoint {
   const point = checkpointId === undefined ? index.latest : findPoint(index, checkpointId);
   if (point) return point;
@@ -20,11 +20,11 @@ export function findCheckpoint({ agentId, index }: IndexedLog, checkpointId: str
 }
 
 /**
- * Returns a checkpoint that a line can roll back to: an ancestor of its head. For an open rollback, the head is its
- * target, because reverted calls stay reverted.
+ * Returns a checkpoint to which a line can roll back: an ancestor of its head. During an open rollback, the head is the
+ * target of that rollback, because reverted calls stay reverted.
  *
- * @param checkpointId defaults to the head.
- * @param lane of the line that rolls back. Defaults to any open line, with the main line first.
+ * @param checkpointId Defaults to the head.
+ * @param lane The lane of the line that rolls back. Defaults to any open line, with the main line first.
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
 export function findRollbackTarget(log: IndexedLog, checkpointId: string | undefined, lane?: number): CheckpointPoint {
@@ -34,8 +34,8 @@ export function findRollbackTarget(log: IndexedLog, checkpointId: string | undef
 }
 
 /**
- * Returns the goal of a rollback from outside a run. The goal is an ancestor of the head, as in {@link
- * findRollbackTarget}. Or it is a checkpoint of the main line on an abandoned branch, which is a redo.
+ * Returns the goal of a rollback from outside a run. The goal is either an ancestor of the head, as in {@link
+ * findRollbackTarget}, or a checkpoint of the main line on an abandoned branch. The second case is a redo.
  *
  * @throws NotAnAncestorError, CheckpointNotFoundError
  */
@@ -52,7 +52,7 @@ export function findRollbackGoal(log: IndexedLog, checkpointId: string | undefin
   return { target, base };
 }
 
-/** Returns the common ancestor of an open redo, or of the last redo, which may be tried again. */
+/** Returns the common ancestor of an open redo, or of the last redo, which can be repeated. */
 function baseOfRedo(index: LogProjection, { version }: CheckpointPoint): CheckpointPoint | undefined {
   const { target, base } = index.rollback ?? index.lastRollback ?? {};
   return target === version && base !== undefined ? index.checkpoints.get(base) : undefined;
@@ -65,7 +65,7 @@ function baseOf(
 ): CheckpointPoint | undefined {
   const seen = new Set<number>();
   let at = parentOf(checkpoints, target);
-  // A checkpoint follows an earlier one, except in a forged log.
+  // In a valid log, a checkpoint follows an earlier one. The check stops at a cycle in a forged log.
   while (at && !isAncestor(at) && !seen.has(at.version)) {
     seen.add(at.version);
     at = parentOf(checkpoints, at);
@@ -87,7 +87,7 @@ function findTarget(
   const [head] = heads;
   const target = checkpointId === undefined && head ? head : findCheckpoint(log, checkpointId);
   const ways = heads.map((each) => placesOnWay(index, each));
-  // A line without a checkpoint may go back to its origin.
+  // A line without a checkpoint can roll back to the checkpoint from which it started.
   if (!head && lane !== undefined) ways.push(placesOnWay(index, { version: 0, order: Infinity, record: { lane } }));
   const isAncestor = ({ record, order }: CheckpointPoint) =>
     !record.ended && ways.some((isOnWay) => isOnWay(record.lane, order));
@@ -120,14 +120,14 @@ function joinedBranch(index: LogProjection, lane: number): string | undefined {
 }
 
 function headsOf(index: LogProjection, lane: number | undefined): readonly CheckpointPoint[] {
-  // During a run, an open rollback belongs to another line. This line moves after it.
+  // During a run, an open rollback belongs to another line. This line rolls back after that rollback.
   if (index.rollback && lane === undefined) return [index.checkpoints.get(index.rollback.target) ?? []].flat();
   const lanes = lane === undefined ? index.lines.openLanes.filter((each) => !isSettled(index, each)) : [lane];
   const heads = lanes.flatMap((each) => index.latestOf(each) ?? []);
   return heads.length > 0 || lane !== undefined ? heads : [index.latest ?? []].flat();
 }
 
-/** Returns whether a lane belongs to a finished sub-agent. Its caller may already have used the output. */
+/** Returns whether a lane belongs to a finished sub-agent. The caller could already have used its output. */
 function isSettled(index: LogProjection, lane: number): boolean {
   const place = index.lines.nestedLine(lane)?.place;
   return place !== undefined && "call" in place && index.latestOf(lane)?.record.ended === true;

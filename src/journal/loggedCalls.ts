@@ -10,18 +10,18 @@ import { originOf } from "../checkpoint/records/lineRecords.ts";
 
 export interface LoggedCall extends RecordedCall, ReturnType<typeof callFacts> {
   readonly lane: number;
-  /** The agent that made the call before this agent was forked from it. `undefined` for calls of this agent. */
+  /** The agent that made the call, if this agent was forked from it. `undefined` for calls of this agent. */
   readonly owner: string | undefined;
   /** The names of the tools from this agent down to the sub-agent that made the call. */
   readonly agentPath: readonly string[];
-  /** The version of the strategy that recorded the name of its tool. */
+  /** The version of the strategy under which the name of the tool was recorded. */
   readonly version: number;
   readonly input: () => unknown;
   /** Decodes the output. Returns `undefined` without an output. @throws if the output is unreadable. */
   readonly output: () => unknown;
 }
 
-/** Returns every tool call of a log, sorted by its end, or by its start if it has no end. */
+/** Returns every tool call of a log, sorted by the time of its outcome, or of its start if it has no outcome. */
 export function loggedCalls(index: LogProjection, blobs: BlobTexts): readonly LoggedCall[] {
   // Values of calls and responses refer only to blobs, so they can be read without the state of their lane.
   const reader = new ValueReader(emptyState, blobs);
@@ -61,7 +61,7 @@ export function read(value: () => unknown): { readonly value?: unknown; readonly
   }
 }
 
-/** The strategy version that recorded each part of a log. */
+/** The strategy version under which each part of a log was recorded. */
 class CodeVersions {
   readonly #index: LogProjection;
   readonly #changes = new Map<number, { readonly order: number; readonly version: number }[]>();
@@ -78,7 +78,7 @@ class CodeVersions {
 
   at(lane: number, order: number): number {
     const { base, lanes, checkpoints } = this.#index;
-    // A lane starts from a lower lane. The condition prevents endless loops in a forged log.
+    // In a valid log, a lane starts from a lower lane. The check prevents an endless loop in a forged log.
     for (let at = { lane, order }, before = Infinity; at.lane < before;) {
       const change = this.#changes.get(at.lane)?.findLast((each) => each.order <= at.order);
       if (change) return change.version;

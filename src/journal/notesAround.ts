@@ -35,7 +35,10 @@ export function notesOfRun(index: LogProjection, { runId }: CheckpointPoint, key
   return notesWhere(index, key, (lane) => index.lanes.get(lane)?.runId === runId);
 }
 
-/** Returns the noted values of a key in the history of the last run's head, oldest first. Owns and writes no agents. */
+/**
+ * Returns the noted values of a key in the history of the last run's head, oldest first. Only reads, without ownership
+ * of the agent.
+ */
 export async function notedValues(log: RecordLog, agentId: string, key: string): Promise<readonly unknown[]> {
   const stored = await AgentLog.readNotes(log, agentId, key, 0);
   const notes = foldTo(stored.index)?.notes ?? [];
@@ -61,7 +64,8 @@ function notesWhere(
 /**
  * Returns the paths of files that a run changed and that were not reverted, each once, sorted.
  *
- * @param after a position after which the log has only this run. Earlier entries are not read. 0 reads the whole log.
+ * @param after The position after which the log contains only this run. Earlier entries are not read. 0 reads the whole
+ * log.
  */
 export async function changedFiles(
   log: RecordLog,

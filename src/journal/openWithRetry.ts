@@ -9,8 +9,8 @@ interface Opener {
 }
 
 /**
- * Takes ownership of an agent after waiting for its owner. @throws AgentBusyError if the agent is busy for longer than
- * `timeoutMs`.
+ * Waits for the owner of an agent to release it, and takes ownership. @throws AgentBusyError if the agent is busy for
+ * longer than `timeoutMs`.
  */
 export async function openWithRetry(
   opener: Opener,
@@ -28,7 +28,7 @@ export async function openWithRetry(
 /**
  * Opens an agent as {@link openWithRetry} does, unless `isDone` ends the wait.
  *
- * @param isDone evaluated while the agent is busy. True ends the wait.
+ * @param isDone Called while the agent is busy. True ends the wait.
  * @returns `undefined` if `isDone` ended the wait.
  */
 export function openUnless(
@@ -41,14 +41,15 @@ export function openUnless(
 }
 
 /**
- * Requests a stop from the owner of an agent, waits for it, and takes ownership. @throws AgentBusyError if that takes
- * longer than `timeoutMs`.
+ * Requests a stop from the owner of an agent, waits for the owner to release the agent, and takes ownership.
+ *
+ * @throws AgentBusyError if this takes longer than `timeoutMs`.
  */
 export async function stopAndOpen(
   opener: Opener & { readonly log: RecordLog },
   agentId: string,
   { reason, timeoutMs }: { readonly reason: string; readonly timeoutMs: number },
 ): Promise<Journal> {
-  // Repeats the request at each try, because another process may take the agent in the meantime.
+  // The request is repeated at each attempt, because another process can take the agent in the meantime.
   return openWithRetry(opener, agentId, timeoutMs, () => opener.log.requestStop(agentId, reason));
 }

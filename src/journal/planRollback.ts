@@ -17,37 +17,43 @@ export interface RollbackGoal {
 }
 
 /**
- * The decision for each call below the target of a rollback. Each list is sorted by the end of the calls, newest first.
+ * The decisions of a rollback for the calls after its target. Each list is sorted by the outcome of the calls, newest
+ * first.
  */
 export interface RollbackPlan {
   /**
-   * Calls to revert, which have an inverse now or had one when they were made. A call without a recorded end is
-   * repeated first, to get one.
+   * The calls to revert. They have an inverse now, or had one when they were made. A call without a recorded outcome is
+   * first repeated, so that it gets one.
    */
   readonly revert: readonly LoggedCall[];
   readonly reverted: readonly LoggedCall[];
   /** Calls that succeeded and cannot be reverted. */
   readonly irreversible: readonly LoggedCall[];
-  /** Calls with an unknown outcome, or with neither a recorded end nor an inverse. They may have taken effect. */
+  /**
+   * Calls with an unknown outcome, and calls with neither a recorded outcome nor an inverse. They could have taken
+   * effect.
+   */
   readonly inDoubt: readonly LoggedCall[];
-  /** Calls that moved the run, calls that wait for an answer, and calls of the agent that was forked. */
+  /**
+   * Calls that moved the run, calls that wait for an answer, and calls of the agent from which this agent was forked.
+   */
   readonly skipped: readonly LoggedCall[];
   /**
    * In a redo, calls between the common ancestor and the target that an earlier rollback reverted. They are not made
    * again.
    */
   readonly stayedReverted: readonly LoggedCall[];
-  /** Ids of all calls below the target that are not reverted yet, including calls without effect. */
+  /** Ids of all calls after the target that are not reverted yet, including calls without effect. */
   readonly closed: readonly string[];
 }
 
 /**
- * Plans a rollback. Decides about every call below the target that is not reverted, including abandoned lanes. A redo
- * decides about calls below the common ancestor that are not in the target's history.
+ * Plans a rollback. Decides about every call after the target that is not reverted, including calls on abandoned lanes.
+ * A redo decides about calls after the common ancestor that are not in the history of the target.
  *
- * @param hasInverse whether the tool of a call has an inverse. Such calls are reverted, whatever effect the tool
+ * @param hasInverse Whether the tool of a call has an inverse. Such calls are reverted, whatever effect the tool
  * declares.
- * @param isReverted whether a participant reverts the calls of a tool. Defaults to false for every tool.
+ * @param isReverted Whether a participant reverts the calls of a tool. Defaults to false for every tool.
  */
 export function planRollback(
   index: LogProjection,
@@ -83,9 +89,9 @@ function revertedBetween(
 }
 
 /**
- * Returns the calls that a rollback leaves behind, with those of sub-agents that restart at the target. A sub-agent
- * restarts if its call was unfinished there, or failed in the visit that runs again. If that failure later ends the
- * run, the call is tried again on another lane.
+ * Returns the calls that a rollback abandons, including the calls of sub-agents that restart at the target. A sub-agent
+ * restarts if its call was unfinished at the target, or failed in the visit that runs again. If such a failure later
+ * ended the run, the call is retried on another lane.
  */
 function callsLeft(
   index: LogProjection,
@@ -104,7 +110,7 @@ function callsLeft(
   return calls.filter(({ call, lane }) => below.has(call) || isOfAgent(lane));
 }
 
-/** Returns the calls in the visit that runs again from a checkpoint that have failed or are still unfinished. */
+/** Returns the failed and unfinished calls of the visit that runs again from a checkpoint. */
 function withoutOutputBefore(
   index: LogProjection,
   calls: readonly LoggedCall[],
@@ -119,7 +125,7 @@ function withoutOutputBefore(
   return new Set(found.map(({ call }) => call));
 }
 
-/** Returns whether a call of this agent may have an effect that is not undone. */
+/** Returns whether a call of this agent can have an effect that is not undone. */
 export function leavesEffect(call: LoggedCall): boolean {
   if (call.owner !== undefined) return false;
   return ["revert", "irreversible", "in_doubt"].includes(judge(call, noTool, noTool));

@@ -25,7 +25,8 @@ export type RunEnd =
   | ({ readonly status: "completed" } & Pick<CheckpointRecord, "input" | "verification" | "files">);
 
 /**
- * Returns the records that end an unfinished run. Its effects remain and can still be reverted. Append them together.
+ * Returns the records that end an unfinished run. The effects of the run remain and can still be reverted. Append all
+ * records together.
  */
 export function endRecords(
   journal: Journal,

@@ -2,7 +2,7 @@ import { reasonOf } from "../internal/reasonOf.ts";
 import { warnOnce } from "../internal/warn.ts";
 import type { TelemetryContent, TelemetryFacts, TelemetryFailure, TelemetrySpan } from "./TelemetryOperation.ts";
 
-/** An operation in progress. Contains all errors of the telemetry. */
+/** An operation in progress. Its methods never throw errors of the telemetry. */
 export class ActiveSpan {
   /** A span of an operation that is not shown. */
   static readonly none: ActiveSpan = new ActiveSpan(() => undefined);
@@ -17,15 +17,15 @@ export class ActiveSpan {
     this.#showsContent = showsContent;
   }
 
-  /** The trace that is stored with a run, if any. */
+  /** The trace context that is stored with a run, if any. */
   get trace(): string | undefined {
     const trace: unknown = guarded(() => this.#span?.trace);
     return typeof trace === "string" ? trace : undefined;
   }
 
   /**
-   * Calls `action` once and returns its result. Operations that start in it, even later in its promise, are nested in
-   * this one.
+   * Calls `action` once and returns its result. Operations that start inside `action`, or later in its promise, are
+   * nested in this operation.
    */
   run<Result>(action: () => Result): Result {
     const span = this.#span;
@@ -35,7 +35,7 @@ export class ActiveSpan {
     return (end ?? outcomeOf(action))();
   }
 
-  /** Adds facts that are known only later. */
+  /** Adds facts that became known after the start. */
   add(facts: TelemetryFacts): void {
     if (this.#span) this.#facts = { ...this.#facts, ...facts };
   }

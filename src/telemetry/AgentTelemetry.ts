@@ -36,10 +36,10 @@ interface Pruned {
   readonly bytes: number;
 }
 
-/** Starts the operations of agents. The operations of a run are nested like its calls. */
+/** Starts the operations of agents. The operations of a run are nested in the same way as its calls. */
 export class AgentTelemetry {
   readonly #begin: (operation: TelemetryOperation) => ActiveSpan;
-  /** Open spans by journal. A call that waits for an answer does not end by itself. */
+  /** Open spans by journal. The span of a call that waits for an answer ends only with the run. */
   readonly #open = new WeakMap<object, Set<ActiveSpan>>();
 
   constructor(begin: (operation: TelemetryOperation) => ActiveSpan) {
@@ -68,7 +68,7 @@ export class AgentTelemetry {
     return within(this.#begin({ kind: "open", agentId }), action);
   }
 
-  /** Shows the preparation of a stored state. Links to the trace in which the run started. */
+  /** Shows the preparation of a stored state, with a link to the trace in which the run started. */
   resume<Recorder extends (RecordedRun & { readonly start: { readonly nodeId: string } }) | undefined>(
     {
       journal: { agentId },
@@ -125,7 +125,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** Shows a tool call, and its sub-agent if any. */
+  /** Shows a tool call. The operations of its sub-agent are nested in it. */
   toolCall(
     recorder: RecordedRun,
     event: ToolCallEvent,
@@ -189,7 +189,7 @@ export class AgentTelemetry {
     });
   }
 
-  /** Shows the queueing of a task. Its first start links to this span. */
+  /** Shows the queueing of a task. The first start of the task links to this span. */
   enqueue<Result>(agentId: string, action: (span: ActiveSpan) => Promise<Result>): Promise<Result> {
     return within(this.#begin({ kind: "enqueue", agentId }), action);
   }

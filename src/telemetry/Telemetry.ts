@@ -28,11 +28,12 @@ export abstract class Telemetry {
   readonly content?: boolean | undefined;
 
   /**
-   * Starts an operation within the operation whose `run` calls this method. Returns `undefined` to hide the operation.
+   * Starts an operation. Operations are nested: the parent is the operation whose `run` is active. Returns `undefined`
+   * to hide the operation.
    */
   abstract start(operation: TelemetryOperation): TelemetrySpan | undefined;
 
-  /** Calls {@link start}. Contains the errors of the method and of its span. */
+  /** Calls {@link start}. Errors of `start` and of its span are not thrown. */
   begin(operation: TelemetryOperation): ActiveSpan {
     return new ActiveSpan(() => this.start(operation), guarded(() => this.content) === true);
   }

@@ -9,15 +9,15 @@ export interface TelemetrySpan {
    */
   readonly trace?: string | undefined;
   /**
-   * Calls `action` once and returns its result. Operations that start in it, even later in its promise, are nested in
-   * this one.
+   * Calls `action` once and returns its result. Operations that start inside `action`, or later in its promise, are
+   * nested in this operation.
    */
   run<Result>(action: () => Result): Result;
   /**
    * Ends the operation. Called once.
    *
-   * @param facts known only at the end.
-   * @param failure omitted if the operation succeeded.
+   * @param facts Facts that are known only at the end.
+   * @param failure Omitted if the operation succeeded.
    */
   end(facts: TelemetryFacts, failure?: TelemetryFailure): void;
 }
@@ -76,9 +76,9 @@ export interface TelemetryFacts {
   readonly nodeId?: string | undefined;
   /** True if the result is recorded, so that no model request was made and no tool has run. */
   readonly replayed?: boolean | undefined;
-  /** The end of an agent or call that did not fail, such as `waiting`. */
+  /** How a call of an agent or tool ended if it did not fail, such as `waiting`. */
   readonly status?: string | undefined;
-  /** The `traceparent` of an earlier process whose operation this one continues. */
+  /** The `traceparent` of the operation that this operation continues, from an earlier process. */
   readonly linkedTrace?: string | undefined;
 
   /** The provider of the model, such as `openai`. */
@@ -105,7 +105,7 @@ export interface TelemetryFacts {
   readonly trigger?: string | undefined;
   /** The answered requests. */
   readonly requestIds?: readonly string[] | undefined;
-  /** The numbers of calls that a rollback has reverted and could not revert. */
+  /** The number of calls that a rollback has reverted, and the number that it could not revert. */
   readonly reverted?: number | undefined;
   readonly unreverted?: number | undefined;
   /** The number of checkpoints that a pruning deleted, and their approximate size in bytes. */

@@ -21,12 +21,12 @@ export interface KeptLogsOptions {
 }
 
 const stopReason = "another process or another instance waits for this log";
-/** An idle owner releases a log within 250 ms. */
+/** The pause before another attempt to open a log, in milliseconds. An idle owner releases a log within 250 ms. */
 const pauseMs = 50;
 
 /**
- * Logs of one shape that stay open between their uses, because opening a log reads its state. An unused log is released
- * soon after another process requests it.
+ * Logs of one shape that stay open between their uses, because opening a log reads its whole state. An unused log is
+ * released soon after another process requests it.
  */
 export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> implements AsyncDisposable {
   readonly #shape: ShapeDefinition<Rec, State>;
@@ -42,7 +42,10 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     this.#options = { storage, clock, idleMs, waitMs };
   }
 
-  /** Returns the log if it is open and accepts appends. The next {@link use} in this turn gets the same log. */
+  /**
+   * Returns the log if it is open and accepts appends. A {@link use} in the same turn of the event loop gets the same
+   * log.
+   */
   opened(id: string): ShapedLog<Rec, State> | undefined {
     return this.#kept.get(id)?.log;
   }
@@ -63,8 +66,9 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
   }
 
   /**
-   * Keeps a log open until the resolved object is disposed. Other processes do not get it meanwhile. Throws like {@link
-   * use}.
+   * Keeps a log open until the resolved object is disposed. Other processes cannot take the log until then.
+   *
+   * @throws the errors of {@link use}.
    */
   async hold(id: string): Promise<AsyncDisposable> {
     const kept = this.#enter(id);
@@ -110,13 +114,13 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
 
   async #open(id: string): Promise<ShapedLog<Rec, State>> {
     const { storage, clock, waitMs: timeoutMs } = this.#options;
-    // Lets a caller that does not wait, such as a graph, continue before the slow open.
+    // The caller, such as a graph, continues first, because the open is slow.
     await nextTurn();
     await this.#ending.get(id);
     const open = () => ShapedLog.open(this.#shape, { storage, id, clock });
     const logId = logIdOf(this.#shape, id);
     const log = await whileBusy(open, { clock, timeoutMs, pauseMs }, async () => {
-      // Repeats the request at each try, because another process may take the log in the meantime.
+      // The request is repeated at each attempt, because another process can take the log in the meantime.
       await storage.log.requestStop(logId, stopReason);
       return false;
     });
@@ -148,7 +152,7 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
   constructor(options: Options<Rec, State>) {
     this.#options = options;
     this.opening = this.#open();
-    // The user of the log gets the error. An unopened log needs no release.
+    // The user of the log gets the error. A log that was not opened needs no release.
     this.opening.catch(() => this.#endUnheard());
   }
 

@@ -43,8 +43,8 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
   }
 
   /**
-   * Adds the records of an append. If the append restates the log, it must be added first, and only its restating and
-   * later records count. If it throws, the state is unusable.
+   * Adds the records of an append. An append that restates the log must be the first to be added. Its records before
+   * the restatement are ignored. If this method throws, the state is unusable.
    */
   add(entry: Entry): void {
     const fields = recordFields(this.#shape);
@@ -79,7 +79,7 @@ export class LogContents<Rec extends LogRecord, State extends ShapeState<Rec>> {
 
 type RecordFields = ReadonlyMap<string, FieldList>;
 
-/** Returns the field tests of a shape, with the tests that all shapes share. */
+/** Returns the field tests of a shape, including the tests that all shapes share. */
 export function recordFields(shape: { readonly records: Readonly<Record<string, FieldTests>> }): RecordFields {
   const fields =
     known.get(shape) ??

@@ -26,13 +26,13 @@ export interface Appended<Rec extends LogRecord> {
 }
 
 export interface Following<Rec extends LogRecord> {
-  /** The position of the last append acknowledged before that point. */
+  /** The position of the last append that was acknowledged at that time. */
   readonly position: number;
-  /** Returns all appends until now. Appends that are in flight or queued have their future positions. */
+  /** Returns all appends up to now. Appends in flight or in the queue already have their future positions. */
   readonly end: () => readonly Appended<Rec>[];
 }
 
-/** Queued records are in memory. From about this number of bytes, {@link LogWriter.room} waits. */
+/** The number of queued bytes from which {@link LogWriter.room} waits. Queued records are in memory. */
 const mostWaitingBytes = 256 * 1024;
 
 interface LogWriterOptions<Rec extends LogRecord> {
@@ -58,9 +58,9 @@ interface Batch<Rec extends LogRecord> {
 }
 
 /**
- * The only writer of a log of any shape that this process owns. Records that are queued in one turn of the event loop
- * form one append, as do records queued during an append. After a failed append no more records are appended, because
- * its outcome is unknown.
+ * The only writer of a log that this process owns. The log can have any shape. Records that are queued in one turn of
+ * the event loop form one append, as do records that are queued during an append. A failed append is the last one,
+ * because its outcome is unknown.
  */
 export class LogWriter<Rec extends LogRecord> {
   readonly #owned: OwnedLog;
@@ -90,7 +90,10 @@ export class LogWriter<Rec extends LogRecord> {
     return this.#owned.lost;
   }
 
-  /** Aborts {@link lost} if another process requested the log, as far as the storage knows immediately. */
+  /**
+   * Aborts {@link lost} if another process requested the log. Uses only information that the storage has without
+   * waiting.
+   */
   async checkStop(): Promise<void> {
     await this.#owned.checkStop?.();
   }
@@ -141,8 +144,8 @@ export class LogWriter<Rec extends LogRecord> {
   }
 
   /**
-   * Removes the data of a durable pruning, blobs first. After a crash or on a full disk, the remaining appends show
-   * that the removal must be repeated.
+   * Removes the data of a durable pruning. Blobs are removed first, so that the remaining appends show an interrupted
+   * removal, for example after a crash or on a full disk.
    */
   async removePruned(blobs: readonly string[]): Promise<void> {
     const { log, agentId } = this.#options;

@@ -8,15 +8,19 @@ import type { AgentSummary } from "../../storage/RecordLog.ts";
 const latestTime = 8.64e15;
 const timeDigits = 16;
 
-/** The definition of a log that does not belong to an agent: its records, and the state that they build. */
+/**
+ * The definition of a log that does not belong to an agent: its kinds of records, and the state that its records build.
+ */
 export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
   /** The status of its logs in lists, the shape in their first record, and the prefix of their ids. */
   readonly name: Exclude<LogShapeName, "agent">;
-  /** The version of its records, from 1. Logs with a higher version are refused. */
+  /** The version of its records, from 1. Logs with a higher version are rejected. */
   readonly version: number;
   /** Tests of the fields of each kind of record, except stored values. `shape` and `pruned` are reserved kinds. */
   readonly records: Readonly<Record<Rec["kind"], FieldTests>>;
-  /** Returns the stored values in a record. Their blobs stay while a restated record has them. */
+  /**
+   * Returns the stored values in a record. Blobs of these values are kept while a restated record contains the values.
+   */
   values(record: Rec): readonly StoredValue[];
   begin(): State;
 }
@@ -26,8 +30,8 @@ export interface ShapeState<Rec extends LogRecord> {
   /**
    * Adds a record with valid fields. Takes time proportional to the size of the record.
    *
-   * @throws TypeError, RangeError if the record does not fit the earlier ones. The state is unchanged, and the log is
-   * unreadable.
+   * @throws TypeError, RangeError if the record does not match the earlier records. The state is unchanged, and the log
+   * is unreadable.
    */
   add(record: Rec): void;
   /** Returns the fewest records that build this state from an empty log. */
@@ -40,8 +44,8 @@ export function logIdOf({ name }: { readonly name: string }, id: string): string
 }
 
 /**
- * Returns the summary of a log of any shape except an agent log. Its order sorts the last changed log first. Times are
- * milliseconds since 1970.
+ * Returns the summary of a log of any shape except an agent log. Its order sorts the log with the latest change first.
+ * Times are milliseconds since 1970.
  */
 export function shapeSummary(
   shape: { readonly name: string },

@@ -20,10 +20,12 @@ import { blobCellsOf } from "../../checkpoint/records/blobReferences.ts";
 import type { PrunedGap } from "../../checkpoint/records/prunedGaps.ts";
 import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
 
-/** The minimum time between summary updates of an active log, because some storages need a full append for each. */
+/**
+ * The minimum time between updates of the summary of an active log. Some storages need a full append for each update.
+ */
 const summaryEveryMs = 60_000;
 
-/** A log without appends. A new log needs no read. */
+/** Replaces the storage in the first read of a new log, which has no appends. */
 const emptyLog: Pick<RecordLog, "read"> = { read: async function* () {} };
 
 export interface ShapedLogOptions {
@@ -75,7 +77,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Takes ownership, then reads, so that it sees all records of earlier owners.
+   * Takes ownership and then reads the log, so that it sees all records of earlier owners.
    *
    * @throws AgentBusyError while another owner is alive.
    * @throws WrongShapeError if the log has another shape.
@@ -141,8 +143,8 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   /**
    * Adds records to the state and queues them. All records of one turn of the event loop form one append.
    *
-   * @param options.last true if no more records are appended in this turn. The append then starts immediately.
-   * @throws InvalidInputError for a record that a reader would refuse. No record is added.
+   * @param options.last True if no more records are appended in this turn. The append then starts immediately.
+   * @throws InvalidInputError for a record that a reader would reject. No record is added.
    */
   append(records: readonly Rec[], { last = false }: { readonly last?: boolean } = {}): void {
     const fields = recordFields(this.#shape);
@@ -173,8 +175,8 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   }
 
   /**
-   * Rewrites the log as its restated state. Removes all other appends and unused blobs. Does not run if it would free
-   * no space. The first append of each owner stays.
+   * Rewrites the log as its restated state, and removes all other appends and unused blobs. Does nothing if this would
+   * free no space. The first append of each owner stays.
    *
    * @returns the approximate number of freed bytes.
    */
@@ -182,14 +184,14 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     await this.durable();
     const logId = logIdOf(this.#shape, this.id);
     const [stored, left] = [await readStored(this.#log, logId), await this.#log.unremovedBytes?.(logId)];
-    // Synchronous from here to the append, so that no other record is queued in between.
+    // No await between here and the append, so that no other record is queued in between.
     const restated = this.#restated();
     const plan = planShapePruning(this.#shape, stored, restated);
     const { gaps, blobs } = plan;
     const freed = plan.bytes + (left ?? 0);
     if (freed <= 0) return { bytes: 0 };
     const pruned: ShapePrunedRecord = { kind: "pruned", gaps, blobs };
-    // Later appends must put such contents again. The removal happens before the next append.
+    // Later records must store these contents again. The removal is complete before the next append.
     this.#blobs.forgetBlobs(new Set(blobs));
     const bytes = estimateBytes(restated);
     this.#unreadBytes = bytes;
@@ -231,7 +233,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     return [header, ...this.state.restate()];
   }
 
-  /** Limits the data that an open reads to the size of the state and a fraction of it. */
+  /** Restates the log if due. An open then reads at most the state and a fraction of its size. */
   #restateIfDue(): void {
     if (!this.#snapshotDue.isDue("step", this.#unreadBytes)) return;
     const restated = this.#restated();
@@ -252,7 +254,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 interface ShapePruning {
   readonly gaps: readonly PrunedGap[];
   readonly blobs: readonly string[];
-  /** The approximate number of freed bytes. If not positive, the pruning is useless. */
+  /** The approximate number of freed bytes. The pruning is skipped unless this is positive. */
   readonly bytes: number;
 }
 

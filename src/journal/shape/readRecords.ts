@@ -24,7 +24,8 @@ type Readable = Pick<RecordLog, "read">;
 /**
  * Reads a log from its last restatement, or the appends after a known state.
  *
- * @param known a state from an earlier read. Do not use it afterwards, because this call changes it even if it fails.
+ * @param known A state from an earlier read. Do not use this state afterwards, because the call changes it even if it
+ * fails.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readRecords<Rec extends LogRecord, State extends ShapeState<Rec>>(
@@ -38,7 +39,7 @@ export async function readRecords<Rec extends LogRecord, State extends ShapeStat
   if (known && added) return addEntries(known.contents, added, known.end);
   const entries = await entriesAfter(log, logId, 0);
   assertShape(shape.name, logId, entries);
-  // A pruning leaves only parts of the earlier appends.
+  // After a pruning, only parts of the earlier appends remain.
   const from = Math.max(0, entries.findLastIndex(isRestated));
   return addEntries(new LogContents(shape, id), entries.slice(from), undefined);
 }
@@ -49,7 +50,9 @@ function assertShape(expected: LogShapeName, logId: string, [first]: readonly En
   if (found !== expected) throw new WrongShapeError(logId, found, expected);
 }
 
-/** Returns the entries after an append. Returns `undefined` if the append is gone, or the log was restated since. */
+/**
+ * Returns the entries after an append. Returns `undefined` if the append is gone, or if the log was restated after it.
+ */
 async function entriesSince(log: Readable, logId: string, end: ChainLink): Promise<readonly Entry[] | undefined> {
   const [first, ...added] = await entriesAfter(log, logId, end.position - 1);
   if (first?.position !== end.position || first.checksum !== end.checksum) return undefined;
@@ -60,7 +63,7 @@ function entriesAfter(log: Readable, logId: string, after: number): Promise<read
   return readStored(log, logId, { after, sinceSnapshot: true });
 }
 
-/** Returns the stored entries of a log, oldest first. Yields to the event loop. */
+/** Returns the stored entries of a log, oldest first. Lets other code run during a long read. */
 export async function readStored(log: Readable, logId: string, options?: ReadOptions): Promise<readonly Entry[]> {
   const pace = new Pace();
   const entries: Entry[] = [];

@@ -27,11 +27,11 @@ export class ShapeView<Rec extends LogRecord, State extends ShapeState<Rec>> {
 }
 
 /**
- * Reads the durable state of a log of any shape except an agent log. Owns and writes no logs.
+ * Reads the durable state of a log of any shape except an agent log. Only reads, without ownership of the log.
  *
- * @param options.id the id for users, without the name of the shape.
- * @param known an earlier read of this log. Then only later appends are read and added to its state. Do not use it
- * afterwards.
+ * @param options.id The id for users, without the name of the shape.
+ * @param known The result of an earlier read of this log. Only later appends are then read and added to its state. Do
+ * not use it afterwards.
  * @throws WrongShapeError, CorruptLogError, UnreadableValueError, UnsupportedFormatError, UnsupportedRecordError
  */
 export async function readShape<Rec extends LogRecord, State extends ShapeState<Rec>>(
@@ -50,7 +50,7 @@ interface ListedShape {
   readonly order: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** ISO 8601. The time of the last change, or up to a minute earlier. */
+  /** ISO 8601. The time of the last change, or up to one minute before it. */
   readonly updatedAt: string;
 }
 

@@ -7,15 +7,15 @@ const longestPauseMs = 500;
 export interface BusyWait {
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The pause between two tries, in milliseconds. Defaults to 500. The first pauses are shorter. */
+  /** The pause between two attempts, in milliseconds. Defaults to 500. The first pauses are shorter. */
   readonly pauseMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens a log, and tries again while it has another owner.
+ * Opens a log, and tries again while the log has another owner.
  *
- * @param isDone evaluated while the log is busy. True ends the wait.
+ * @param isDone Called while the log is busy. True ends the wait.
  * @returns `undefined` if `isDone` ended the wait.
  * @throws AgentBusyError if the log is busy for longer.
  */
