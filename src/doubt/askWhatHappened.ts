@@ -65,6 +65,6 @@ function checkAnswer(answer: ToolProbeAnswer, tool: string): ToolProbeAnswer {
   if (answer === "done" || answer === "not-done" || answer === "unknown") return answer;
   if (typeof answer === "object" && answer?.status === "done" && "output" in answer) return answer;
   throw new TypeError(
-    `The probe of tool "${tool}" answered ${reasonOf(answer)}; expected "done", "not-done", "unknown" or { status: "done", output }.`,
+    `The probe of tool "${tool}" answered ${reasonOf(answer)}. Return "done", "not-done", "unknown" or { status: "done", output }.`,
   );
 }

@@ -12,7 +12,7 @@ export class InvalidModelParametersError extends AgentPersistenceError {
     known: readonly string[],
   ) {
     super(
-      `The model parameters are invalid: ${problems.join("; ")}. Use ${known.join(", ")}. ` +
+      `The model parameters are invalid: ${problems.join("; ")}. Known names: ${known.join(", ")}. ` +
         `Put provider-specific parameters in providerOptions.`,
     );
   }

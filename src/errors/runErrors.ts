@@ -62,7 +62,7 @@ export class ReplayDivergedError extends AgentPersistenceError {
       ({ toolName, toolCallId, inDoubt }) => `${toolName} (${toolCallId}${inDoubt ? ", in doubt" : ""})`,
     );
     super(
-      `Node "${nodeId}" runs again and requests ${found}, but ${recorded} is recorded. Its first attempt took effect: ` +
+      `Node "${nodeId}" runs again and requests ${found}, but ${recorded} is recorded. Earlier calls took effect: ` +
         `${calls.join(", ")}. Make the node repeat the recorded request. ${wayOut}`,
     );
   }
@@ -72,7 +72,7 @@ function wayOutOfAgent(agentId: string, nodeId: string): string {
   const stored = `persistence(agent).agent(${quoted(agentId)})`;
   return (
     `Or keep the effects and restart the node: ${stored}.setExecutionPoint({ nodeId: ${quoted(nodeId)}, input }). ` +
-    `Or revert them: ${stored}.rollbackToLatestCheckpoint(). Then resume.`
+    `Or revert the effects: ${stored}.rollbackToLatestCheckpoint(). Then resume.`
   );
 }
 
@@ -184,9 +184,9 @@ export class UnfinishedRunError extends AgentPersistenceError {
   ) {
     const run = quoted(runId);
     const way = waits
-      ? `it waits for an answer or a timer. Answer or reject the requests that getRequests() lists, or let its timers become due, then resume the run. Or abandon it with unfinished: "abandon".`
-      : `it is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
+      ? `waits for an answer or a timer. Answer or reject the requests that getRequests() lists, or let its timers become due, then resume the run. Or abandon it with unfinished: "abandon".`
+      : `is unfinished. Resume it with resume(), or with the original input and the runId ${run}. ` +
         `Or set unfinished: "finish_first" | "abandon".`;
-    super(`Agent ${quoted(agentId)} cannot start another run after run ${run}, because ${way}`);
+    super(`Agent ${quoted(agentId)} cannot start another run, because run ${run} ${way}`);
   }
 }

@@ -28,7 +28,7 @@ export class AgentBusyError extends AgentPersistenceError {
     super(
       inThisProcess
         ? `A run of agent ${quoted(agentId)} is in progress in this process. Wait until it finishes, ` +
-            `or choose how another run handles this: whenBusy: "queue" | "join" | "replace".`
+            `or pass whenBusy: "queue" | "join" | "replace" to the other run.`
         : `Agent ${quoted(agentId)} is owned by process ${owner.processId} on ${owner.host} (generation ${owner.generation}). ` +
             `If that process crashed, another process can take over the agent in at most ${seconds} s. Otherwise wait until its run finishes.`,
     );
@@ -91,8 +91,8 @@ export class OwnershipLostError extends AgentPersistenceError {
   ) {
     const now = successor === undefined ? "another owner" : `generation ${successor}`;
     super(
-      `Agent ${quoted(agentId)} was owned as generation ${generation} and now belongs to ${now}. ` +
-        `The last append is possibly stored. Open the agent again and read its log.`,
+      `Agent ${quoted(agentId)} was owned as generation ${generation}, but ${now} took over. ` +
+        `The last append may be stored. Open the agent again and read its log.`,
     );
   }
 }
@@ -109,7 +109,7 @@ export class PositionConflictError extends AgentPersistenceError {
   ) {
     super(
       `An append to agent ${quoted(agentId)} expected the last position to be ${expected}, but found ${found}. ` +
-        `Read the log from there, and append again if the records still apply.`,
+        `Read the log after position ${expected}, and append again if the records still apply.`,
     );
   }
 }

@@ -51,7 +51,7 @@ const messages: Readonly<Record<DuplicateNameError["code"], (name: string, withi
     `Graph "${graph}" already has a node named "${name}". Names must be unique within a graph, so rename one of the nodes.`,
   duplicate_request: (id, nodeId) =>
     `Node "${nodeId}" requested input with the id ${quoted(id)} twice in one execution. ` +
-    `Give each request a unique id, for example an id with the number of the round.`,
+    `Give each request a unique id, for example by appending a counter.`,
   duplicate_tool: (name) =>
     `The agent was given two tools named "${name}". The model distinguishes tools by name, so rename one of them.`,
 };
@@ -81,7 +81,7 @@ export class IterationLimitError extends AgentPersistenceError {
     readonly nodeId: string,
   ) {
     super(
-      `The run reached its limit of ${maxIterations} node executions before node "${nodeId}". If it is not stuck in a loop, raise maxIterations of the agent and resume.`,
+      `The run reached its limit of ${maxIterations} node executions before node "${nodeId}". If the run is not in a loop, raise maxIterations of the agent and resume.`,
     );
   }
 }

@@ -54,7 +54,7 @@ export class FileConflictError extends AgentPersistenceError {
     super(
       `The files of agent ${quoted(agentId)} cannot be restored to checkpoint ${quoted(checkpointId)}, ` +
         `because others changed them or they cannot be reached: ${conflicts.map(describeConflict).join("; ")}. ` +
-        "Resolve each with the option onConflict of the Workspace, or restore the file by hand, then try again.",
+        "Resolve each conflict with the option onConflict of the Workspace, or restore the file by hand, then try again.",
     );
   }
 }
@@ -93,14 +93,14 @@ export class FileReservedError extends AgentPersistenceError {
   ) {
     const found = holders.length === 0 ? "earlier requests are waiting for it" : holders.map(describeHolder).join(", ");
     super(
-      `${JSON.stringify(path)} cannot be reserved to ${operation} it: ${found}. ` +
-        "Wait longer with `timeoutMs`, or ask the owner to release it.",
+      `${JSON.stringify(path)} cannot be reserved for ${operation} access: ${found}. ` +
+        "Wait longer with `timeoutMs`, or ask the owner to release the file.",
     );
   }
 }
 
 function describeHolder({ owner, operation, expiresAt }: FileHolder): string {
-  return `${quoted(owner)} holds it to ${operation} it${expiresAt && ` until ${expiresAt}`}`;
+  return `${quoted(owner)} has ${operation} access${expiresAt && ` until ${expiresAt}`}`;
 }
 
 /** A git command failed, because git is not installed, the repository is missing or git reported an error. */

@@ -349,6 +349,6 @@ function assertReadable(records: readonly AgentRecord[]): void {
     const path = invalidField(record);
     if (path === undefined) continue;
     const found = typeof (record as unknown as Readonly<Record<string, unknown>>)[path];
-    throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: `another type than ${found}` }]);
+    throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: `found invalid ${found}` }]);
   }
 }

@@ -150,7 +150,7 @@ export class BoundPersistence implements RunPersistence {
     if (!("lastInput" in options)) {
       if (node === context.nodeId) return { node, input: nodeInputOf(context) };
       throw new InvalidInputError(`checkpoint before node "${node}"`, [
-        { path: "lastInput", expected: "the input of that node, which is not the node that runs now" },
+        { path: "lastInput", expected: "expected an input, because another node is running" },
       ]);
     }
     // The check must not replace the value, because a schema that transforms the input runs again with the node.

@@ -48,7 +48,7 @@ export function advance(graph: StrategyGraph, from: string, output: unknown, roo
     crossings.push({ kind: "left", path: left, value: frozenCopy(value) });
     at = outer;
   }
-  throw new InvalidStrategyError(graph.name, `after "${from}" its subgraphs form a circle without a node.`);
+  throw new InvalidStrategyError(graph.name, `the subgraphs after "${from}" form a cycle without a node.`);
 }
 
 function matchingEdge({ edges }: GraphPlan, path: string, output: unknown): EdgePlan {

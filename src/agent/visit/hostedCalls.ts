@@ -100,7 +100,7 @@ export async function approvalOfCall(context: AgentContext, call: ResponseToolCa
 function plannedOf({ message, index, tool, input }: ResponseToolCall): PlannedCall {
   const part = message.content[index];
   if (typeof part !== "object" || part.type !== "tool-call")
-    throw new TypeError(`The answer has no tool call at index ${index}.`);
+    throw new TypeError(`The response has no tool call at index ${index}.`);
   return { toolCallId: part.toolCallId, tool, input, origin: { kind: "model", message, index } };
 }
 

@@ -41,7 +41,7 @@ export class RequestedCalls {
     if (!requested && this.#unreadable) throw this.#unreadable.error;
     if (!requested || requested.tool !== (own?.tool ?? requested.tool))
       throw new UnreadableValueError(
-        `no answer of a model asks for tool call ${call.call} of "${own?.tool}", and it has no input of its own`,
+        `tool call ${call.call} of "${own?.tool}" has no recorded input, and no model response requests it`,
       );
     return requested.input;
   }

@@ -20,7 +20,7 @@ export function encodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData
  * @throws UnsupportedFormatError if a newer version wrote it.
  */
 export function decodeCheckpoint(data: AgentCheckpointData): AgentCheckpointData {
-  if (!isCheckpoint(data)) throw new UnreadableValueError("the storage gave something that is no checkpoint");
+  if (!isCheckpoint(data)) throw new UnreadableValueError("the storage returned an invalid checkpoint");
   if (data.formatVersion > formatVersion) {
     throw new UnsupportedFormatError(
       `Checkpoint ${JSON.stringify(data.checkpointId)}`,

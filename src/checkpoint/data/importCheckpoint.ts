@@ -204,7 +204,7 @@ class CheckpointImport {
     const { joined } = this.#data;
     const parallelStart = joined === undefined ? undefined : this.#index.byId(joined);
     if (joined === undefined || parallelStart) return parallelStart?.version;
-    throw new UnreadableValueError(`there is no checkpoint ${JSON.stringify(joined)} whose branches were joined`);
+    throw new UnreadableValueError(`it joins branches of the missing checkpoint ${JSON.stringify(joined)}`);
   }
 
   #checkpointRecord(): AgentRecord {
@@ -242,7 +242,7 @@ class CheckpointImport {
 function assertOwn({ checkpointId, agentPath = [] }: Partial<AgentCheckpointData>): void {
   if (agentPath.length === 0) return;
   const name = `checkpoint ${JSON.stringify(checkpointId)} of sub-agent ${JSON.stringify(agentPath.at(-1))}`;
-  throw new UnreadableValueError(`${name} cannot be stored outside the log of its call`);
+  throw new UnreadableValueError(`${name} can be stored only in the log of its caller`);
 }
 
 /** Returns the place of a branch. A branch that starts here gets a new place. @throws UnreadableValueError */
@@ -253,7 +253,7 @@ function placeOf(index: LogProjection, parent: CheckpointPoint | undefined, bran
   const key = parent && branchKey(index, parent, branch);
   if (key !== undefined) return { parent: lane, fork: parent?.version ?? 0, branch: key };
   throw new UnreadableValueError(
-    `a checkpoint of branch ${JSON.stringify(branch)} follows none at which the branch begins`,
+    `the parent of a checkpoint of branch ${JSON.stringify(branch)} does not start the branch`,
   );
 }
 

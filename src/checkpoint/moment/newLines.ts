@@ -97,7 +97,7 @@ class Beginning implements NewLines {
     // pruned.
     if (before && (!place || !line.point)) return;
     const state = foldUpTo(this.#index, line.lane, line.point, line.upTo);
-    if (!state) throw new UnreadableValueError(`what leads to lane ${line.lane} is not in the log`);
+    if (!state) throw new UnreadableValueError(`the start of lane ${line.lane} is not in the log`);
     const lane = this.nextLane++;
     const change = this.#options.change?.(line, lane, state);
     const visitOf = visitsOf(line, lane);

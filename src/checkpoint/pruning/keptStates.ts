@@ -25,7 +25,7 @@ export async function keptStates(index: LogProjection, kept: ReadonlySet<number>
   const walk = new LaneWalk(index, kept);
   for (const passed of walk.steps()) await pace.after(passed);
   const lost = [...kept].find((version) => index.checkpoints.has(version) && !walk.deltas.has(version));
-  if (lost !== undefined) throw new UnreadableValueError(`no lane leads to checkpoint version ${lost}`);
+  if (lost !== undefined) throw new UnreadableValueError(`the lane of checkpoint version ${lost} is missing`);
   return walk;
 }
 

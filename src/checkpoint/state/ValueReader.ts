@@ -54,7 +54,7 @@ export class ValueReader {
     } catch (error) {
       if (AgentPersistenceError.isInstance(error)) throw error;
       // The cause is omitted, because it quotes the invalid text.
-      throw new UnreadableValueError("its stored form is none that was ever written");
+      throw new UnreadableValueError("its stored form is unknown");
     } finally {
       this.#open.delete(slot);
     }
@@ -104,7 +104,7 @@ export class ValueReader {
   #answer(reference: AnswerReference): StoredValue {
     const key = answerKeyOf(reference);
     const answer = this.#state.answers.get(key);
-    if (!answer) throw new UnreadableValueError(`it refers to answer ${key}, which its lane does not have`);
+    if (!answer) throw new UnreadableValueError(`it refers to model response ${key}, which its lane does not have`);
     return answer.message;
   }
 

@@ -57,7 +57,7 @@ export function richFromJson(encoded: unknown): unknown {
     return restore(superjson.deserialize({ json, meta: { values: meta.values, v: meta.v } } as SuperJSONResult));
   } catch (error) {
     if (error instanceof UnreadableValueError) throw error;
-    throw new UnreadableValueError("its rich form does not fit its type annotations", { cause: error });
+    throw new UnreadableValueError("its data does not match its type annotations", { cause: error });
   }
 }
 

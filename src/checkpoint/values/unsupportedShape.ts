@@ -14,7 +14,7 @@ export function unsupportedShape(value: object): string | undefined {
     return Object.keys(value).length > value.length ? "is an array with keys of its own" : undefined;
   }
   const isCollection = prototype === Date.prototype || prototype === Map.prototype || prototype === Set.prototype;
-  return isCollection && Object.keys(value).length > 0 ? "has keys of its own beside what it holds" : undefined;
+  return isCollection && Object.keys(value).length > 0 ? "has keys of its own" : undefined;
 }
 
 /** Returns why a bigint cannot be stored, or `undefined`. Parsing a million digits takes seconds. */
@@ -24,7 +24,7 @@ export function unsupportedBigint(value: bigint): string | undefined {
 
 export function bigintOf(text: unknown): bigint {
   if (typeof text === "string" && /^-?\d{1,10000}$/.test(text)) return BigInt(text);
-  throw new UnreadableValueError(`a bigint is none of at most ${mostDigits} digits`);
+  throw new UnreadableValueError(`a bigint is not an integer of at most ${mostDigits} digits`);
 }
 
 export function keyPath(key: string): string {

@@ -151,7 +151,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
     for (const record of records) {
       const path = invalidRecordField(fields, record);
       if (path !== undefined)
-        throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: "a value of another type" }]);
+        throw new InvalidInputError(`${record.kind} to record`, [{ path, expected: "found invalid value" }]);
     }
     for (const record of records) this.state.add(record);
     const added = this.#createdAt === undefined ? [this.#header(), ...records] : records;

@@ -156,7 +156,7 @@ const trigger = z
   })
   .refine(({ name, isDue }) => isDue === isAfterNode || !takenNames.includes(name), {
     path: ["name"],
-    error: `expected another name than ${takenNames.join(", ")}, which events use for other things`,
+    error: `expected another name, because events use the names ${takenNames.join(", ")}`,
   });
 
 const participant = z.object({

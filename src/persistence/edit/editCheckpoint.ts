@@ -109,7 +109,7 @@ function setupOf(
   const { agentPath } = linePath(index, lane);
   const own = setup.at(agentPath);
   if (own) return own;
-  const expected = `a checkpoint of an agent that is called, found one of ${quoted(agentPath.join(" > "))}`;
+  const expected = `found a checkpoint of the sub-agent ${quoted(agentPath.join(" > "))}, which the agent no longer calls`;
   throw new InvalidInputError("edit", [{ path: "checkpointId", expected }]);
 }
 
@@ -125,7 +125,7 @@ async function nextOf(
   const isEnd = record.node === "finish";
   if (nodeId === undefined && isEnd)
     throw new InvalidInputError("edit", [
-      { path: "nodeId", expected: "the node that runs next, since the checkpoint is the end of its line" },
+      { path: "nodeId", expected: "expected the next node, because the line of the checkpoint has ended" },
     ]);
   // The input is the output of the node, so the run only evaluates the edges again.
   const isOutput = nodeId === undefined && record.unresolved === true;

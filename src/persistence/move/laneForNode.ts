@@ -28,7 +28,7 @@ export function laneForNode(index: LogProjection, graph: StrategyGraph, node: st
   }
   if (others.length === 0) return only;
   const branches = [only, ...others].map((lane) => linePath(index, lane).branch ?? "");
-  const expected = `the node of one line that is open, found it in the branches ${quotedList(branches)}; set the point from within one of them`;
+  const expected = `the node is in the open branches ${quotedList(branches)}. Set the point within one of these branches`;
   throw new InvalidInputError("execution point", [{ path: "nodeId", expected }]);
 }
 

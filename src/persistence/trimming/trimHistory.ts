@@ -43,7 +43,7 @@ async function summary(
   try {
     const text: unknown = await abortable(signal, async () => summarize(older, { signal }));
     if (typeof text === "string") return text;
-    throw new TypeError(`The summarizer gave ${typeof text}; a text was expected.`);
+    throw new TypeError(`The summarizer returned ${typeof text} instead of string.`);
   } catch (error) {
     if (!signal.aborted) setup.tell({ type: "trimming_failed", ...originOf(run), content: older.kind, error });
     return undefined;

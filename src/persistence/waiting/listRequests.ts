@@ -76,7 +76,7 @@ export async function agentOfRequest(log: RecordLog, requestId: string): Promise
     throw new InvalidInputError("request id", [
       {
         path: "",
-        expected: `expected the id of one request, found it with agents ${JSON.stringify(found)}; name the agent`,
+        expected: `agents ${JSON.stringify(found)} have this request. Answer it through one agent`,
       },
     ]);
   return agentId;
