@@ -1,3 +1,10 @@
+export {
+  attachStream,
+  type AttachStreamOptions,
+  type StreamChunk,
+  type StreamSource,
+} from "./streams/follow/attachStream.ts";
+export { type AgentStreams, Streams, streams, type StreamsConfig, type StreamWriters } from "./streams/Streams.ts";
 export { FileStreamStore, type FileStreamStoreOptions } from "./streams/store/FileStreamStore.ts";
 export { InMemoryStreamStore } from "./streams/store/InMemoryStreamStore.ts";
 export { PostgresStreamStore, type PostgresStreamStoreOptions } from "./streams/store/PostgresStreamStore.ts";

@@ -61,6 +61,8 @@ export const floors: readonly (readonly string[])[] = [
   ["persistence/retention", "persistence/rollback"],
   ["persistence/run", "persistence/edit"],
   ["persistence"],
+  ["streams/follow", "streams/write"],
+  ["streams"],
   ["task/environment", "task/state"],
   ["task/manager"],
   ["task/recovery"],

@@ -25,7 +25,8 @@ export interface FileStreamStoreOptions {
 
 const optionsSchema = strictOptions({ directory: nonEmptyString.optional() });
 const entryName = /^([0-9]+)-([0-9]+)-([0-9]+)\.json$/;
-const temporaryName = /\.tmp$/;
+/** The content of an entry before it has its name. A killed writer can leave one. */
+const temporaryName = /^([0-9]+)-.*\.tmp$/;
 
 interface NamedEntry extends StreamEntry {
   readonly name: string;
@@ -48,7 +49,7 @@ export class FileStreamStore implements StreamStore {
 
   async append(streamId: string, entry: StreamEntry): Promise<void> {
     const folder = this.#folderOf(streamId);
-    const temporary = join(folder, `${randomId()}.tmp`);
+    const temporary = join(folder, `${entry.writer}-${randomId()}.tmp`);
     const file =
       (await this.#disk.create(temporary).catch(() => undefined)) ?? (await this.#createIn(folder, temporary));
     try {
@@ -78,9 +79,11 @@ export class FileStreamStore implements StreamStore {
     const removed = upTo ? entries.filter((entry) => isUpTo(entry, upTo)) : entries;
     const ended = removed.toSorted((one, other) => one.writer - other.writer || one.first - other.first);
     for (const { name } of ended) await this.#disk.unlink(join(folder, name));
-    if (upTo) return;
-    for (const name of (await this.#disk.readdir(folder)) ?? [])
-      if (temporaryName.test(name)) await this.#disk.unlink(join(folder, name));
+    for (const name of (await this.#disk.readdir(folder)) ?? []) {
+      const [, writer] = temporaryName.exec(name) ?? [];
+      const isOver = writer !== undefined && Number(writer) < (upTo?.writer ?? Infinity);
+      if (isOver) await this.#disk.unlink(join(folder, name));
+    }
     await this.#disk.rmdir(folder);
   }
 

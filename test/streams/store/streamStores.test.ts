@@ -77,7 +77,7 @@ describe("a file stream store", () => {
     const store = new FileStreamStore({ directory });
     await store.append("desk", { writer: 1, first: 1, chunks: ["a"] });
     const [folder = ""] = await readdir(directory);
-    await writeFile(join(directory, folder, "interrupted.tmp"), "half");
+    await writeFile(join(directory, folder, "1-interrupted.tmp"), "half");
     await store.remove("desk");
     expect(await readdir(directory)).toEqual([]);
   });

@@ -1,0 +1,119 @@
+import { LinePaths } from "../../checkpoint/data/linePath.ts";
+import { validateRecord } from "../../checkpoint/format/validateRecord.ts";
+import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
+import { liveEntries } from "../../checkpoint/pruning/liveEntries.ts";
+import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
+import type { Entry } from "../../checkpoint/records/Entry.ts";
+import { addValueReferences } from "../../checkpoint/records/blobReferences.ts";
+import type { AnswerRecord } from "../../checkpoint/records/callRecords.ts";
+import { answerKey } from "../../checkpoint/records/Visit.ts";
+import { LogProjection } from "../../checkpoint/state/LogProjection.ts";
+import { initialStatus, statusAfter, statusAtSnapshot, type StatusState } from "../../checkpoint/state/StatusState.ts";
+import type { BlobCell } from "../../checkpoint/values/BlobCell.ts";
+import { UnreadableValueError } from "../../errors/storedDataErrors.ts";
+import { AgentLog } from "../../storage/AgentLog.ts";
+import { readPaced } from "../../storage/readEntries.ts";
+import type { RecordLog } from "../../storage/RecordLog.ts";
+import type { TextKind } from "./StreamCursor.ts";
+
+/** A run that starts, or a complete response, in the order of the log. */
+export interface LogItem {
+  readonly at: readonly [position: number, items: number];
+  /** `undefined` for the start of a run. */
+  readonly response?: StoredResponse;
+}
+
+export interface StoredResponse {
+  readonly requestId: string;
+  readonly nodeId: string;
+  readonly branch?: string;
+  readonly agentPath?: readonly string[];
+  readonly texts: Readonly<Record<TextKind, string>>;
+}
+
+/** Reads the complete responses of an agent from its log, without owning the agent. */
+export class StoredResponses {
+  /** The items of the newest run and, if the log was read from an earlier place, of the runs after that place. */
+  readonly items: LogItem[] = [];
+  /** The request ids of the responses. */
+  readonly answered = new Set<string>();
+  /** The generation of the newest append. */
+  generation = 0;
+  readonly #log: RecordLog;
+  readonly #agentId: string;
+  readonly #paths = new LinePaths(new LogProjection());
+  #position = 0;
+  #status: StatusState = initialStatus;
+
+  constructor(log: RecordLog, agentId: string) {
+    this.#log = log;
+    this.#agentId = agentId;
+  }
+
+  /** Whether a run is in progress, or a crash has interrupted it, or a task is queued. */
+  get isInProgress(): boolean {
+    return ["in_progress", "queued"].includes(this.#status.current?.status ?? "");
+  }
+
+  /** The start of the newest run. */
+  get runStart(): LogItem["at"] {
+    return this.items.findLast(({ response }) => !response)?.at ?? [0, 0];
+  }
+
+  /**
+   * Reads the appends since the last call.
+   *
+   * @throws CorruptLogError, UnreadableValueError
+   */
+  async read(): Promise<void> {
+    const stored = await readPaced(this.#log, this.#agentId, { after: this.#position });
+    if (stored.length === 0) return;
+    const defect = stored.map((entry) => validateRecord(entry)).find((found) => found !== undefined);
+    if (defect !== undefined) throw new UnreadableValueError(defect);
+    const entries = this.#position === 0 ? liveEntries(stored) : stored;
+    const values = await this.#valuesIn(entries);
+    for (const entry of entries) this.#add(entry, values);
+    this.#position = stored.at(-1)?.position ?? this.#position;
+    this.generation = stored.at(-1)?.generation ?? this.generation;
+  }
+
+  #valuesIn(entries: readonly Entry[]): Promise<AgentLog> {
+    const references = new Map<string, BlobCell>();
+    for (const { records } of entries)
+      for (const record of records as readonly AgentRecord[])
+        if (record.kind === "answer") addValueReferences(record, references);
+    return AgentLog.ofValues(this.#log, this.#agentId, references);
+  }
+
+  #add({ position, generation, records }: Entry, values: AgentLog): void {
+    let items = 0;
+    for (const record of records as readonly AgentRecord[]) {
+      this.#track(record, generation);
+      if (record.kind === "run") this.items.push({ at: [position, ++items] });
+      if (record.kind !== "answer") continue;
+      const response = this.#responseOf(record, values);
+      this.answered.add(response.requestId);
+      this.items.push({ at: [position, ++items], response });
+    }
+  }
+
+  #track(record: AgentRecord, generation: number): void {
+    this.#paths.add(record);
+    this.#status =
+      record.kind === "snapshot" ? statusAtSnapshot(record) : statusAfter(this.#status, record, generation);
+  }
+
+  #responseOf({ visit, ordinal, within, node, lane, message }: AnswerRecord, values: AgentLog): StoredResponse {
+    const { branch, agentPath } = this.#paths.of(lane);
+    const { content } = values.readValue(message) as AssistantMessage;
+    const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
+    const textOf = (kind: TextKind) => parts.map((part) => (part.type === kind ? part.text : "")).join("");
+    return {
+      requestId: answerKey(visit, ordinal, within),
+      nodeId: node,
+      ...(branch !== undefined && { branch }),
+      ...(agentPath.length > 0 && { agentPath }),
+      texts: { text: textOf("text"), reasoning: textOf("reasoning") },
+    };
+  }
+}

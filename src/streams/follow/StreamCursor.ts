@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { fromBase64Url, fromUtf8, toBase64Url, utf8 } from "../../internal/bytes.ts";
+import type { StreamPlace } from "../store/StreamStore.ts";
+
+export type TextKind = "text" | "reasoning";
+
+/** The length and a digest of a text that a client has received. */
+class ReceivedText {
+  length = 0;
+  #hash = 0x811c9dc5;
+
+  static of(length: number, hash: number): ReceivedText {
+    const text = new ReceivedText();
+    text.length = length;
+    text.#hash = hash;
+    return text;
+  }
+
+  add(text: string): void {
+    for (let at = 0; at < text.length; at++) this.#hash = Math.imul(this.#hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
+    this.length += text.length;
+  }
+
+  isStartOf(text: string): boolean {
+    const start = new ReceivedText();
+    start.add(text.slice(0, this.length));
+    return start.length === this.length && start.#hash === this.#hash;
+  }
+
+  get parts(): [length: number, hash: number] {
+    return [this.length, this.#hash];
+  }
+}
+
+/** What a client has received of an incomplete response. */
+export interface ReceivedResponse extends Readonly<Record<TextKind, ReceivedText>> {
+  readonly nodeId: string;
+}
+
+const count = z.number().int().min(0);
+const positionSchema = z.tuple([
+  count,
+  count,
+  count,
+  count,
+  z.array(z.tuple([z.string(), z.string(), count, count, count, count])).max(10_000),
+]);
+
+/**
+ * The place of a client in the stream of an agent: the log up to an item of an append, the chunks up to a number, and
+ * the responses that the client has received in part. A position is this cursor as text.
+ */
+export class StreamCursor {
+  /** The position of an append in the log, and the number of its items that the client has received. */
+  log: readonly [position: number, items: number] = [0, 0];
+  chunk: StreamPlace = { writer: 0, number: 0 };
+  /** By request id. */
+  readonly open = new Map<string, ReceivedResponse>();
+
+  /** @throws InvalidInputError if the text is no position. */
+  static parse(position: string): StreamCursor {
+    const parts = positionSchema.safeParse(decoded(position));
+    if (!parts.success)
+      throw new InvalidInputError("options of attach()", [
+        { path: "after", expected: "expected the position of a chunk of this agent" },
+      ]);
+    const [append, items, writer, number, open] = parts.data;
+    const cursor = new StreamCursor();
+    cursor.log = [append, items];
+    cursor.chunk = { writer, number };
+    for (const [id, nodeId, ...[length, hash, reasoningLength, reasoningHash]] of open) {
+      const reasoning = ReceivedText.of(reasoningLength, reasoningHash);
+      cursor.open.set(id, { nodeId, text: ReceivedText.of(length, hash), reasoning });
+    }
+    return cursor;
+  }
+
+  get position(): string {
+    const open = [...this.open].map(([id, { nodeId, text, reasoning }]) => [
+      id,
+      nodeId,
+      ...text.parts,
+      ...reasoning.parts,
+    ]);
+    const parts = JSON.stringify([...this.log, this.chunk.writer, this.chunk.number, open]);
+    return toBase64Url(utf8(parts));
+  }
+
+  /** Returns what the client has received of a response. */
+  received({ requestId, nodeId }: { readonly requestId: string; readonly nodeId: string }): ReceivedResponse {
+    const known = this.open.get(requestId) ?? { nodeId, text: new ReceivedText(), reasoning: new ReceivedText() };
+    this.open.set(requestId, known);
+    return known;
+  }
+}
+
+function decoded(position: string): unknown {
+  const bytes = fromBase64Url(position);
+  try {
+    return bytes && JSON.parse(fromUtf8(bytes));
+  } catch {
+    return undefined;
+  }
+}

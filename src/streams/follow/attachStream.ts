@@ -1,0 +1,228 @@
+import type { RunDelta } from "../../agent/feature/RunRequest.ts";
+import { systemClock } from "../../internal/Clock.ts";
+import { onAbort } from "../../internal/abortable.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { abortSignalSchema, integerFrom, objectWithMethods } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
+import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
+import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
+import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
+import { StreamCursor, type TextKind } from "./StreamCursor.ts";
+import { z } from "zod";
+
+/**
+ * A part of a response, as {@link RunDelta} describes it. `restart` means that the parts of the response so far are
+ * void: the request is retried, or a crash has interrupted it and it is made again.
+ */
+export type StreamChunk = RunDelta & {
+  /** The position of the client after this chunk, for the option `after`. It fits into the `id` of a server-sent event. */
+  readonly position: string;
+};
+
+/** Options of `attach`. */
+export interface AttachStreamOptions {
+  /** The position of the last chunk that the client has received. Defaults to the start of the run in progress. */
+  readonly after?: string | undefined;
+  /** Ends the iteration when aborted. */
+  readonly signal?: AbortSignal | undefined;
+  /** How often to look for new chunks, in milliseconds. Defaults to 100. A store that can notify is faster. */
+  readonly pollMs?: number | undefined;
+}
+
+/** Where the streams and the logs of agents are. */
+export interface StreamSource {
+  /** The storage of the agents. */
+  readonly storage: PersistenceStorageProvider;
+  readonly store: StreamStore;
+}
+
+export const streamStoreSchema: z.ZodType<StreamStore> = objectWithMethods<StreamStore>("append", "read", "remove");
+const sourceSchema = strictOptions({ storage: providerSchema, store: streamStoreSchema });
+const optionsSchema = strictOptions({
+  after: z.string().optional(),
+  signal: abortSignalSchema.optional(),
+  pollMs: integerFrom(1).optional(),
+});
+
+/** A chunk as a store holds it: without its position, and with the length of the text of its kind before it. */
+export type StoredChunk = RunDelta & { readonly at?: number };
+
+/**
+ * Yields the responses of the run in progress, in any process: first what the client has missed, then each chunk when
+ * it is stored. Ends with the run, and when it waits. Without a run in progress, it yields the rest of the responses
+ * after `after`.
+ *
+ * @throws InvalidAgentIdError, InvalidInputError
+ */
+export function attachStream(
+  source: StreamSource,
+  agentId: string,
+  options: AttachStreamOptions = {},
+): AsyncGenerator<StreamChunk, void, undefined> {
+  checkSchema(sourceSchema, source, "source of a stream");
+  assertAgentId(agentId);
+  checkSchema(optionsSchema, options, "options of attach()");
+  const cursor = options.after === undefined ? undefined : StreamCursor.parse(options.after);
+  return new StreamFollower(source, agentId, options).follow(cursor);
+}
+
+class StreamFollower {
+  readonly #store: StreamStore;
+  readonly #agentId: string;
+  readonly #options: AttachStreamOptions;
+  readonly #responses: StoredResponses;
+  #cursor = new StreamCursor();
+
+  constructor({ storage, store }: StreamSource, agentId: string, options: AttachStreamOptions) {
+    this.#store = store;
+    this.#agentId = agentId;
+    this.#options = options;
+    this.#responses = new StoredResponses(logStorageOf(storage).log, agentId);
+  }
+
+  async *follow(cursor: StreamCursor | undefined): AsyncGenerator<StreamChunk, void, undefined> {
+    const { signal } = this.#options;
+    const changes = new Changes(this.#store, this.#agentId, this.#options);
+    try {
+      for (let isFirst = true; !signal?.aborted; isFirst = false) {
+        // The store first: chunks are removed only after their response is in the log.
+        const entries = await this.#store.read(this.#agentId, (cursor ?? this.#cursor).chunk);
+        await this.#responses.read();
+        if (isFirst && !this.#begin(cursor)) return;
+        yield* this.#fromLog();
+        yield* this.#fromStore(entries);
+        if (!this.#responses.isInProgress) return yield* this.#discardOpen();
+        await changes.next();
+      }
+    } finally {
+      changes.end();
+    }
+  }
+
+  #begin(cursor: StreamCursor | undefined): boolean {
+    if (!cursor && !this.#responses.isInProgress) return false;
+    this.#cursor = cursor ?? this.#cursor;
+    if (!cursor) this.#cursor.log = this.#responses.runStart;
+    return true;
+  }
+
+  *#fromLog(): Generator<StreamChunk> {
+    const { items } = this.#responses;
+    for (const item of items.splice(0, items.length)) {
+      if (!isAfter(item, this.#cursor.log)) continue;
+      if (item.response) yield* this.#rest(item, item.response);
+      else yield* this.#discardOpen();
+      this.#cursor.log = item.at;
+    }
+  }
+
+  /** Yields the parts of a complete response that the client has not received. */
+  *#rest({ at }: LogItem, { texts, ...place }: StoredResponse): Generator<StreamChunk> {
+    const { requestId } = place;
+    const kinds: readonly TextKind[] = ["reasoning", "text"];
+    const known = this.#cursor.open.get(requestId);
+    if (known && !kinds.every((kind) => known[kind].isStartOf(texts[kind]))) {
+      this.#cursor.open.delete(requestId);
+      yield this.#chunk({ type: "restart", ...place });
+    }
+    const received = this.#cursor.received(place);
+    const missing = kinds
+      .map((kind) => ({ kind, text: texts[kind].slice(received[kind].length) }))
+      .filter(({ text }) => text !== "");
+    for (const [index, { kind, text }] of missing.entries()) {
+      received[kind].add(text);
+      if (index === missing.length - 1) this.#complete(requestId, at);
+      yield this.#chunk({ type: `${kind}-delta`, text, ...place });
+    }
+    this.#complete(requestId, at);
+  }
+
+  #complete(requestId: string, at: LogItem["at"]): void {
+    this.#cursor.open.delete(requestId);
+    this.#cursor.log = at;
+  }
+
+  *#fromStore(entries: readonly StreamEntry[]): Generator<StreamChunk> {
+    const newest = Math.max(this.#responses.generation, entries[0]?.writer ?? 0);
+    if (this.#cursor.chunk.writer < newest) {
+      // Another process continues the run, and makes the interrupted requests again.
+      yield* this.#discardOpen();
+      this.#cursor.chunk = { writer: newest, number: 0 };
+    }
+    for (const { writer, first, chunks } of entries) {
+      if (writer !== this.#cursor.chunk.writer) continue;
+      for (const [index, text] of chunks.entries()) {
+        const number = first + index;
+        if (number <= this.#cursor.chunk.number) continue;
+        this.#cursor.chunk = { writer, number };
+        yield* this.#shown(JSON.parse(text) as StoredChunk);
+      }
+    }
+  }
+
+  *#shown({ at = 0, ...chunk }: StoredChunk): Generator<StreamChunk> {
+    const { requestId } = chunk;
+    if (this.#responses.answered.has(requestId)) return;
+    if (chunk.type === "restart") {
+      if (this.#cursor.open.delete(requestId)) yield this.#chunk(chunk);
+      return;
+    }
+    const received = this.#cursor.received(chunk)[chunk.type === "text-delta" ? "text" : "reasoning"];
+    // After a lost chunk, the rest follows from the log.
+    if (received.length !== at) return;
+    received.add(chunk.text);
+    yield this.#chunk(chunk);
+  }
+
+  *#discardOpen(): Generator<StreamChunk> {
+    for (const [requestId, { nodeId }] of this.#cursor.open) {
+      this.#cursor.open.delete(requestId);
+      yield this.#chunk({ type: "restart", requestId, nodeId });
+    }
+  }
+
+  #chunk(delta: RunDelta): StreamChunk {
+    return { ...delta, position: this.#cursor.position };
+  }
+}
+
+function isAfter({ at }: LogItem, [position, items]: LogItem["at"]): boolean {
+  return at[0] > position || (at[0] === position && at[1] > items);
+}
+
+/** Waits until a stream has possibly changed: a call of the store, or the next poll. */
+class Changes {
+  readonly #pollMs: number;
+  readonly #ends: readonly (() => void)[];
+  #wake: (() => void) | undefined;
+  #isChanged = false;
+
+  constructor(store: StreamStore, agentId: string, { signal, pollMs = 100 }: AttachStreamOptions) {
+    this.#pollMs = pollMs;
+    const changed = () => {
+      this.#isChanged = true;
+      this.#wake?.();
+    };
+    const unwatch = store.watch?.(agentId, changed);
+    this.#ends = [unwatch ?? (() => undefined), signal ? onAbort(signal, changed) : () => undefined];
+  }
+
+  async next(): Promise<void> {
+    if (!this.#isChanged)
+      await new Promise<void>((resolve) => {
+        const cancel = systemClock.after(this.#pollMs, resolve);
+        this.#wake = () => {
+          cancel();
+          resolve();
+        };
+      });
+    this.#wake = undefined;
+    this.#isChanged = false;
+  }
+
+  end(): void {
+    for (const end of this.#ends) end();
+  }
+}

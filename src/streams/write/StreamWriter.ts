@@ -1,0 +1,187 @@
+import type { RunDelta } from "../../agent/feature/RunRequest.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import { reasonOf } from "../../internal/reasonOf.ts";
+import { warnOnce } from "../../internal/warn.ts";
+import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
+
+/** When buffered chunks are appended. */
+export interface StreamBatching {
+  /** How long a chunk may wait for others, in milliseconds. */
+  readonly delayMs: number;
+  /** The number of chunks that are appended at once. */
+  readonly chunks: number;
+}
+
+/** Texts of chunks in one append, in UTF-16 units. */
+const mostText = 65_536;
+/** Appends of a response that need not wait for a full batch, so that its start is shown soon. */
+const earlyAppends = 4;
+
+interface OpenResponse {
+  /** The number of its first chunk. */
+  readonly first: number;
+  text: number;
+  reasoning: number;
+}
+
+/**
+ * Appends the chunks of a run in batches. A response of n chunks takes at most n / `chunks` + 4 appends. The end of a
+ * response is not appended, because clients read it from the log.
+ *
+ * The run never waits for an append, and a failing store does not fail it.
+ */
+export class StreamWriter {
+  readonly #store: StreamStore;
+  readonly #streamId: string;
+  readonly #clock: Clock;
+  readonly #batching: StreamBatching;
+  readonly #open = new Map<string, OpenResponse>();
+  #next: StreamPlace;
+  #buffer: string[] = [];
+  #bufferedText = 0;
+  #credit = 0;
+  #isDue = false;
+  #cancelTimer: (() => void) | undefined;
+  #entry: StreamEntry | undefined;
+  #work: Promise<void> | undefined;
+
+  constructor(
+    store: StreamStore,
+    streamId: string,
+    next: StreamPlace,
+    { clock, ...batching }: StreamBatching & { readonly clock: Clock },
+  ) {
+    this.#store = store;
+    this.#streamId = streamId;
+    this.#next = next;
+    this.#clock = clock;
+    this.#batching = batching;
+  }
+
+  /** The place of the next chunk. */
+  get next(): StreamPlace {
+    return this.#next;
+  }
+
+  add(delta: RunDelta): void {
+    const { requestId } = delta;
+    if (delta.type === "restart") {
+      if (this.#open.delete(requestId)) this.#push(delta);
+      return;
+    }
+    const open = this.#opened(requestId);
+    const kind = delta.type === "text-delta" ? "text" : "reasoning";
+    this.#push({ ...delta, at: open[kind] });
+    open[kind] += delta.text.length;
+  }
+
+  /** Voids the chunks of a request that has failed. */
+  discard(place: Omit<RunDelta, "type" | "text">): void {
+    this.add({ ...place, type: "restart" } as RunDelta);
+  }
+
+  /** The requests whose chunks are not removed. */
+  get openRequests(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
+  /** Removes the chunks of responses that the log contains. */
+  async remove(requestIds: readonly string[]): Promise<void> {
+    for (const requestId of requestIds) this.#open.delete(requestId);
+    const { writer, number } = this.#next;
+    const first = Math.min(number, ...[...this.#open.values()].map((open) => open.first));
+    if (first === number) this.#clear();
+    await this.#settle();
+    await this.#attempt("remove", () => this.#store.remove(this.#streamId, { writer, number: first - 1 }));
+  }
+
+  /** Ends the stream, whose run is over or waits. */
+  async end(): Promise<void> {
+    this.#clear();
+    await this.remove(this.openRequests);
+  }
+
+  #opened(requestId: string): OpenResponse {
+    const known = this.#open.get(requestId);
+    if (known) return known;
+    const opened = { first: this.#next.number, text: 0, reasoning: 0 };
+    this.#open.set(requestId, opened);
+    this.#credit += earlyAppends;
+    return opened;
+  }
+
+  #push(chunk: RunDelta & { readonly at?: number }): void {
+    const text = JSON.stringify(chunk);
+    this.#buffer.push(text);
+    this.#bufferedText += text.length;
+    this.#next = { ...this.#next, number: this.#next.number + 1 };
+    this.#credit += 1 / this.#batching.chunks;
+    this.#cancelTimer ??= this.#clock.after(this.#batching.delayMs, () => this.#due(), true);
+    this.#flush();
+  }
+
+  #due(): void {
+    this.#cancelTimer = undefined;
+    this.#isDue = true;
+    this.#flush();
+  }
+
+  #clear(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#buffer = [];
+    this.#bufferedText = 0;
+    this.#isDue = false;
+    this.#credit = 0;
+  }
+
+  #flush(): void {
+    const isFull = this.#buffer.length >= this.#batching.chunks || this.#isDue;
+    if (this.#work || this.#buffer.length === 0) return;
+    if (this.#bufferedText < mostText && !(isFull && this.#credit >= 1)) return;
+    this.#credit = Math.max(0, this.#credit - 1);
+    const { writer, number } = this.#next;
+    const entry = { writer, first: number - this.#buffer.length, chunks: this.#buffer };
+    this.#buffer = [];
+    this.#bufferedText = 0;
+    this.#isDue = false;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#work = this.#append(entry).finally(() => {
+      this.#work = undefined;
+      if (this.#buffer.length > 0) this.#flush();
+    });
+  }
+
+  /** Repeats an append that possibly failed before the next one, so that no chunk is missing. */
+  async #append(entry: StreamEntry): Promise<void> {
+    const failed = this.#entry;
+    const merged = failed ? [failed, entry] : [entry];
+    for (const each of merged) {
+      if (await this.#attempt("append", () => this.#store.append(this.#streamId, each))) continue;
+      const rest = merged.slice(merged.indexOf(each));
+      const { writer, first } = each;
+      this.#entry = { writer, first, chunks: rest.flatMap(({ chunks }) => chunks) };
+      return;
+    }
+    this.#entry = undefined;
+  }
+
+  async #settle(): Promise<void> {
+    while (this.#work) await this.#work;
+  }
+
+  async #attempt(operation: string, call: () => Promise<void>): Promise<boolean> {
+    try {
+      await call();
+      return true;
+    } catch (error) {
+      const reason = reasonOf(error);
+      warnOnce(
+        "stream_store_failed",
+        `${operation} of a stream store failed. Clients see the stored responses: ${reason}`,
+      );
+      return false;
+    }
+  }
+}

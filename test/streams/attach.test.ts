@@ -1,0 +1,293 @@
+import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, type PromptExecutor, tool } from "agent-persistence";
+import {
+  attachStream,
+  InMemoryStreamStore,
+  type StreamChunk,
+  Streams,
+  streams,
+  type StreamStore,
+} from "agent-persistence/streams";
+import { SimulatedClock } from "agent-persistence/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ClientView } from "./ClientView.ts";
+
+/** A model whose responses are written by a test, piece by piece. */
+class WrittenModel implements PromptExecutor {
+  readonly requests: { write(text: string): void; end(calls?: readonly string[]): void; fail(error: Error): void }[] =
+    [];
+  #asked: () => void = () => {};
+
+  execute(): never {
+    throw new Error("only streams");
+  }
+
+  stream: NonNullable<PromptExecutor["stream"]> = ({ abortSignal }, onDelta) =>
+    new Promise((resolve, reject) => {
+      let text = "";
+      abortSignal.addEventListener("abort", () => reject(abortSignal.reason as Error));
+      this.requests.push({
+        write: (piece) => {
+          text += piece;
+          onDelta({ type: "text-delta", text: piece });
+        },
+        end: (calls = []) => {
+          const parts = calls.map((toolName) => ({ type: "tool-call", toolCallId: "c", toolName, input: {} }) as const);
+          resolve({ message: { role: "assistant", content: [{ type: "text", text }, ...parts] } });
+        },
+        fail: reject,
+      });
+      this.#asked();
+    });
+
+  async request(index: number) {
+    while (this.requests.length <= index) await new Promise<void>((resolve) => (this.#asked = resolve));
+    return this.requests[index] ?? expect.unreachable();
+  }
+}
+
+/** A store that counts its appends. */
+class CountedStore extends InMemoryStreamStore {
+  appends = 0;
+  fails = false;
+
+  override async append(...entry: Parameters<StreamStore["append"]>): Promise<void> {
+    if (this.fails) throw new Error("store is down");
+    this.appends++;
+    return super.append(...entry);
+  }
+}
+
+const look = tool({ name: "look", description: "", inputSchema: z.object({}), effect: "none", execute: () => "seen" });
+
+function desk(batching: { readonly batchChunks?: number; readonly clock?: SimulatedClock } = { batchChunks: 1 }) {
+  const model = new WrittenModel();
+  const [storage, store] = [new InMemoryPersistenceStorageProvider(), new CountedStore()];
+  const agent = new AIAgent({ llmModel: "m", promptExecutor: model, tools: [look], modelRetry: { delayMs: 0 } })
+    .install(Persistence, { storage })
+    .install(Streams, { store, ...batching });
+  return { model, storage, store, agent };
+}
+
+/** Reads chunks one by one. */
+function reader(chunks: AsyncGenerator<StreamChunk>) {
+  const view = new ClientView();
+  return {
+    view,
+    async next(): Promise<StreamChunk | undefined> {
+      const { value } = await chunks.next();
+      if (value) view.add(value);
+      return value ?? undefined;
+    },
+    async rest(): Promise<ClientView> {
+      for await (const chunk of chunks) view.add(chunk);
+      return view;
+    },
+    leave: () => chunks.return(undefined),
+  };
+}
+
+describe("a client of a run", () => {
+  it("sees each chunk once, from the start of the run to its end", async () => {
+    const { model, agent, store } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    const first = await model.request(0);
+    const client = reader(streams(agent).attach("a"));
+    for (const text of ["a", "b", "c"]) {
+      first.write(text);
+      expect(await client.next()).toMatchObject({ type: "text-delta", text });
+    }
+    first.end(["look"]);
+    (await model.request(1)).write("d");
+    expect(await client.next()).toMatchObject({ type: "text-delta", text: "d" });
+    (await model.request(1)).end();
+    await run;
+    expect([...(await client.rest()).texts.values()]).toEqual(["abc", "d"]);
+    expect(client.view.restarts).toBe(0);
+    expect(await store.read("a")).toEqual([]);
+  });
+
+  it("continues after its position, also when the response has been stored meanwhile", async () => {
+    const { model, agent, storage, store } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    const first = await model.request(0);
+    const client = reader(streams(agent).attach("a"));
+    first.write("a");
+    first.write("b");
+    await client.next();
+    const after = (await client.next())?.position;
+    await client.leave();
+    first.write("c");
+    const late = reader(attachStream({ storage, store }, "a", { after }));
+    expect(await late.next()).toMatchObject({ text: "c" });
+    await late.leave();
+    first.write("d");
+    first.end(["look"]);
+    (await model.request(1)).write("e");
+    await expect.poll(async () => (await store.read("a")).flatMap(({ chunks }) => chunks).length).toBe(1);
+    const resumed = reader(streams(agent).attach("a", { after }));
+    expect(await resumed.next()).toMatchObject({ text: "cd" });
+    const inside = (await resumed.next())?.position;
+    await resumed.leave();
+    (await model.request(1)).write("f");
+    (await model.request(1)).end();
+    await run;
+    expect([...(await reader(streams(agent).attach("a", { after: inside })).rest()).texts.values()]).toEqual(["f"]);
+    expect([...(await reader(streams(agent).attach("a", { after })).rest()).texts.values()]).toEqual(["cd", "ef"]);
+  });
+
+  it("without a position sees the run in progress, and no finished one", async () => {
+    const { model, agent } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    const first = await model.request(0);
+    first.write("a");
+    first.end(["look"]);
+    (await model.request(1)).write("b");
+    const client = reader(streams(agent).attach("a"));
+    expect(await client.next()).toMatchObject({ text: "a" });
+    expect(await client.next()).toMatchObject({ text: "b" });
+    (await model.request(1)).end();
+    await run;
+    expect(await client.next()).toBeUndefined();
+    expect(await reader(streams(agent).attach("a")).next()).toBeUndefined();
+    expect(await reader(streams(agent).attach("unknown")).next()).toBeUndefined();
+  });
+
+  it("is told to drop the parts of a request that is retried", async () => {
+    const { model, agent } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    await model.request(0);
+    const client = reader(streams(agent).attach("a"));
+    const waiting = client.next();
+    (await model.request(0)).write("wrong");
+    expect(await waiting).toMatchObject({ text: "wrong" });
+    (await model.request(0)).fail(Object.assign(new Error("overloaded"), { retryable: true }));
+    (await model.request(1)).write("right");
+    expect(await client.next()).toMatchObject({ type: "restart" });
+    expect(await client.next()).toMatchObject({ text: "right" });
+    (await model.request(1)).end();
+    await run;
+    expect([...(await client.rest()).texts.values()]).toEqual(["right"]);
+  });
+
+  it("is told to drop an interrupted response, and sees the next one alone", async () => {
+    const { model, agent, store } = desk();
+    const controller = new AbortController();
+    const interrupted = agent.run("go", { agentId: "a", signal: controller.signal });
+    (await model.request(0)).write("half an answer");
+    const client = reader(streams(agent).attach("a"));
+    const after = (await client.next())?.position;
+    await client.leave();
+    controller.abort(new Error("stopped"));
+    await expect(interrupted).rejects.toThrow("stopped");
+    expect(await store.read("a")).toEqual([]);
+    const run = agent.resume({ agentId: "a" });
+    (await model.request(1)).write("another");
+    const resumed = reader(streams(agent).attach("a", { after }));
+    expect(await resumed.next()).toMatchObject({ type: "restart", nodeId: "callModel" });
+    expect(await resumed.next()).toMatchObject({ text: "another" });
+    (await model.request(1)).end();
+    await run;
+    await resumed.rest();
+  });
+
+  it("ends when its signal aborts", async () => {
+    const { model, agent } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    const controller = new AbortController();
+    await model.request(0);
+    const client = reader(streams(agent).attach("a", { signal: controller.signal }));
+    const next = client.next();
+    controller.abort();
+    expect(await next).toBeUndefined();
+    (await model.request(0)).end();
+    await run;
+  });
+});
+
+describe("the chunks of a response", () => {
+  it("of 1,000 tokens take at most 20 appends, whether the model is fast or slow", async () => {
+    for (const tokenMs of [0, 10, 1_000]) {
+      const clock = new SimulatedClock();
+      const { model, agent, store } = desk({ clock });
+      const run = agent.run("go", { agentId: "a" });
+      const request = await model.request(0);
+      for (let token = 0; token < 1_000; token++) {
+        request.write(`${token} `);
+        clock.advance(tokenMs);
+        await Promise.resolve();
+      }
+      expect(store.appends).toBeGreaterThan(0);
+      await new Promise((resolve) => setImmediate(resolve));
+      const stored = (await store.read("a")).flatMap(({ chunks }) => chunks).length;
+      request.end();
+      await run;
+      expect(store.appends).toBeLessThanOrEqual(20);
+      expect(stored).toBeGreaterThan(900);
+    }
+  });
+
+  it("are read from the log if the store fails, and the run completes", async () => {
+    const { model, agent, store } = desk();
+    store.fails = true;
+    const run = agent.run("go", { agentId: "a" });
+    await model.request(0);
+    const client = reader(streams(agent).attach("a"));
+    const next = client.next();
+    (await model.request(0)).write("a");
+    (await model.request(0)).write("b");
+    (await model.request(0)).end();
+    expect(await next).toMatchObject({ text: "ab" });
+    expect(await run).toMatchObject({ status: "completed", output: "ab" });
+  });
+
+  it("follow in order after an outage of the store", async () => {
+    const { model, agent, store } = desk();
+    const run = agent.run("go", { agentId: "a" });
+    const request = await model.request(0);
+    const client = reader(streams(agent).attach("a"));
+    store.fails = true;
+    request.write("a");
+    await new Promise((resolve) => setImmediate(resolve));
+    request.write("b");
+    await new Promise((resolve) => setImmediate(resolve));
+    store.fails = false;
+    request.write("c");
+    for (const text of ["a", "b", "c"]) expect(await client.next()).toMatchObject({ text });
+    request.end();
+    await run;
+    await client.rest();
+  });
+});
+
+describe("wrong use", () => {
+  it.each<[string, (made: ReturnType<typeof desk>) => unknown]>([
+    ["a position that is none", ({ agent }) => streams(agent).attach("a", { after: "x" })],
+    ["a position of other content", ({ agent }) => streams(agent).attach("a", { after: btoa("[1,2,3]") })],
+    ["a poll of 0 ms", ({ agent }) => streams(agent).attach("a", { pollMs: 0 })],
+    ["an unknown option", ({ agent }) => streams(agent).attach("a", { from: 1 } as never)],
+    ["a source without a store", ({ storage }) => attachStream({ storage } as never, "a")],
+    ["an argument that is no agent", () => streams({} as never)],
+    ["a store without methods", () => new AIAgent(config).install(Streams, { store: {} as never })],
+    ["batches of 0 chunks", ({ store }) => new AIAgent(config).install(Streams, { store, batchChunks: 0 })],
+  ])("refuses %s", (_name, call) => {
+    expect(() => call(desk())).toThrow(expect.objectContaining({ code: "invalid_input" }));
+  });
+
+  const config = { llmModel: "m", promptExecutor: new WrittenModel() };
+
+  it("refuses an invalid agent id", () => {
+    expect(() => streams(desk().agent).attach("")).toThrow(expect.objectContaining({ code: "invalid_agent_id" }));
+  });
+
+  it("refuses a run without Persistence, or with Persistence installed later", async () => {
+    const missing = { code: "feature_not_installed" };
+    const store = new InMemoryStreamStore();
+    await expect(new AIAgent(config).install(Streams, { store }).run("go")).rejects.toMatchObject(missing);
+    const late = new AIAgent(config)
+      .install(Streams, { store })
+      .install(Persistence, { storage: new InMemoryPersistenceStorageProvider() });
+    await expect(late.run("go")).rejects.toMatchObject(missing);
+    expect(() => streams(new AIAgent(config))).toThrow(expect.objectContaining(missing));
+  });
+});
