@@ -179,7 +179,7 @@ describe("a move from node code", () => {
     expect(thrown[0]).toMatchObject({ code: "run_moved", nodeId: "first" });
   });
 
-  it("is awaited if the body ends first, as after a call that the move interrupted", async () => {
+  it("is awaited if the node's function ends first, such as after a call that the move interrupted", async () => {
     const prepared = gate();
     const wait = tool({
       name: "wait",
@@ -198,7 +198,7 @@ describe("a move from node code", () => {
     expect(output).toBe("there");
   });
 
-  it("makes the run fail with its error", async () => {
+  it("that fails makes the run fail with the same error", async () => {
     const { error, events } = await moving(async (_input, context) => {
       await runOf(context)
         .move({}, async () => {
@@ -326,7 +326,7 @@ describe("moves and calls in flight", () => {
     expect(left[0]).toEqual(left[1]);
   });
 
-  it("a move from a tool spares its call, whose result is lost, and rejects the node's promise", async () => {
+  it("a move from a tool doesn't abort the tool's call, drops its result, and rejects the promise of the node", async () => {
     const steps: unknown[] = [];
     const asker = tool({
       name: "asker",
@@ -353,7 +353,7 @@ describe("moves and calls in flight", () => {
     expect(events).toEqual(["first starting", "moved to second", "second starting", "second completed"]);
   });
 
-  it("a move from a tool spares its call even under an id that an interceptor gave it", async () => {
+  it("a move from a tool doesn't abort the tool's call, even if an interceptor changed the call's id", async () => {
     const aborted: boolean[] = [];
     const asker = tool({
       name: "asker",

@@ -48,7 +48,7 @@ describe.each(logStorages)("a redo of files, $name", ({ open }) => {
     expect(treeOf(root)).toEqual(after);
   });
 
-  it("reaches each checkpoint and returns, any number of times", async () => {
+  it("goes to each checkpoint and back, any number of times", async () => {
     const { coder, root, before, after, head } = await coded({ storage: (await open())() });
     const { saved } = coder.build();
     const ids = await Promise.all(calls.map((_, turn) => coder.checkpointAt(turn)));

@@ -147,7 +147,7 @@ describe("run(…, { onDelta })", () => {
     expect(deltas).toEqual([]);
   });
 
-  it("if omitted leaves the run on execute()", async () => {
+  it("that is omitted makes the run call execute() instead of stream()", async () => {
     const { promptExecutor } = streaming();
     await expect(new AIAgent({ promptExecutor, llmModel: "m" }).run("x")).rejects.toThrow("It was to stream.");
   });

@@ -62,7 +62,7 @@ describe("the branches of a checkpoint", () => {
     ]);
   });
 
-  it("are shown at the time of the checkpoint, unless it is the newest of its line", () => {
+  it("are shown as they were at the time of the checkpoint, or as they are now for the newest checkpoint of a line", () => {
     const index = projectionOf(
       [run, lane(1, { keep: "nothing" }), checkpoint(1, 1)],
       [{ kind: "intent", lane: 1, visit: [1, 0], call: "c", tool: "research", effect: "none", node: "n1" }],

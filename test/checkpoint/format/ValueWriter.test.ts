@@ -53,7 +53,7 @@ describe("a message that is already in the log", () => {
   });
 });
 
-it("a result with additional rich values includes its output, because it cannot refer to it by id", () => {
+it("a result with additional rich values includes its output instead of a reference to the output", () => {
   const [part] = result.content;
   const rich = {
     ...result,

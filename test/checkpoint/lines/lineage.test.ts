@@ -180,7 +180,7 @@ describe("a log of random lines", () => {
     fc.assert(check, { numRuns });
   });
 
-  it("has no record both below and up to a checkpoint, and each open line below its targets", () => {
+  it("has no record that is both before and after a checkpoint, and each open line comes after its ancestors", () => {
     const check = fc.property(steps, fc.nat(), (taken, at) => {
       const index = grown(taken);
       const points = [...index.checkpoints.values()];
@@ -218,7 +218,7 @@ describe("the work after a join", () => {
       .map((each) => each.version);
   };
 
-  it("is below all joined lines, unlike siblings", () => {
+  it("comes after all joined lines, whereas sibling lines do not come after each other", () => {
     const index = joined();
     expect(belowOf(index, 2)).toEqual([3, 4, 5, 6, 7, 8, 9]);
     expect(belowOf(index, 5)).toEqual([7, 8, 9]);
@@ -227,7 +227,7 @@ describe("the work after a join", () => {
     expect(belowOf(index, 8)).toEqual([9]);
   });
 
-  it("has the notes of its branches on its path, and their checkpoints are no ancestors", () => {
+  it("includes the notes of the branches, but their checkpoints are not its ancestors", () => {
     const index = joined();
     const head = index.latest as CheckpointPoint;
     const [isUpTo, isOnWay] = [placesUpTo(index, head), placesOnWay(index, head)];
@@ -245,7 +245,7 @@ describe("the work after a join", () => {
   });
 });
 
-it("queries end even for lanes that start from or nest in each other", () => {
+it("queries end even if lanes start from each other or are nested in each other", () => {
   const point = (version: number, on: number, order: number) =>
     ({ version, order, record: { lane: on } }) as CheckpointPoint;
   const start = (record: object) => ({ record: { kind: "lane", keep: "all", ...record }, runId: "" }) as never;

@@ -84,7 +84,7 @@ describe("readable values", () => {
     expect([0, 999, 1_200, 5_000_000].map(bytesText)).toEqual(["0 bytes", "999 bytes", "1.2 KB", "5.0 MB"]);
   });
 
-  it("truncate a long value and show values that JSON lacks", () => {
+  it("truncate a long value and show values that JSON cannot express", () => {
     expect(shortValue("x".repeat(5_000_000), 10)).toBe("xxxxxxxxxx… (5,000,000 characters)");
     const deep: unknown[] = [];
     let inner = deep;

@@ -13,7 +13,7 @@ describe("text of a log on a terminal", () => {
     expect(visibleLines("one\r\n\ttwo\rthree")).toBe("one\n    two\\rthree");
   });
 
-  it("never contains a control character afterwards", () => {
+  it("contains no control characters after it is escaped", () => {
     fc.assert(fc.property(text, (given) => !obeyed.test(visibleText(given))));
     fc.assert(fc.property(text, (given) => !obeyed.test(visibleLines(given).replaceAll("\n", ""))));
   });
@@ -29,7 +29,7 @@ describe("text of a log on a terminal", () => {
     );
   });
 
-  it("is JSON for values that JSON lacks", () => {
+  it("is valid JSON even for values that JSON cannot express", () => {
     const value = { at: new Date(0), big: 7n, map: new Map([["a", 1]]), set: new Set([1]), bytes: new Uint8Array([1]) };
     expect(JSON.parse(jsonText(value))).toEqual({
       at: "1970-01-01T00:00:00.000Z",

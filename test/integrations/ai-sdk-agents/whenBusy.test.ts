@@ -100,7 +100,7 @@ interface StepResults {
 }
 
 describe.each(sdks)("a client that reconnects after a restart, with the AI SDK $version", (sdk) => {
-  it("gets the run that a crash interrupted before it is resumed", async () => {
+  it("gets the stream of an interrupted run, even if no call has resumed the run yet", async () => {
     const storage = new InMemoryPersistenceStorageProvider();
     // The response that calls the tool is stored, and nothing after it.
     await openDesk(sdk, crashAfter(storage, 2))

@@ -39,7 +39,7 @@ test("a put with a known id replaces the checkpoint, and children keep their val
   expect(await gathered(thread.saver.list(thread.config))).toHaveLength(2);
 });
 
-test("writes of an ancestor apply to a child if made before it and after its elder sibling", async () => {
+test("writes of an ancestor apply to a child if they were made after the previous child and before this one", async () => {
   const thread = new SavedThread();
   const { saver } = thread;
   const root = await thread.put(undefined, { log: new DeltaSnapshot([]) });

@@ -177,7 +177,7 @@ describe("tools of an MCP server", () => {
     expect(given.timeout).toBe(2 ** 31 - 1);
   });
 
-  it("are those of every page", async () => {
+  it("include the tools of every page of the server's list", async () => {
     const client = listing((cursor) => (cursor === undefined ? page(["a"], "2") : page(["b"])));
     expect((await mcpTools(client)).map(({ name }) => name)).toEqual(["a", "b"]);
   });

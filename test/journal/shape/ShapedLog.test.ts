@@ -45,7 +45,7 @@ describe.each(logStorages)("a log of a shape other than agent, in the storage $n
     }
   });
 
-  it("can be read further by earlier readers, even after it was restated or deleted", async () => {
+  it("can still be read by earlier readers after it was restated or deleted", async () => {
     const opened = await open();
     await using log = await openList(opened());
     let view = await readShape(shape, { log: opened().log, id: "a" });
@@ -118,7 +118,7 @@ describe.each(logStorages)("a log of a shape other than agent, in the storage $n
     ]);
   });
 
-  it("is restated if far more was appended than it holds", async () => {
+  it("is restated after appends that are much larger than its state", async () => {
     const opened = await open();
     const read = async () => {
       let bytes = 0;

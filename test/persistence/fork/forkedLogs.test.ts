@@ -59,7 +59,7 @@ describe.each(logStorages)("$name: a fork", (storage) => {
     expect(report.irreversible).toEqual([]);
   });
 
-  it("from before a checkpoint id was taken again finds the earlier checkpoint under both ids", async () => {
+  it("that starts before a checkpoint id was reused finds the earlier checkpoint under both ids", async () => {
     const opened = await storage.open();
     const built = asking(async (input, context) => {
       await persistence(context).createCheckpoint({ checkpointId: "mine" });

@@ -33,7 +33,7 @@ function expectWhole(result: unknown, world: World, note: string): void {
   expect({ note, items: world.items }).toEqual({ note, items: officeItems(size) });
 }
 
-it("an open with open lines reads a bounded multiple of the current state", async () => {
+it("an open of an agent with open lines reads at most a fixed multiple of the current state", async () => {
   const read = async (steps: number) => {
     const files = await CountedFiles.create();
     const build = office(new World(), { ...size, steps });

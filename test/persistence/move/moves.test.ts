@@ -255,7 +255,7 @@ describe.each(storages)("$name: moves from outside", (storage) => {
     expect(await outside.getCheckpoints()).toEqual(before);
   });
 
-  it("of messages alone keep an unmatched edge unresolved", async () => {
+  it("that change only the messages keep an unmatched edge unresolved", async () => {
     const opened = await storage.open();
     const world = new World();
     const open = new Fault();

@@ -153,7 +153,7 @@ describe.each(storages)("$name: createCheckpoint without automatic checkpoints",
     expect(await build().resume()).toMatchObject({ output: "next 1" });
   });
 
-  it("cannot save the start of a node after a point within it", async () => {
+  it("cannot save the start of a node after it has saved a later point in the node", async () => {
     const opened = await storage.open();
     const graph = around(async (context) => {
       await persistence(context).createCheckpoint({ nodeId: "next", lastInput: 1 });
@@ -253,7 +253,7 @@ describe.each(logStorages)("$name: work since a requested checkpoint", (storage)
     expect((await latestOf(build())).messageHistory.map(({ content }) => content)).toEqual(["q1", "one", "q2", "two"]);
   });
 
-  it("is kept before a checkpoint made in a tool, however the run returns to it", async () => {
+  it("is kept up to a checkpoint that a tool made, if a resume branches from this checkpoint", async () => {
     const opened = await storage.open();
     const world = new World();
     const book = world.adder("book");

@@ -64,7 +64,7 @@ describe.each(storages)("$name: a checkpoint with a given id", (storage) => {
     expect(await durableAgent(paying(body), opened()).resume()).toMatchObject({ output: "go! after before" });
   });
 
-  it("is the same if it was requested by a version", async () => {
+  it("is the same if its request also set a version", async () => {
     const opened = await storage.open();
     const cut = once();
     const versioned = strategy<string, string>("versioned", (g) => {

@@ -76,7 +76,7 @@ describe.each(logStorages)("unreadable values, on storage in $name", ({ open }) 
     expect(found).toEqual(["failed"]);
   });
 
-  it("in a rollback strategy prevent all inverses", async () => {
+  it("as the strategy of a rollback are refused", async () => {
     const opened = await open();
     const graph = strategy<string, string>("s", (s) => s.edge(s.start, s.finish));
     const agent = durableAgent(graph, opened());

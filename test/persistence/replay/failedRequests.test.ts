@@ -86,7 +86,7 @@ describe.each(logStorages)("$name: failed model requests, when their node runs a
     expect(askedAgain).toEqual([]);
   });
 
-  it("that another request followed fail again with the same facts", async () => {
+  it("that another request followed fail again with the same error details", async () => {
     const { result, outputs, askedAgain } = await twice(refusing(0, 1), async ({ llm }) => {
       const failures: unknown[] = [];
       for (const model of ["one", "two", "three"]) {

@@ -163,7 +163,7 @@ describe.each(logStorages)("$name: pruning", (storage) => {
     for await (const { agentId } of opened().log.list()) expect(agentId).toBe("nobody");
   });
 
-  it("plans again if the agent ran after the first look", async () => {
+  it("plans again if the agent ran after the first plan", async () => {
     const { opened, agent, again } = await ran();
     const provider = opened();
     const open = provider.log.open.bind(provider.log);

@@ -238,7 +238,7 @@ describe.each(logStorages)("$name: a rollback of calls", (storage) => {
     expect(report?.failed).toMatchObject([{ toolName: "slow", error: { code: "tool_call_in_doubt" } }]);
   });
 
-  it("to between the model and its tools makes the calls again under new ids in the history", async () => {
+  it("to a checkpoint between a model's response and its tool calls makes the calls again, under new ids in the history", async () => {
     const opened = await storage.open();
     const { world, book, registry } = revertible();
     const turns = [{ toolCalls: ["x", "y"].map((item) => ({ toolName: "book", input: { item } })) }, "done"];

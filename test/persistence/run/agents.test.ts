@@ -49,7 +49,7 @@ describe.each(storages)("$name: agents of one definition", (storage) => {
     );
   });
 
-  it("do not affect each other by a crash and a rollback", async () => {
+  it("stay separate when both crash and one is rolled back", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const { graph, options } = echo(world, fault);
@@ -107,7 +107,7 @@ describe.each(logStorages)("$name: a running agent", (storage) => {
 });
 
 describe("a storage that keeps nothing", () => {
-  it("runs agents, returns would-be checkpoints, and refuses every rollback", async () => {
+  it("runs agents, returns the checkpoints that it does not store, and refuses every rollback", async () => {
     const seen: unknown[] = [];
     const graph = strategy<string, string>("s", (g) => {
       const only = g.node("only", async (input: string, context: AgentContext) => {

@@ -33,7 +33,7 @@ async function journalOf(storage: LogPersistenceStorageProvider) {
 }
 
 describe.each(logStorages)("$name: any run with random crashes and rollbacks", (storage) => {
-  it("leaves effects that match the journal and gives every node the stored state", async () => {
+  it("leaves effects that match the journal, and every node receives the stored state", async () => {
     await fc.assert(
       fc.asyncProperty(randomRun, async (run) => {
         const opened = await storage.open();

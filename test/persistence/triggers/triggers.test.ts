@@ -114,7 +114,7 @@ describe.each(storages)("$name: triggers", (storage) => {
       [g.start, ...nodes].forEach((from, at) => g.edge(from, nodes[at] ?? g.finish));
     });
 
-  it("of your own take a few lines and keep the whole state", async () => {
+  it("that a user writes take a few lines and keep the whole state", async () => {
     const opened = await storage.open();
     let nodes = 0;
     const everyThird: CheckpointTrigger = {
@@ -409,7 +409,7 @@ describe("the decision of a trigger", () => {
     expect(trigger.isDue(moment(facts as Partial<TriggerMoment>))).toBe(expected);
   });
 
-  it("distinguishes due from due only after a change", () => {
+  it("distinguishes triggers that are due from those that are due only after a change", () => {
     const installed = [triggers.interval(), triggers.afterNode()];
     expect(dueTriggers(installed, moment({ elapsedMs: 5 * minute }))).toEqual({
       due: installed[1],

@@ -47,7 +47,7 @@ describe.each(logStorages)("$name: a node that requests input", (storage) => {
     expect(world.done).toEqual(["book shirt", "book M"]);
   });
 
-  it("is described alike by the run, the log and the summary", async () => {
+  it("is described in the same way by the run, the log and the summary", async () => {
     const opened = await storage.open();
     const { graph, options } = shop(new World());
     const expiresAt = new Date("2026-03-01T00:00:00Z");
@@ -296,7 +296,7 @@ describe.each(logStorages)("$name: several requests of one node", (storage) => {
     expect(await durableAgent(graph, opened()).resume()).toMatchObject({ output: "ABC" });
   });
 
-  it("continue with the first answer if that decides", async () => {
+  it("continue after the first answer if the node needs no other answer", async () => {
     const opened = await storage.open();
     const graph = asking((_input, context) =>
       Promise.race(["person", "webhook"].map((prompt) => context.requestInput({ prompt, schema: z.string() }))),

@@ -133,7 +133,7 @@ describe("delayed duplicates of writes", () => {
   });
 });
 
-it("a new owner that prunes first can change a status that the previous owner only marked", async () => {
+it("a new owner that prunes first can change a status whose change the previous owner started but did not finish", async () => {
   const database = new FakeDynamoDB();
   const first = processOn(database);
   const owned = await opened(first);

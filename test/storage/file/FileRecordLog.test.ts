@@ -390,7 +390,7 @@ describe("leftovers of a crash in a log in files", () => {
     expect(textsOf(await collect(log.read("a")))).toEqual(["one", "another two"]);
   });
 
-  it("form an empty segment at any length of its opening lines", async () => {
+  it("count as an empty segment if the opening lines are cut at any length", async () => {
     const directory = await testDirectory();
     const log = testLog(directory);
     const owned = await log.open("a", nextOwner());

@@ -173,7 +173,7 @@ describe("the SQLite storage", () => {
     expect(blobs).toMatchObject({ count: 0 });
   });
 
-  it("applies a takeover to a stale writer every time", async () => {
+  it("acknowledges no append of an owner that another owner has replaced", async () => {
     const file = await path();
     const start = () =>
       new SqlitePersistenceStorageProvider({

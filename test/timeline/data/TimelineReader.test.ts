@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { TimelineReader } from "../../../src/timeline/data/TimelineReader.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 
-it("an event reported with the next step is not repeated if a read ends between them", async () => {
+it("an event that is reported with the next step is not repeated if a read ends between the event and the step", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const echo = strategy<string, string>("echo", (graph) => {
     const node = graph.node("echo", (text: string) => text);

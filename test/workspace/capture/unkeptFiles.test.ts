@@ -190,7 +190,7 @@ describe("an ignore rule that a command adds", () => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("and removes later leaves no earlier change unrestored", async () => {
+  it("and removes later doesn't prevent the restore of earlier changes", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", other: "1" });
     const work = [
@@ -205,7 +205,7 @@ describe("an ignore rule that a command adds", () => {
     expect(treeOf(root)).toMatchObject({ "build/x": "644 1", "build/y": "644 hidden", other: "644 1" });
   });
 
-  it("or that somebody else adds hides no deletion", async () => {
+  it("or that somebody else adds doesn't hide a deletion", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });
     const shell = new Shell(root, [() => put(root, { "build/x": "agent" }), () => rmSync(join(root, "build/y"))], {
@@ -216,7 +216,7 @@ describe("an ignore rule that a command adds", () => {
     expect(treeOf(root)).toMatchObject({ "build/x": "644 1", "build/y": "644 2" });
   });
 
-  it("hides no deletion of a previously scanned file", async () => {
+  it("doesn't hide the deletion of a file that was scanned before", async () => {
     const root = temporaryFolder();
     put(root, { "build/x": "1", "build/y": "2" });
     const before = treeOf(root);

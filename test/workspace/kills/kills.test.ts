@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterEach(killRunning);
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-it("files have the content of the agent, a person or an announced choice after any number of kills", async () => {
+it("files have a version of the agent or a person, or the version that a reported decision chose, after any number of kills", async () => {
   const budget = { left: killCount };
   const kills = new Map<string, number>();
   const sums = { lives: 0, asPersonLeft: 0, asAtCheckpoint: 0, inWindow: 0 };

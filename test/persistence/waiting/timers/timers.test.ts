@@ -188,7 +188,7 @@ describe.each(timerStorages)("$name: long sleeps", (storage) => {
     expect(await unfinishedOf(agent)).toEqual(["waiting"]);
   });
 
-  it("wait beside a person, and the run continues for whichever is first", async () => {
+  it("can be open together with a request for input, and the first to end continues the run", async () => {
     const ok = { prompt: "ok?", schema: z.boolean() };
     const graph = asking(async (_input, context) =>
       String(await Promise.race([context.sleep(hour).then(() => "late"), context.requestInput(ok)])),
@@ -232,7 +232,7 @@ describe.each(timerStorages)("$name: long sleeps", (storage) => {
     expect(ids).toEqual([ids[0], ids[0]]);
   });
 
-  it("keep the due time in a fork, and end at once after it", async () => {
+  it("keep the due time in a fork, and end at once if this time has passed", async () => {
     const opened = await storage.open();
     const clock = new SimulatedClock();
     const { graph, tools } = trip(new World(), anHour);
@@ -287,7 +287,7 @@ describe.each(timerStorages)("$name: short sleeps", (storage) => {
     expect(world.nodes).toEqual(["ask"]);
   });
 
-  it("take only the rest of the time after a crash", async () => {
+  it("last only for the remaining time after a crash", async () => {
     const opened = await storage.open();
     const clock = new WatchedClock();
     const { graph, tools } = trip(new World(), (context) => context.sleep(5_000));

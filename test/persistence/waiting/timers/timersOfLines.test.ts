@@ -31,7 +31,7 @@ function beside(other: (context: AgentContext) => Promise<string>) {
 }
 
 describe.each(timerStorages)("$name: sleeping lines", (storage) => {
-  it("wait beside a person, and the run continues for whichever is first", async () => {
+  it("can be open together with a request for input, and the first to end continues the run", async () => {
     const built = beside((context) => context.requestInput({ prompt: "ok?", schema: z.string() }));
     for (const isAnswered of [true, false]) {
       const opened = await storage.open();
