@@ -38,6 +38,7 @@ export {
   RequestNotOpenError,
   RequestRejectedError,
   TimerNotAnswerableError,
+  EventKeyUsedError,
   WaitExpiredError,
   WaitingNotSupportedError,
 } from "./errors/requestErrors.ts";

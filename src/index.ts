@@ -17,6 +17,7 @@ export type { ResumeOptions, RunOptions, WhenBusy } from "./agent/feature/RunReq
 export type {
   BranchEffects,
   PendingApproval,
+  PendingEvent,
   PendingTimer,
   PendingInput,
   PendingRequest,

@@ -112,3 +112,19 @@ export class TimerNotAnswerableError extends AgentPersistenceError {
     );
   }
 }
+
+/** The key of a sent event belongs to another event of the agent. No event is stored. */
+export class EventKeyUsedError extends AgentPersistenceError {
+  override readonly code = "event_key_used";
+
+  constructor(
+    readonly agentId: string,
+    readonly key: string,
+    /** The name of the stored event. */
+    readonly eventName: string,
+  ) {
+    super(
+      `The event key ${quoted(key)} of agent ${quoted(agentId)} belongs to an event ${quoted(eventName)} with another name or payload. Send each event under its own key, and the same event with an equal payload.`,
+    );
+  }
+}

@@ -44,8 +44,9 @@ import type { RollbackReport } from "./rollback/RollbackReport.ts";
 import { restart, restartSchema, type RestartOptions } from "./rollback/restart.ts";
 import { checkSettlement, type ToolCallInDoubt, type ToolCallSettlement } from "../doubt/ToolCallInDoubt.ts";
 import { validateCheckpoint } from "./read/validateCheckpoint.ts";
-import { RunNotOpenError } from "../errors/runErrors.ts";
-import { endRecords } from "../journal/runRecords.ts";
+import { NotSupportedError } from "../errors/storageErrors.ts";
+import { frozenCopy } from "../internal/frozenCopy.ts";
+import { cancelRun } from "./run/cancelRun.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage, because the owner sees a stop request when it renews its lease. */
@@ -57,6 +58,7 @@ const rejectShape = { by: nonEmptyString.optional(), timeoutMs };
 const rejectSchema = strictOptions(rejectShape);
 const answerSchema = strictOptions({ ...rejectShape, digest: nonEmptyString.optional() });
 const stopSchema = strictOptions({ reason: nonEmptyString, timeoutMs });
+const sendSchema = strictOptions({ name: nonEmptyString, key: nonEmptyString.optional() });
 const forkSchema = strictOptions({ checkpointId: nonEmptyString.optional() });
 const messagesSchema = strictOptions({ original: z.boolean().optional() });
 
@@ -430,6 +432,24 @@ export class DurableAgent {
   }
 
   /**
+   * Sends an event, which `context.receive` of the agent returns once. Durable when it resolves. Owns the agent at no
+   * time, so it works while the agent runs in any process, before its first run, and after its end. A worker continues
+   * an agent that waits for the event. Without a worker, call `resume`.
+   *
+   * @param options.key identifies the event. A second send with the key and an equal event has no effect.
+   * @throws InvalidInputError, NotSerializableError. EventKeyUsedError if the key belongs to another event.
+   * @throws AgentBusyError if other senders keep the inbox for 30 seconds.
+   * @throws NotSupportedError for a storage that does not keep requests, such as a three-method storage.
+   */
+  async send(name: string, payload: unknown, options: { readonly key?: string | undefined } = {}): Promise<void> {
+    checkSchema(sendSchema, { ...options, name }, "arguments of send()");
+    const { log, clock } = this.#setup;
+    if (log.capabilities.keeps !== undefined) throw new NotSupportedError("send()", "requests");
+    const event = { name, payload: frozenCopy(payload), key: options.key, at: clock.now() };
+    await (await this.#setup.inbox()).send(this.agentId, event);
+  }
+
+  /**
    * Cancels an unfinished run. Its effects remain and can still be reverted. Finishes an interrupted rollback first,
    * and leaves calls that it cannot revert. If a process runs the agent, requests a stop from that process. Its run
    * then rejects with StopRequestedError.
@@ -506,22 +526,4 @@ export class DurableAgent {
     await continueFromHead(journal, log, { messageHistory, move: "rollback", pauseReason: "messages rolled back" });
     return report;
   }
-}
-
-async function cancelRun(
-  setup: PersistenceSetup,
-  agentId: string,
-  reason: string | undefined,
-  timeoutMs: number,
-): Promise<void> {
-  await using journal = await stopAndOpen(setup, agentId, { reason: reason ?? "cancelled", timeoutMs });
-  if (journal.head?.log.index.rollback) {
-    await finishRollback(setup, journal, "leave");
-    await journal.readHead();
-  }
-  const { log, state } = journal.head ?? {};
-  if (!log?.index.run || !state) throw new RunNotOpenError("nothing_to_cancel", agentId, "it has not run");
-  if (!log.index.unfinished) throw new RunNotOpenError("nothing_to_cancel", agentId, "its last run has ended");
-  const end = { status: "cancelled", ...(reason !== undefined && { reason }) } as const;
-  await journal.store(endRecords(journal, { log, state }, end));
 }

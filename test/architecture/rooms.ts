@@ -29,6 +29,7 @@ export const floors: readonly (readonly string[])[] = [
   ["storage/file"],
   ["streams/store"],
   ["journal/shape"],
+  ["journal/inbox"],
   ["journal"],
   ["transfer"],
   ["inspect/view"],

@@ -7,12 +7,12 @@ import { afterAll, describe, expect, it } from "vitest";
 import { repository } from "./compile.ts";
 
 /**
- * In bytes: 152,081 were measured on 2026-11-26. `stop()` needs 147 of them. Durable timers need 1,346 of them, and the order of ends in a replay
- * 1,156. The aim is 60,000.
+ * In bytes: 153,310 were measured on 2026-11-26. Durable timers need 1,346 of them, the order of ends in a replay 1,156,
+ * events 1,200, and `stop()` 147. The aim is 60,000.
  * docs/decisions/0085-what-the-package-weighs.md explains the obstacles. Lower the ceiling with every saving. Raise it
  * only for a feature that is worth its weight.
  */
-const ceiling = 152_150;
+const ceiling = 153_400;
 
 describe("root size", () => {
   const scratch = mkdtempSync(join(tmpdir(), "agent-persistence-size-"));
@@ -27,9 +27,12 @@ describe("root size", () => {
   });
 });
 
+/** The parts that are loaded when they are used first, so that bundlers make files of their own. */
+const lazy = /\/(Inbox|journalReceipt)\.ts$/;
+
 /**
- * What an entry weighs in a user's application, in bytes: the entry and all that it loads, other packages included and
- * zod not, bundled into one file, minified and compressed.
+ * What an entry weighs in a user's application, in bytes: the entry and all that it loads at its start, other packages
+ * included and zod not, bundled into one file, minified and compressed.
  */
 async function bundledSize(entry: string, outDir: string, platform: "browser" | "node" = "browser"): Promise<number> {
   await build({
@@ -39,10 +42,10 @@ async function bundledSize(entry: string, outDir: string, platform: "browser" | 
     config: false,
     clean: false,
     dts: false,
-    external: ["zod"],
+    external: ["zod", lazy],
     format: "esm",
     minify: true,
-    noExternal: [/^(?!zod$|node:)/],
+    noExternal: [/^(?!zod$|node:|.*\/(Inbox|journalReceipt)\.ts$)/],
     outExtension: () => ({ js: ".js" }),
     silent: true,
     splitting: false,

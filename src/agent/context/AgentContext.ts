@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message, ToolMessage } from "../../checkpoint/messages/Message.ts";
-import type { InputRequest } from "./InputRequest.ts";
+import type { InputRequest, ReceiveOptions } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 
 /**
@@ -82,6 +82,30 @@ export interface AgentContext {
    * @throws WaitingNotSupportedError for a long sleep, if the storage cannot store requests.
    */
   sleepUntil(date: Date): Promise<void>;
+  /**
+   * Receives the oldest event of a name that `persistence(agent).agent(id).send` has stored for this agent and that no
+   * other call has received. The event may have been sent before. Await the returned promise. If no event arrives
+   * within `sleepInProcessMs` after all other work of the node has settled, the run ends as `waiting`, like after
+   * {@link requestInput}. After `send`, a resume runs the node again from its start, and the promise resolves.
+   *
+   * Calls of a node or a tool call are identified by name and number.
+   *
+   * @example
+   * ```ts
+   * const paid = await context.receive("paid", { schema: z.object({ cents: z.int() }), timeoutMs: 86_400_000 });
+   * if (!paid) return "The customer did not pay in time.";
+   * ```
+   * @returns the payload. `undefined` if `timeoutMs` was given and is over.
+   * @throws InvalidInputError for a wrong argument, or if the schema rejects the payload.
+   * @throws FeatureNotInstalledError if no installed feature keeps events.
+   * @throws WaitingNotSupportedError if the storage cannot store events.
+   * @throws RequestRejectedError if a person rejected the request.
+   */
+  receive<Payload>(
+    name: string,
+    options: ReceiveOptions<Payload> & { readonly timeoutMs?: undefined },
+  ): Promise<Payload>;
+  receive<Payload>(name: string, options: ReceiveOptions<Payload>): Promise<Payload | undefined>;
   /**
    * Returns the instance of an installed feature.
    *

@@ -18,15 +18,29 @@ export interface InputRequest<Answer = unknown> {
   /** Validates the answer. Stored as JSON Schema for processes that do not run the node. */
   readonly schema: z.core.$ZodType<Answer>;
   /** Defaults to `user_input`. */
-  readonly waitingFor?: Exclude<WaitingFor, "timer"> | undefined;
+  readonly waitingFor?: Exclude<WaitingFor, "timer" | "event"> | undefined;
   /** When the request expires. Defaults to never. */
   readonly expiresAt?: Date | undefined;
 }
 
-/** The request behind a sleep. It accepts no answer, and the sleep ends at `expiresAt`. */
+/** The request behind a sleep or the receipt of an event. It accepts no answer, and a sleep ends at `expiresAt`. */
 export interface TimerRequest extends Omit<InputRequest<never>, "waitingFor"> {
-  readonly waitingFor: "timer";
+  readonly waitingFor: "timer" | "event";
 }
+
+/** How a node receives an event. */
+export interface ReceiveOptions<Payload = unknown> {
+  /** Validates the payload. */
+  readonly schema: z.core.$ZodType<Payload>;
+  /** How long to wait for the event, in milliseconds from the first call. Defaults to no limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export const receiveSchema: z.ZodType = strictOptions({
+  name: z.string().min(1),
+  schema: zodSchema,
+  timeoutMs: z.number().min(0).max(8e15).optional(),
+});
 
 export const inputRequestSchema: z.ZodType = strictOptions({
   id: z.string().optional(),
@@ -47,6 +61,12 @@ export const sleepUntilSchema: z.ZodType = z.date();
 export function timerRequest(dueAt: number): TimerRequest {
   const expiresAt = new Date(dueAt);
   return { prompt: `Sleeps until ${expiresAt.toISOString()}.`, schema: z.never(), waitingFor: "timer", expiresAt };
+}
+
+/** @param dueAt milliseconds since 1970. `Infinity` for no limit. */
+export function eventRequest(name: string, dueAt: number): TimerRequest {
+  const expiry = dueAt === Infinity ? {} : { expiresAt: new Date(dueAt) };
+  return { prompt: `Waits for event ${JSON.stringify(name)}.`, schema: z.never(), waitingFor: "event", ...expiry };
 }
 
 /** Returns the digest that all timers share. Their numbers tell them apart, because a repeated node may pass other times. */

@@ -8,6 +8,7 @@ import type { AnyTool, ApprovalVerdict } from "../tool/Tool.ts";
 import type { AgentRun } from "./AgentRun.ts";
 import type { BranchResult } from "./BranchResult.ts";
 import type { RunStart } from "./RunRequest.ts";
+import type { z } from "zod";
 
 export interface NodeEvent {
   readonly nodeId: string;
@@ -98,6 +99,18 @@ export interface TimerEvent {
   readonly leftMs: number;
   /** True if the run may end as `waiting` before the sleep ends. */
   readonly mayWait: boolean;
+  /** The event that the node waits for. `undefined` for a sleep. `dueAt` is `Infinity` for a wait without a limit. */
+  readonly event?: ArrivalEvent;
+}
+
+/** The event of `context.receive`. */
+export interface ArrivalEvent {
+  readonly name: string;
+  readonly schema: z.core.$ZodType;
+  /** Calls `end` when the event may have arrived. Returns how to end this. Set by the feature that keeps events. */
+  readonly onArrival?: (end: () => void) => () => void;
+  /** How long the process waits before the run may end as `waiting`, in milliseconds. Defaults to 0. */
+  readonly inProcessMs?: number;
 }
 
 export type CallOrigin =

@@ -29,7 +29,7 @@ interface RunFacts {
 }
 
 /** A request that a run waits for. */
-export type PendingRequest = PendingInput | PendingApproval | PendingTimer;
+export type PendingRequest = PendingInput | PendingApproval | PendingTimer | PendingEvent;
 
 interface RequestFacts {
   /** Identifies the request when you answer it; unique in the agent. */
@@ -65,6 +65,14 @@ export interface PendingTimer extends RequestFacts {
   /** When the run can continue, in ISO 8601. */
   readonly dueAt: string;
   readonly expiresAt?: never;
+}
+
+/** A node or a tool that receives an event. It takes no answer and continues after `send` or at `expiresAt`. */
+export interface PendingEvent extends RequestFacts {
+  readonly kind: "event";
+  readonly waitingFor: "event";
+  /** The name of the event. */
+  readonly eventName: string;
 }
 
 /** A tool call that needs an approval. The answer is `{ approved: true }`, or `{ approved: false, reason }`. */
@@ -116,8 +124,9 @@ export function pendingRequest(event: InputRequestEvent, askedAt: number): Pendi
     askedAt: new Date(askedAt).toISOString(),
     ...(problems && { problems }),
   };
-  if (timer) return { kind: "timer", ...facts, waitingFor: "timer", dueAt: new Date(timer.dueAt).toISOString() };
   const expiry = expiresAt && { expiresAt: expiresAt.toISOString() };
+  if (timer?.event) return { kind: "event", ...facts, ...expiry, waitingFor: "event", eventName: timer.event.name };
+  if (timer) return { kind: "timer", ...facts, waitingFor: "timer", dueAt: new Date(timer.dueAt).toISOString() };
   if (!approval) return { kind: "input", ...facts, ...expiry };
   const { toolCallId, tool, input } = approval.call;
   return { kind: "approval", ...facts, ...expiry, toolCallId, toolName: tool.name, input, digest: question };

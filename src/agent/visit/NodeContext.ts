@@ -8,6 +8,9 @@ import {
   questionDigest,
   inputRequestSchema,
   type InputRequest,
+  eventRequest,
+  type ReceiveOptions,
+  receiveSchema,
   sleepMsSchema,
   sleepUntilSchema,
   timerQuestion,
@@ -109,24 +112,33 @@ export class NodeContext implements AgentContext {
   async sleep(ms: number): Promise<void> {
     checkSchema(sleepMsSchema, ms, "argument of sleep()");
     const { clock } = this.#open.run.abortGrace;
-    return this.#sleep({ dueAt: Math.ceil(clock.now() + ms), leftMs: ms, mayWait: false });
+    await this.#sleep({ dueAt: Math.ceil(clock.now() + ms), leftMs: ms, mayWait: false });
   }
 
   async sleepUntil(date: Date): Promise<void> {
     checkSchema(sleepUntilSchema, date, "argument of sleepUntil()");
     const { clock } = this.#open.run.abortGrace;
     const dueAt = date.getTime();
-    return this.#sleep({ dueAt, leftMs: Math.max(0, dueAt - clock.now()), mayWait: false });
+    await this.#sleep({ dueAt, leftMs: Math.max(0, dueAt - clock.now()), mayWait: false });
   }
 
-  async #sleep(timer: TimerEvent): Promise<void> {
+  async receive<Payload>(name: string, options: ReceiveOptions<Payload>): Promise<Payload> {
+    checkSchema(receiveSchema, { ...options, name }, "arguments of receive()");
+    const { run } = this.#open;
+    if (!run.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "receive()");
+    const { schema, timeoutMs: leftMs = Infinity } = options;
+    const dueAt = Math.ceil(run.abortGrace.clock.now() + leftMs);
+    const question = questionDigest(askedQuestion(eventRequest(name, Infinity)), run.sha256);
+    return this.#sleep({ dueAt, leftMs, mayWait: false, event: { name, schema } }, question) as Promise<Payload>;
+  }
+
+  async #sleep(timer: TimerEvent, question = timerQuestion(this.#open.run.sha256)): Promise<unknown> {
     const { nodeId, run, at } = this.#open;
-    const question = timerQuestion(run.sha256);
     const ordinal = this.scope.nextOrdinalOf(question);
     const requestId = this.scope.requestIdAt({ question, ordinal });
-    const request = timerRequest(timer.dueAt);
+    const request = timer.event ? eventRequest(timer.event.name, timer.dueAt) : timerRequest(timer.dueAt);
     const event: InputRequestEvent = { requestId, nodeId, request, question, ordinal, timer, context: this, visit: at };
-    await this.scope
+    return this.scope
       .start(requestId, (signal) =>
         run.pipeline.around("inputRequest", event, (accepted) => this.#visit.sleep(accepted, signal)),
       )

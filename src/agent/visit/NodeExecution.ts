@@ -135,24 +135,34 @@ export class NodeExecution {
 
   /** Resolves when a timer is due. The run can end as waiting before, if the timer allows it. Rejects like {@link hold}. */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
-    const { requestId, timer: { leftMs, mayWait } = { leftMs: 0, mayWait: false } } = request;
+    const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
     signal.throwIfAborted();
     if (leftMs <= 0) return Promise.resolve();
     this.pending.hold(request);
     if (mayWait) void this.#watch();
+    const { clock } = this.run.abortGrace;
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => () => {
         cancel();
         this.pending.wake(requestId);
         settle();
       };
-      const stopTimer = this.run.abortGrace.clock.after(leftMs, end(resolve));
+      const stopTimer = leftMs < Infinity ? clock.after(leftMs, end(resolve)) : undefined;
+      const stopArrival = event?.onArrival?.(end(resolve));
+      const stopInProcess =
+        event &&
+        clock.after(event.inProcessMs ?? 0, () => {
+          this.pending.recheck();
+          void this.#watch();
+        });
       const unlisten = onAbort(
         signal,
         end(() => reject(signal.reason)),
       );
       const cancel = () => {
-        stopTimer();
+        stopTimer?.();
+        stopArrival?.();
+        stopInProcess?.();
         unlisten();
         this.#sleeps.delete(requestId);
       };

@@ -26,6 +26,7 @@ export class PendingWork {
   #detached: Promise<never> | undefined;
   #reject: (reason: unknown) => void = () => undefined;
   #started = 0;
+  #isNodeOver = false;
   /** Resolves when work has settled or only waits. `undefined` if nobody awaits it. */
   #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
@@ -67,6 +68,7 @@ export class PendingWork {
   hold(request: InputRequestEvent): void {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;
+    if (this.#isNodeOver) this.dropRequests();
     this.#changed();
   }
 
@@ -92,6 +94,8 @@ export class PendingWork {
 
   /** Drops the open requests of a tool call, or of the node, that settled without awaiting them. */
   dropRequests(within?: string): void {
+    // A request that is held later is dropped then.
+    this.#isNodeOver ||= within === undefined;
     for (const work of this.#pending) {
       if (!work.request || work.within !== within) continue;
       this.#pending.delete(work);

@@ -128,6 +128,7 @@ const shapes = {
     expiresAt: optional(time),
     at: optional(time),
     question: optional(text),
+    event: optional(text),
     approval: optional(like({ call: text, tool: text })),
   },
   reply: { lane: count, request: text, at: time, rejected: optional(text), by: optional(text) },

@@ -7,9 +7,14 @@ export interface LineRequest {
   readonly reply?: ReplyRecord;
 }
 
+interface OrderedRequest extends LineRequest {
+  /** The order of the record in the whole log. */
+  readonly order: number;
+}
+
 /** The requests of all lines. Adding a record takes time proportional to its changes. */
 export class LineRequests {
-  readonly #byId = new Map<string, LineRequest>();
+  readonly #byId = new Map<string, OrderedRequest>();
   /** The number of replies since the last status record that lists open requests. */
   repliesToStatus = 0;
   readonly #unanswered = new Set<string>();
@@ -19,6 +24,10 @@ export class LineRequests {
 
   get unanswered(): ReadonlySet<string> {
     return this.#unanswered;
+  }
+
+  all(): Iterable<OrderedRequest> {
+    return this.#byId.values();
   }
 
   get(id: string): LineRequest | undefined {
@@ -53,13 +62,13 @@ export class LineRequests {
   add(record: AgentRecord, order: number): void {
     if (record.kind === "origin") this.#forgetApprovals(order, record.asksAgain === true);
     else if (record.kind === "custody" && record.asksAgain) this.#forgetApprovals(order, true);
-    else if (record.kind === "request") this.#addRequest(record);
+    else if (record.kind === "request") this.#addRequest(record, order);
     else if (record.kind === "status") this.repliesToStatus = 0;
     else if (record.kind === "reply") this.#addReply(record);
   }
 
-  #addRequest(record: RequestRecord): void {
-    this.#byId.set(record.request, { record, lane: record.lane });
+  #addRequest(record: RequestRecord, order: number): void {
+    this.#byId.set(record.request, { record, lane: record.lane, order });
     this.#unanswered.add(record.request);
   }
 

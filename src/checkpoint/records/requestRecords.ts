@@ -29,6 +29,8 @@ export interface RequestRecord {
   readonly prompt: StoredValue;
   readonly schema: StoredValue;
   readonly waitingFor: WaitingFor;
+  /** The name of the event that the node receives. The answer is `{ event, payload }`, with the number of the event. */
+  readonly event?: string;
   /** Milliseconds since 1970. */
   readonly expiresAt?: number;
   readonly problems?: readonly { readonly path: string; readonly expected: string }[];

@@ -15,8 +15,11 @@ export const TaskStatus = {
 
 export type TaskStatus = (typeof TaskStatus)[keyof typeof TaskStatus];
 
-/** The kind of input that a waiting run needs, or `timer` if it continues by itself at a certain time. */
-export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer";
+/**
+ * The kind of input that a waiting run needs. `timer` if it continues by itself at a certain time. `event` if it waits
+ * for an event that `send()` stores.
+ */
+export type WaitingFor = "user_input" | "external_api" | "human_approval" | "timer" | "event";
 
 /**
  * The possible next statuses of a task by its current status. A failed task is queued again only if it is recoverable.

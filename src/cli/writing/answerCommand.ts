@@ -93,7 +93,7 @@ function asked(request: AgentRequest): string {
 /** Describes the expected answer by its JSON Schema. */
 function expected(request: AgentRequest): string {
   if (request.kind === "approval") return "--approve or --reject";
-  if (request.kind === "timer") return "no answer";
+  if (request.kind === "timer" || request.kind === "event") return "no answer";
   const { $schema: _version, ...schema } = Object(request.schema) as Readonly<Record<string, unknown>>;
   return Object.keys(schema).length === 0 ? "" : shortValue(schema, 200);
 }

@@ -45,7 +45,7 @@ export function requestView(
 }
 
 function kindOf({ approval, waitingFor }: IndexedRequest["record"]): RequestView["kind"] {
-  if (waitingFor === "timer") return "timer";
+  if (waitingFor === "timer" || waitingFor === "event") return waitingFor;
   return approval ? "approval" : "input";
 }
 

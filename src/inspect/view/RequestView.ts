@@ -1,10 +1,10 @@
 import type { LineView } from "./LineView.ts";
 import type { ShownValue } from "./ShownValue.ts";
 
-/** A request for input or for the approval of a tool call, or a sleep. */
+/** A request for input or for the approval of a tool call, a sleep, or the receipt of an event. */
 export interface RequestView {
   readonly requestId: string;
-  readonly kind: "input" | "approval" | "timer";
+  readonly kind: "input" | "approval" | "timer" | "event";
   /**
    * `left` if the requesting line continued without an answer, for example after a rollback. `fired` for a timer that
    * has ended.
@@ -13,7 +13,7 @@ export interface RequestView {
   readonly node: string;
   readonly line: LineView;
   readonly lane: number;
-  readonly waitingFor: "user_input" | "external_api" | "human_approval" | "timer";
+  readonly waitingFor: "user_input" | "external_api" | "human_approval" | "timer" | "event";
   readonly prompt: ShownValue;
   /** The JSON Schema of the answer. */
   readonly schema: ShownValue;

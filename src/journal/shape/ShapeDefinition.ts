@@ -12,7 +12,7 @@ const timeDigits = 16;
  * The definition of a log that does not belong to an agent: its kinds of records, and the state that its records build.
  */
 export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState<Rec>> {
-  /** The status of its logs in lists, the shape in their first record, and the prefix of their ids. */
+  /** The default status of its logs in lists, the shape in their first record, and the prefix of their ids. */
   readonly name: Exclude<LogShapeName, "agent">;
   /** The version of its records, from 1. Logs with a higher version are rejected. */
   readonly version: number;
@@ -23,6 +23,8 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
    */
   values(record: Rec): readonly StoredValue[];
   begin(): State;
+  /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
+  status?(state: State): string;
 }
 
 /** The state that the records of a log build. */

@@ -53,6 +53,7 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   #createdAt: number | undefined;
   #isDropped = false;
   #listedAt = -Infinity;
+  #listedAs: string | undefined;
   #unreadBytes: number;
 
   private constructor(
@@ -245,9 +246,11 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
 
   #summaryIfDue(): AgentSummary | undefined {
     const now = this.#clock.now();
-    if (Math.abs(now - this.#listedAt) < summaryEveryMs) return undefined;
+    const status = this.#shape.status?.(this.state) ?? this.#shape.name;
+    if (status === this.#listedAs && Math.abs(now - this.#listedAt) < summaryEveryMs) return undefined;
     this.#listedAt = now;
-    return shapeSummary(this.#shape, this.id, this.#createdAt ?? now, now);
+    this.#listedAs = status;
+    return { ...shapeSummary(this.#shape, this.id, this.#createdAt ?? now, now), status };
   }
 }
 

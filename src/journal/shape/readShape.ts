@@ -58,10 +58,10 @@ interface ListedShape {
 export async function* listShape(
   shape: { readonly name: string },
   log: RecordLog,
-  options: { readonly after?: string | undefined; readonly limit?: number | undefined } = {},
+  options: { readonly after?: string | undefined; readonly limit?: number | undefined; readonly status?: string } = {},
 ): AsyncGenerator<ListedShape> {
-  const { after, limit } = options;
-  const asked = { status: shape.name, ...(after !== undefined && { after }), ...(limit !== undefined && { limit }) };
+  const { after, limit, status = shape.name } = options;
+  const asked = { status, ...(after !== undefined && { after }), ...(limit !== undefined && { limit }) };
   const prefix = logIdOf(shape, "");
   for await (const { agentId, order, createdAt, updatedAt } of log.list(asked))
     yield { id: agentId.slice(prefix.length), order, createdAt, updatedAt };

@@ -11,6 +11,7 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn, warnOnce } from "../../internal/warn.ts";
 import { Journal, type JournalOptions } from "../../journal/Journal.ts";
+import type { Inbox } from "../../journal/inbox/Inbox.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import type { RollbackParticipant } from "../../journal/RollbackParticipant.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -169,6 +170,11 @@ export class PersistenceSetup {
       .map((each) => subAgentOf(this.tools.get(each) ?? asToolOf(this.pipeline, each) ?? {}))
       .find((each) => each !== undefined);
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
+  }
+
+  /** Returns the inboxes of the storage. Their code is loaded when it is needed first. */
+  async inbox(): Promise<Inbox> {
+    return (await import("../../journal/inbox/Inbox.ts")).Inbox.of(this.storage);
   }
 
   code(sha256: Sha256): Code {

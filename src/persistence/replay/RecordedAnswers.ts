@@ -32,6 +32,7 @@ interface AskedBefore extends Pick<RequestRecord, "visit" | "id" | "within" | "p
 export interface RecordedTimer {
   readonly requestId: string;
   readonly at: number;
+  /** `Infinity` for the receipt of an event without a limit. */
   readonly dueAt: number;
 }
 
@@ -67,8 +68,7 @@ export class RecordedAnswers {
       const ordinal = isCounted ? countUp(numbers, [visit, within, question]) : record.ordinal;
       const reply = replyOf(request, reader, savedAt);
       const shown = record.approval && shownIn(record, reader);
-      const mayExpire = shown !== undefined || record.waitingFor === "timer";
-      if (reply && "expiredAt" in reply && !keepExpired && !mayExpire) continue;
+      if (reply && "expiredAt" in reply && !keepExpired && !mayExpire(record)) continue;
       const isApproval = record.approval !== undefined;
       const place = placeOf(visit, { id, within, question, ordinal }, isApproval);
       this.#byPlace.set(
@@ -97,8 +97,8 @@ export class RecordedAnswers {
    * id.
    */
   timerOf(event: InputRequestEvent): RecordedTimer | undefined {
-    const { expiresAt: dueAt, at = dueAt, requestId } = this.#askedBefore(event) ?? {};
-    if (dueAt === undefined || at === undefined || requestId === undefined) return undefined;
+    const { expiresAt: dueAt = Infinity, at = dueAt, requestId } = this.#askedBefore(event) ?? {};
+    if (requestId === undefined) return undefined;
     return { dueAt, at, requestId };
   }
 
@@ -139,6 +139,11 @@ export function requestPlace({ request: { id }, question, ordinal, context }: In
 function placeOf(visit: Visit, { id, question, ordinal, within }: InputRequestPlace, isApproval: boolean): string {
   const own = id === undefined ? [within ?? "", question, ordinal] : [{ id }, question];
   return JSON.stringify([...visit, ...own, isApproval]);
+}
+
+/** Returns whether the node continues after the expiry. The expiry of other requests fails it. */
+function mayExpire({ approval, waitingFor }: RequestRecord): boolean {
+  return approval !== undefined || waitingFor === "timer" || waitingFor === "event";
 }
 
 function isAgain(visit: Visit, from: Visit): boolean {

@@ -173,7 +173,10 @@ async function carryOut(
   if ("unremoved" in work) return await remove(journal, pruned, work.unremoved);
   const { record } = work;
   if (record) await journal.prune(record);
-  else await journal.drop();
+  else {
+    await journal.drop();
+    await (await setup.inbox()).drop(journal.agentId);
+  }
   setup.tell({ type: "checkpoint_pruned", ...pruned });
   return record ? await remove(journal, pruned, record.blobs) : pruned;
 }

@@ -5,6 +5,7 @@ import {
   sleepMsSchema,
   sleepUntilSchema,
   type InputRequest,
+  type ReceiveOptions,
 } from "../../agent/context/InputRequest.ts";
 import type { AnyTool, ToolCallOptions } from "../../agent/tool/Tool.ts";
 import type { OutcomeRecord } from "../../checkpoint/records/callRecords.ts";
@@ -22,7 +23,7 @@ import { reasonOf } from "../../internal/reasonOf.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import type { LoggedCall } from "../../journal/loggedCalls.ts";
 import { attempt } from "../registry/RollbackToolRegistry.ts";
-import { leftMs } from "../waiting/journalTimer.ts";
+import { leftMs } from "../waiting/leftMs.ts";
 import { answerSubject } from "../waiting/journalInputRequest.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
@@ -60,6 +61,7 @@ function executeAgain(tool: AnyTool, call: LoggedCall, input: unknown, rollback:
   const waits = {
     requestInput: replayedRequests(call, rollback, stopHere),
     ...repeatedSleeps(call, rollback, stopHere),
+    receive: replayedEvents(call, rollback, stopHere),
   };
   const options = callOptions(call.call, rollback, waits);
   return Promise.race([stopped, tool.execute(input as never, options)]);
@@ -86,12 +88,28 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil">;
+/** Gives a repeated call the events that it has received. A new receipt stops the call like a new request. */
+function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["receive"] {
+  const received = new Map<string, number>();
+  return async (name: string, { schema }: ReceiveOptions) => {
+    const ordinal = received.get(name) ?? 0;
+    received.set(name, ordinal + 1);
+    const made = requestsOf(call, rollback).find(
+      ({ record }) => record.event === name && record.within === call.call && record.ordinal === ordinal,
+    );
+    if (!made?.reply) return new Promise<never>(stop);
+    if (made.reply.expired) return undefined as never;
+    const { payload } = rollback.log.readValue(made.reply.answer) as { readonly payload: unknown };
+    return checkSchemaAsync(schema, payload, `payload of event "${name}"`) as never;
+  };
+}
+
+export type Waits = Pick<AgentContext, "requestInput" | "sleep" | "sleepUntil" | "receive">;
 
 /**
  * Lets a repeated call wait for the rest of its recorded sleeps. A long sleep stops the call, as a new request does.
  */
-function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Omit<Waits, "requestInput"> {
+function repeatedSleeps(call: LoggedCall, rollback: Rollback, stop: () => void): Pick<Waits, "sleep" | "sleepUntil"> {
   const { setup, signal } = rollback;
   const { clock, sleepInProcessMs } = setup;
   let slept = 0;
@@ -222,6 +240,7 @@ export function callOptions(
     requestInput: closed,
     sleep: closed,
     sleepUntil: closed,
+    receive: closed,
     ...waits,
     feature: closed,
   };

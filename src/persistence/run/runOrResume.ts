@@ -28,7 +28,7 @@ import type { RunRecorders } from "../record/RunRecorders.ts";
 import { newRun, restoredRun, type StoredState } from "../lineStart/startRecorder.ts";
 import { finishOpenRollback, withEffects, openForRun } from "./openForRun.ts";
 import { pruneAfterRun } from "../retention/pruneStorage.ts";
-import { answerRequests, expireRequests } from "../waiting/answerRequests.ts";
+import { answerRequests, expireRequests, receiveEvents } from "../waiting/answerRequests.ts";
 import { LiveRequests } from "../waiting/LiveRequests.ts";
 import { branchEffects } from "./branchEffects.ts";
 import { comparedInput, recordedResult, waitingResult } from "./recordedResult.ts";
@@ -137,8 +137,10 @@ async function settleRequests({ setup, journal, request: { options, agentId } }:
     await (setup.telemetry ? setup.telemetry.answer(agentId, Object.keys(answers), action) : action());
     await journal.readHead();
   }
-  const stored = storedState(journal);
-  if (stored && (await expireRequests(journal, stored))) await journal.readHead();
+  for (const end of [receiveEvents, expireRequests]) {
+    const stored = storedState(journal);
+    if (stored && (await end(setup, journal, stored))) await journal.readHead();
+  }
 }
 
 function storedState({ head }: Journal): StoredState | undefined {

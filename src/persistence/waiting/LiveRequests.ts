@@ -17,7 +17,7 @@ import type { RunRecorders } from "../record/RunRecorders.ts";
 import { restoredRun } from "../lineStart/startRecorder.ts";
 import { assertAnswersFit, endOf, type GivenReply } from "./answerRequests.ts";
 import { type AskedRequest, askedRecords, tellOpened } from "./askedRecords.ts";
-import { leftMs } from "./journalTimer.ts";
+import { leftMs } from "./leftMs.ts";
 import { endsAt } from "./pendingRequests.ts";
 import { replyRecord, type ReplyEnd } from "./replyRecord.ts";
 import { isListDue, runningStatus, waitingStatus } from "./waitingStatus.ts";
@@ -176,11 +176,25 @@ export class LiveRequests implements Disposable {
         this.#end(open, { expired: true }, this.#journal.writer.uploads).catch(() => undefined);
     };
     const isNested = request.run.parent !== undefined;
-    const forget =
-      end !== undefined && isNested
-        ? clock.after(leftMs(clock, { at: Date.parse(askedAt), end }), expire)
-        : () => undefined;
-    this.#open.set(requestId, { ...request, forget });
+    const stopExpiry =
+      end !== undefined && isNested ? clock.after(leftMs(clock, { at: Date.parse(askedAt), end }), expire) : undefined;
+    const forgotten = new AbortController();
+    const forget = () => {
+      stopExpiry?.();
+      forgotten.abort();
+    };
+    const open = { ...request, forget };
+    this.#open.set(requestId, open);
+    if (request.pending.kind === "event" && isNested) this.#receive(open, forgotten.signal).catch(() => undefined);
+  }
+
+  /** Continues a line when its event is sent while other lines run. */
+  async #receive(open: LiveRequest, forgotten: AbortSignal): Promise<void> {
+    const { arrival } = await import("./journalReceipt.ts");
+    const taken = await arrival(open.recorder, open.pending, forgotten);
+    if (taken === undefined || open.run.isClosed || forgotten.aborted) return;
+    const { writer } = this.#journal;
+    await this.#end(open, { answer: writer.value(taken, "the payload of an event") }, writer.uploads);
   }
 
   async #end({ lane, recorder, run, pending, forget }: LiveRequest, end: ReplyEnd, uploads: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import { isOpenRequest, openRequests, requestOf } from "../../checkpoint/state/openRequests.ts";
 import { statusRecords } from "../../checkpoint/state/StatusState.ts";
 import { checkpointParts, surelyFits } from "../../checkpoint/data/checkpointParts.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { ApprovalChangedError, RequestNotOpenError, TimerNotAnswerableError } from "../../errors/requestErrors.ts";
@@ -61,6 +62,10 @@ export async function endOf(
 ): Promise<ReplyEnd> {
   const { requestId } = request;
   if (request.kind === "timer") throw new TimerNotAnswerableError(agentId, requestId, request.dueAt);
+  if (request.kind === "event" && "answer" in given)
+    throw new InvalidInputError(answerSubject(requestId), [
+      { path: "", expected: `no answer: the agent waits for event "${request.eventName}", which send() stores` },
+    ]);
   if ("rejected" in given) return withoutUndefined({ rejected: given.rejected, by: given.by });
   const waiting = request.kind === "approval" ? request.digest : undefined;
   if (given.digest !== undefined && given.digest !== waiting)
@@ -95,7 +100,11 @@ export function assertAnswersFit(
  *
  * @returns false if no request has expired.
  */
-export async function expireRequests(journal: Journal, stored: StoredState): Promise<boolean> {
+export async function expireRequests(
+  _setup: PersistenceSetup,
+  journal: Journal,
+  stored: StoredState,
+): Promise<boolean> {
   const now = journal.clock.now();
   const open = openRequests(stored.log.index, stored.state);
   const expired = open
@@ -105,6 +114,24 @@ export async function expireRequests(journal: Journal, stored: StoredState): Pro
   const replies = expired.map(({ record, lane }) => replyRecord(journal, lane, record.request, { expired: true }));
   await append(journal, stored, replies);
   return true;
+}
+
+/**
+ * Gives the open requests of an agent the events that they wait for.
+ *
+ * @returns false if no event has arrived.
+ */
+export async function receiveEvents(setup: PersistenceSetup, journal: Journal, stored: StoredState): Promise<boolean> {
+  const { agentId, writer } = journal;
+  const replies: ReplyRecord[] = [];
+  for (const { record, lane } of openRequests(stored.log.index, stored.state)) {
+    if (record.event === undefined) continue;
+    const taken = await (await setup.inbox()).take(agentId, record.request, record.event);
+    const answer = taken && writer.value(taken, "the payload of an event");
+    if (answer !== undefined) replies.push(replyRecord(journal, lane, record.request, { answer }));
+  }
+  if (replies.length > 0) await append(journal, stored, replies);
+  return replies.length > 0;
 }
 
 function openRequest({ agentId, clock }: Journal, stored: StoredState | undefined, requestId: string): LineRequest {

@@ -80,6 +80,7 @@ export function requestRecord(
     prompt: writer.value(prompt, "the prompt of a request"),
     schema: writer.value(schema, "the schema of a request"),
     waitingFor,
+    ...(event.timer?.event && { event: event.timer.event.name }),
     ...(request.expiresAt && { expiresAt: request.expiresAt.getTime() }),
     ...(problems && { problems }),
   };

@@ -4,7 +4,7 @@ import type { InputRequestEvent } from "../../agent/feature/PipelineEvents.ts";
 import { InvalidInputError } from "../../errors/agentErrors.ts";
 import { RequestRejectedError, RequestNotOpenError } from "../../errors/requestErrors.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
-import { journalTimer } from "./journalTimer.ts";
+import { journalWait } from "./journalTimer.ts";
 import { journalApproval } from "./journalApproval.ts";
 import { saveIfDue } from "../record/saveIfDue.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
@@ -20,7 +20,7 @@ export async function journalInputRequest(
   event: InputRequestEvent,
   next: (event: InputRequestEvent) => Promise<unknown>,
 ): Promise<unknown> {
-  if (event.timer) return journalTimer(recorder, { ...event, timer: event.timer }, next);
+  if (event.timer) return journalWait(recorder, { ...event, timer: event.timer }, next);
   if (event.approval) return journalApproval(recorder, { ...event, approval: event.approval }, next);
   assertKeepsRequests(recorder, event);
   const reply = recorder.replies?.of(event);

@@ -1,18 +1,30 @@
 import { timerRequest } from "../../agent/context/InputRequest.ts";
 import { endsOf } from "../../agent/feature/ContextBinding.ts";
 import type { InputRequestEvent, TimerEvent } from "../../agent/feature/PipelineEvents.ts";
-import type { Clock } from "../../internal/Clock.ts";
 import type { RunRecorder } from "../record/RunRecorder.ts";
 import type { RecordedTimer } from "../replay/RecordedAnswers.ts";
 import { requestRecord } from "./askedRecords.ts";
 import { assertKeepsRequests } from "./assertKeepsRequests.ts";
+import { leftMs } from "./leftMs.ts";
 import { replyRecord } from "./replyRecord.ts";
+
+/** Handles a sleep or the receipt of an event. */
+export async function journalWait(
+  recorder: RunRecorder,
+  event: InputRequestEvent & { readonly timer: TimerEvent },
+  next: (event: InputRequestEvent) => Promise<unknown>,
+): Promise<unknown> {
+  const { event: arrival } = event.timer;
+  if (!arrival) return journalTimer(recorder, event, next);
+  const { journalReceipt } = await import("./journalReceipt.ts");
+  return journalReceipt(recorder, { ...event, timer: { ...event.timer, event: arrival } }, next);
+}
 
 /**
  * Handles a sleep of a durable run. The timer is recorded before the sleep starts, so a crash does not change the time
  * at which the sleep ends. A recorded end of the sleep is valid regardless of the clock.
  */
-export async function journalTimer(
+async function journalTimer(
   recorder: RunRecorder,
   event: InputRequestEvent & { readonly timer: TimerEvent },
   next: (event: InputRequestEvent) => Promise<unknown>,
@@ -44,12 +56,4 @@ function timerOf(
   const dueAt = recorded?.dueAt ?? asked.dueAt;
   const left = recorded ? leftMs(clock, { at: recorded.at, end: dueAt }) : asked.leftMs;
   return { dueAt, leftMs: left, mayWait: left > sleepInProcessMs };
-}
-
-/**
- * Returns the milliseconds until `end`, at least 0. The result is at most the time from `at` to `end`, even if the
- * clock was set back.
- */
-export function leftMs(clock: Clock, { at, end }: { readonly at: number; readonly end: number }): number {
-  return Math.max(0, Math.min(end - clock.now(), end - at));
 }

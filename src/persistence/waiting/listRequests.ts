@@ -24,7 +24,7 @@ export interface RequestFilter {
 export type AgentRequest = PendingRequest & { readonly agentId: string };
 
 export const requestFilterSchema: z.ZodType = strictOptions({
-  waitingFor: z.enum(["user_input", "external_api", "human_approval", "timer"]).optional(),
+  waitingFor: z.enum(["user_input", "external_api", "human_approval", "timer", "event"]).optional(),
   signal: abortSignalSchema.optional(),
 });
 

@@ -3,6 +3,7 @@ import { StorageNotListableError } from "../../errors/storageErrors.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
 import { Journal } from "../../journal/Journal.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
+import { Inbox } from "../../journal/inbox/Inbox.ts";
 import { readHead } from "../../storage/readHead.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
@@ -24,6 +25,10 @@ export class TaskLogs {
     this.clock = clock;
     this.telemetry = telemetry?.agents;
     this.#emit = eventEmitter(clock, onEvent, onListenerError);
+  }
+
+  get inbox(): Inbox {
+    return Inbox.of(this.#storage);
   }
 
   async life(taskId: string): Promise<StatusState> {

@@ -215,7 +215,7 @@ export class TaskManager {
   /** Records that a task without a run waits for an external event. */
   async wait(
     taskId: string,
-    wait: Readonly<StateData["waiting"]> & { readonly waitingFor: Exclude<WaitingFor, "timer"> },
+    wait: Readonly<StateData["waiting"]> & { readonly waitingFor: Exclude<WaitingFor, "timer" | "event"> },
   ): Promise<TaskWithStatus<"waiting">> {
     checkSchema(taskManagerSchemas.wait, wait, "wait of a task");
     const { waitingFor, promptShownToUser: prompt, timeoutAt } = wait;

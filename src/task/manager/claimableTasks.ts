@@ -1,10 +1,12 @@
 import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
-import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
 import { isOwned, listSummaries, isAboutOneAgent } from "../../storage/summaries.ts";
+import { openRequests } from "../../checkpoint/state/openRequests.ts";
+import { agentSummary } from "../../journal/agentSummary.ts";
+import { readHead } from "../../storage/readHead.ts";
 import { hasStateData } from "../state/transitionTask.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
@@ -38,7 +40,7 @@ export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableT
     { status: "waiting", free: true, dueBefore },
     { status: "queued", free: true },
   ];
-  const tasks = lists.map((options) => listTasks(logs, options));
+  const tasks = [...lists.map((options) => listTasks(logs, options)), wokenTasks(logs)];
   for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
     // The task was free at the listing, which may be some time ago. The next owner also checks this.
     if (!logs.log.capabilities.narrows && (await isOwned(logs.log, summary.agentId))) continue;
@@ -58,6 +60,31 @@ async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerat
     const { taskName, priority = 0 } = summary;
     if (taskName !== undefined) yield { summary, taskName, priority };
   }
+}
+
+/** Lists the waiting tasks with an event that they wait for. Reads only the tasks with an event that is new. */
+async function* wokenTasks(logs: TaskLogs): AsyncGenerator<ListedTask> {
+  const woken: ListedTask[] = [];
+  for await (const agentId of logs.inbox.news()) {
+    // The owner looks into the inbox itself. The order of these reads matters: a task that starts later looks as well.
+    if (await isOwned(logs.log, agentId)) continue;
+    const task = await wokenTask(logs, agentId);
+    if (task) woken.push(task);
+  }
+  yield* woken.sort((a, b) => b.priority - a.priority);
+}
+
+async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | undefined> {
+  using head = await ifReadable(() => readHead(logs.log, agentId));
+  if (!head) return undefined;
+  const { log, state } = head;
+  const summary = agentSummary(agentId, log.index.statusState);
+  // An agent without a task is continued by its caller, who needs no list.
+  const isWaiting = summary?.status === "waiting" && summary.taskName !== undefined;
+  const requests = isWaiting && state ? openRequests(log.index, state).map(({ record }) => record) : [];
+  const isDue = await logs.inbox.continues(agentId, requests);
+  const { taskName, priority = 0 } = summary ?? {};
+  return isDue && summary && taskName !== undefined ? { summary, taskName, priority } : undefined;
 }
 
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
@@ -87,7 +114,7 @@ async function inLog(logs: TaskLogs, { agentId, status }: AgentSummary): Promise
 }
 
 /** Returns `undefined` for an unreadable task. The worker that claims it gets the error. */
-async function ifReadable(known: () => Promise<StatusState>): Promise<StatusState | undefined> {
+async function ifReadable<Result>(known: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await known();
   } catch (error) {

@@ -90,7 +90,7 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
     snapshot: z.string(),
   }),
   waiting: z.strictObject({
-    waitingFor: z.enum(["user_input", "external_api", "human_approval", "timer"]),
+    waitingFor: z.enum(["user_input", "external_api", "human_approval", "timer", "event"]),
     promptShownToUser: z.string(),
     timeoutAt: time.exactOptional(),
   }),

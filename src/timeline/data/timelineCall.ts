@@ -84,6 +84,7 @@ export function timelineWait(request: RequestView, texts: ShownTexts): TimelineW
 
 function whatOf({ kind, call }: RequestView): string {
   if (kind === "timer") return "Timer:";
+  if (kind === "event") return "Event:";
   return kind === "approval" ? `Approve ${call?.tool ?? "a call"}?` : "Asks:";
 }
 

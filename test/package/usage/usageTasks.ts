@@ -31,7 +31,7 @@ await tasks.create({
 }
 for await (const task of tasks.list({ status: "waiting" }))
   if (task.status === "waiting")
-    same<typeof task.data.waitingFor, "user_input" | "external_api" | "human_approval" | "timer">();
+    same<typeof task.data.waitingFor, "user_input" | "external_api" | "human_approval" | "timer" | "event">();
 
 export const ask = strategy<string, string>("ask", (graph) => {
   const n = graph.node("n", async (text: string, context) => {

@@ -42,6 +42,7 @@ export interface DurableOptions {
   readonly retentionSchedule?: PruningSchedule;
   readonly participants?: readonly RollbackParticipant[];
   readonly migrations?: readonly Migration[];
+  readonly sleepInProcessMs?: number;
 }
 
 /** An agent "a" as one process builds it. */
@@ -80,6 +81,7 @@ export function durableAgent(
     ...(options.retention && { retention: options.retention }),
     ...(options.retentionSchedule && { retentionSchedule: options.retentionSchedule }),
     ...(options.participants && { participants: options.participants }),
+    ...(options.sleepInProcessMs !== undefined && { sleepInProcessMs: options.sleepInProcessMs }),
     ...(options.migrations && { migrations: options.migrations }),
     ...(registry && { rollbackToolRegistry: registry }),
     ...(trimming && { trimming }),

@@ -1,0 +1,87 @@
+import type { InboxRecord, SentRecord } from "./inboxRecords.ts";
+
+/** The events of an agent, and the requests that have received them. */
+export class InboxState {
+  readonly #events: SentRecord[] = [];
+  readonly #byKey = new Map<string, SentRecord>();
+  /** The numbers of the events that no request has received, by name, oldest first. */
+  readonly #waiting = new Map<string, number[]>();
+  readonly #taken = new Map<string, number>();
+  #seen = 0;
+  #untaken = 0;
+
+  /** The number of events, received ones included. */
+  get size(): number {
+    return this.#events.length;
+  }
+
+  /** Whether an event has arrived that no request has received, and nobody has checked since whether the agent waits. */
+  get hasNews(): boolean {
+    return this.#untaken > 0 && this.#seen < this.#events.length;
+  }
+
+  event(number: number): SentRecord | undefined {
+    return this.#events[number];
+  }
+
+  withKey(key: string): SentRecord | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Returns the number of the event for a request: the one that it has received, or the oldest one that is free. */
+  eventFor(request: string, name: string): number | undefined {
+    return this.#taken.get(request) ?? this.#waiting.get(name)?.[0];
+  }
+
+  hasTaken(request: string): boolean {
+    return this.#taken.has(request);
+  }
+
+  /** @throws RangeError if the record does not fit. */
+  add(record: InboxRecord): void {
+    if (record.kind === "event") this.#send(record);
+    else if (record.kind === "take") this.#take(record.request, record.event);
+    else if (record.kind === "give_back") this.#giveBack(record.request);
+    else this.#seen = Math.max(this.#seen, record.events);
+  }
+
+  *restate(): Iterable<InboxRecord> {
+    yield* this.#events;
+    for (const [request, event] of this.#taken) yield { kind: "take", request, event };
+    if (this.#seen > 0) yield { kind: "seen", events: this.#seen };
+  }
+
+  #send(record: SentRecord): void {
+    this.#queue(record.name).push(this.#events.length);
+    this.#untaken++;
+    this.#events.push(record);
+    if (record.key !== undefined) this.#byKey.set(record.key, record);
+  }
+
+  #take(request: string, number: number): void {
+    const { name = "" } = this.#events[number] ?? {};
+    const queue = this.#queue(name);
+    const at = queue.indexOf(number);
+    if (at < 0) throw new RangeError(`event ${number} is not free`);
+    queue.splice(at, 1);
+    this.#untaken--;
+    this.#taken.set(request, number);
+  }
+
+  #giveBack(request: string): void {
+    const number = this.#taken.get(request);
+    if (number === undefined) return;
+    this.#taken.delete(request);
+    const { name = "" } = this.#events[number] ?? {};
+    this.#queue(name).push(number);
+    this.#queue(name).sort((a, b) => a - b);
+    this.#untaken++;
+    this.#seen = Math.min(this.#seen, number);
+  }
+
+  #queue(name: string): number[] {
+    const queue = this.#waiting.get(name) ?? [];
+    this.#waiting.set(name, queue);
+    return queue;
+  }
+}

@@ -1,0 +1,22 @@
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+
+/** An event that was sent to an agent. Its number is its place among the events of the inbox, from 0. */
+export interface SentRecord {
+  readonly kind: "event";
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly payload: StoredValue;
+  readonly key?: string;
+  /** The digest of name and payload. `undefined` without a key. */
+  readonly digest?: string;
+}
+
+export type InboxRecord =
+  | SentRecord
+  /** A request of the agent has received an event. */
+  | { readonly kind: "take"; readonly request: string; readonly event: number }
+  /** A rollback reverts a request, so that its event can be received again. */
+  | { readonly kind: "give_back"; readonly request: string }
+  /** The agent did not wait for any of the first `events` events. */
+  | { readonly kind: "seen"; readonly events: number };

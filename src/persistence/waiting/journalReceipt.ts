@@ -1,0 +1,100 @@
+import { eventRequest } from "../../agent/context/InputRequest.ts";
+import { endsOf } from "../../agent/feature/ContextBinding.ts";
+import type { ArrivalEvent, InputRequestEvent, TimerEvent } from "../../agent/feature/PipelineEvents.ts";
+import type { PendingRequest } from "../../agent/feature/RunResult.ts";
+import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
+import { RequestRejectedError } from "../../errors/requestErrors.ts";
+import { checkSchemaAsync } from "../../internal/options/checkSchema.ts";
+import type { RunRecorder } from "../record/RunRecorder.ts";
+import { requestRecord } from "./askedRecords.ts";
+import { assertKeepsRequests } from "./assertKeepsRequests.ts";
+import { leftMs } from "./leftMs.ts";
+import { replyRecord } from "./replyRecord.ts";
+
+type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
+
+/**
+ * Receives an event in a durable run. The record of the request is durable before the inbox gives it an event, so that
+ * a rollback knows which events to give back. After a crash, the inbox gives the same event to the same request.
+ */
+export async function journalReceipt(
+  recorder: RunRecorder,
+  event: Receipt,
+  next: (event: InputRequestEvent) => Promise<unknown>,
+): Promise<unknown> {
+  assertKeepsRequests(recorder, event);
+  const { replies, setup, journal, lane } = recorder;
+  const { requestId, timer } = event;
+  const { clock } = setup;
+  const { agentId, writer } = journal;
+  const reply = replies?.of(event);
+  if (reply) {
+    if ("rejected" in reply) throw new RequestRejectedError(agentId, reply.requestId, reply.rejected, reply.by);
+    return delivered(event, reply.requestId, "answer" in reply ? reply.answer : undefined);
+  }
+  const recorded = replies?.timerOf(event);
+  const { dueAt, at } = recorded ?? { dueAt: timer.dueAt, at: clock.now() };
+  const request = eventRequest(timer.event.name, dueAt);
+  if (recorded?.requestId !== requestId) journal.append([requestRecord(recorder, { ...event, request }, at)]);
+  await journal.durable();
+  const inbox = await setup.inbox();
+  const mayWaitAt = clock.monotonic() + setup.sleepInProcessMs;
+  const ended = (end: { readonly expired: true } | { readonly answer: StoredValue }, answer?: unknown) => {
+    journal.append([replyRecord(journal, lane, requestId, end)]);
+    recorder.ends?.add(requestId);
+    return delivered(event, requestId, answer);
+  };
+  for (;;) {
+    const { arrivals } = inbox;
+    const answer = await inbox.take(agentId, requestId, timer.event.name);
+    if (answer) return ended({ answer: writer.value(answer, "the payload of an event") }, answer);
+    const left = leftMs(clock, { at, end: dueAt });
+    if (left === 0) return ended({ expired: true });
+    const inProcessMs = Math.max(0, mayWaitAt - clock.monotonic());
+    const onArrival = (end: () => void) => inbox.onArrival(agentId, { clock, since: arrivals }, end);
+    await next({
+      ...event,
+      request,
+      timer: {
+        dueAt,
+        leftMs: left,
+        get mayWait() {
+          return clock.monotonic() >= mayWaitAt;
+        },
+        event: { ...timer.event, inProcessMs, onArrival },
+      },
+    });
+  }
+}
+
+/** Resolves to the event of a waiting line when it has arrived. `undefined` if the line waits no longer. */
+export async function arrival(
+  { setup, journal: { agentId } }: RunRecorder,
+  pending: PendingRequest,
+  ended: AbortSignal,
+): Promise<unknown> {
+  if (pending.kind !== "event") return undefined;
+  const inbox = await setup.inbox();
+  while (!ended.aborted) {
+    const { arrivals: since } = inbox;
+    const taken = await inbox.take(agentId, pending.requestId, pending.eventName);
+    if (taken) return taken;
+    let stop: (() => void) | undefined;
+    await new Promise<void>((resolve) => {
+      stop = inbox.onArrival(agentId, { clock: setup.clock, since }, resolve);
+      ended.addEventListener("abort", () => resolve(), { once: true });
+      if (ended.aborted) resolve();
+    });
+    stop?.();
+  }
+  return undefined;
+}
+
+/** @param answer `undefined` if the event did not arrive in time. */
+function delivered({ context, timer: { event } }: Receipt, requestId: string, answer: unknown): Promise<unknown> {
+  return endsOf(context).deliver(requestId, () => {
+    if (answer === undefined) return undefined;
+    const { payload } = answer as { readonly payload: unknown };
+    return checkSchemaAsync(event.schema, payload, `payload of event "${event.name}"`);
+  });
+}
