@@ -1,4 +1,4 @@
-import type { Computer, ComputerTool } from "@openai/agents-core";
+import { type Computer, type ComputerTool, RunContext } from "@openai/agents-core";
 import type { AnyComputerTool, AnyContext } from "./AnyAgent.ts";
 import { originalOf } from "./originals.ts";
 
@@ -17,15 +17,10 @@ interface Use {
   readonly runContext: AnyContext;
 }
 
-interface KeptComputer {
-  readonly runId: string;
-  readonly computer: Promise<Computer>;
-  readonly dispose: (use: Use) => Promise<void>;
-}
-
 /**
  * The computers of unfinished runs. The SDK creates a computer for each loop, and a resume starts the loop again.
- * Without this class, each resume would create another computer and never dispose the earlier one.
+ * Without this class, each resume would create another computer and never dispose the earlier one. A loop that starts
+ * again gets the results of the earlier actions, because they have changed the computer already.
  */
 export class KeptComputers {
   readonly #kept = new WeakMap<AnyComputerTool, Map<string, KeptComputer>>();
@@ -43,13 +38,15 @@ export class KeptComputers {
       const { agentId, runId, call = null } = user();
       const place = JSON.stringify([agentId, call]);
       const known = kept.get(place);
-      if (known?.runId === runId) return known.computer;
-      const made = { runId, ...newComputer(tool.computer as ComputerConfig, use) };
+      if (known?.runId === runId) return known.forLoop();
+      const made = new KeptComputer(runId, tool.computer as ComputerConfig, use);
       kept.set(place, made);
-      made.computer.catch(() => kept.get(place) === made && kept.delete(place));
       // An earlier run of the agent was abandoned while it waited.
       await known?.dispose(use).catch(() => {});
-      return made.computer;
+      return made.forLoop().catch((error: unknown) => {
+        if (kept.get(place) === made) kept.delete(place);
+        throw error;
+      });
     };
     const dispose = async (use: Use): Promise<void> => {
       const { agentId, call = null } = user();
@@ -66,37 +63,79 @@ export class KeptComputers {
   }
 }
 
-function newComputer(config: ComputerConfig, use: Use): Omit<KeptComputer, "runId"> {
-  const { create, dispose } = providerOf(config);
-  const created = (async () => create(use))();
-  return {
-    computer: created.then(initializedOnce),
-    dispose: async ({ runContext }) => {
-      const computer = await created.catch(() => undefined);
-      if (computer) await dispose?.({ runContext, computer });
-    },
-  };
+/** The actions of a computer. All other members are read from the computer itself. */
+const actions: ReadonlySet<string | symbol> = new Set([
+  "screenshot",
+  "click",
+  "doubleClick",
+  "scroll",
+  "type",
+  "wait",
+  "move",
+  "keypress",
+  "drag",
+]);
+
+interface MadeAction {
+  /** The name and the arguments as JSON. */
+  readonly action: string;
+  readonly result: Promise<unknown>;
+}
+
+class KeptComputer {
+  readonly runId: string;
+  readonly #provider: ComputerProvider;
+  readonly #created: Promise<Computer>;
+  readonly #made: MadeAction[] = [];
+  #initialized: Promise<void> | undefined;
+
+  constructor(runId: string, config: ComputerConfig, use: Use) {
+    this.runId = runId;
+    const provider = providerOf(config);
+    this.#provider = provider;
+    this.#created = (async () => provider.create(use))();
+  }
+
+  /** Returns the computer for a loop from its start. Actions that an earlier loop has made return their results. */
+  async forLoop(): Promise<Computer> {
+    let next = 0;
+    return new Proxy(await this.#created, {
+      get: (computer, key) => {
+        const value: unknown = Reflect.get(computer, key);
+        if (typeof value !== "function") return value;
+        if (key === "initRun") return async (runContext?: AnyContext) => this.#initialize(computer, runContext);
+        if (!actions.has(key)) return value.bind(computer);
+        return (...given: readonly unknown[]) =>
+          this.#act(next++, [key, ...given], () => Reflect.apply(value, computer, given) as unknown);
+      },
+    });
+  }
+
+  async dispose({ runContext }: Use): Promise<void> {
+    const computer = await this.#created.catch(() => undefined);
+    if (computer) await this.#provider.dispose?.({ runContext, computer });
+  }
+
+  #act(at: number, given: readonly unknown[], perform: () => unknown): Promise<unknown> {
+    const action = JSON.stringify(given.filter((each) => !(each instanceof RunContext)));
+    const known = this.#made[at];
+    if (known?.action === action) return known.result;
+    const made = { action, result: (async () => perform())() };
+    // A different action makes the later ones invalid.
+    this.#made.splice(at, Infinity, made);
+    return made.result;
+  }
+
+  #initialize(computer: Computer, runContext?: AnyContext): Promise<void> {
+    this.#initialized ??= (async () => computer.initRun?.(runContext))().catch((error: unknown) => {
+      this.#initialized = undefined;
+      throw error;
+    });
+    return this.#initialized;
+  }
 }
 
 function providerOf(config: ComputerConfig): ComputerProvider {
   if (typeof config === "function") return { create: config };
   return "screenshot" in config ? { create: () => config } : config;
-}
-
-/** Returns a computer whose `initRun` runs once, although the SDK calls it for each loop. */
-function initializedOnce(computer: Computer): Computer {
-  if (!computer.initRun) return computer;
-  let initialized: Promise<void> | undefined;
-  const initRun: Computer["initRun"] = (runContext) =>
-    (initialized ??= (async () => computer.initRun?.(runContext))().catch((error: unknown) => {
-      initialized = undefined;
-      throw error;
-    }));
-  return new Proxy(computer, {
-    get: (target, key) => {
-      if (key === "initRun") return initRun;
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
 }
