@@ -65,7 +65,7 @@ export interface CommandCircumstances {
 
 export function failureReport(error: unknown, { isForPrograms, isStopped }: CommandCircumstances): FailureReport {
   if (error instanceof CommanderError) return parserReport(error, isForPrograms);
-  if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "It was stopped." };
+  if (isStopped && isAbort(error)) return { reason: "stopped", code: "stopped", message: "The command was stopped." };
   if (error instanceof CommandFailure) return { reason: error.reason, code: error.reason, message: error.message };
   if (AgentPersistenceError.isInstance(error)) {
     const hint = hints[error.code];

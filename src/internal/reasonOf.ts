@@ -5,6 +5,6 @@ export function reasonOf(thrown: unknown): string {
     if (typeof thrown === "string") return thrown;
     return JSON.stringify(thrown) ?? String(thrown);
   } catch {
-    return `something that is no error (${typeof thrown})`;
+    return `a value that cannot be shown (${typeof thrown})`;
   }
 }

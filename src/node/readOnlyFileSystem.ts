@@ -3,7 +3,7 @@ import type { FileSystem } from "./FileSystem.ts";
 /** Returns a file system that refuses changes with the error of a read-only device. */
 export function readOnlyFileSystem(system: FileSystem): FileSystem {
   const refuse = (path: string): Promise<never> =>
-    Promise.reject(Object.assign(new Error(`${path} is only read`), { code: "EROFS" }));
+    Promise.reject(Object.assign(new Error(`${path} is on a read-only file system`), { code: "EROFS" }));
   return {
     readFile: (path, start, length) => system.readFile(path, start, length),
     stat: (path) => system.stat(path),

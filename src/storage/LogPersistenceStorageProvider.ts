@@ -119,7 +119,8 @@ export class LogPersistenceStorageProvider implements PersistenceStorageProvider
     if (filter?.nodeId !== undefined) return (await this.getCheckpoints(agentId, filter)).at(-1);
     const recent = await AgentLog.read(this.log, agentId, { sinceSnapshot: true });
     const { latest, base } = recent.index;
-    // The tool calls of a checkpoint precede its snapshot, unless the snapshot is the first record of its lane.
+    // The records of tool calls precede the snapshot of their checkpoint, unless the snapshot is the first record of
+    // its lane.
     const whole =
       base === undefined || (latest && (base.first || latest.order > base.order) && recent.reaches(latest))
         ? recent

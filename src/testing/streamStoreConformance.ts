@@ -59,7 +59,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
       Array.from({ length: 120 }, (_, index) => index + 1),
     );
   }),
-  streamTest("returns the entries with chunks after a place", async (store, expect) => {
+  streamTest("returns the entries with chunks after a given place", async (store, expect) => {
     const entries = [entry(2, 1, "a", "b"), entry(2, 3, "c", "d")];
     for (const each of entries) await store.append("desk", each);
     const read = (number: number) => store.read("desk", { writer: 2, number });
@@ -77,7 +77,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     await store.append("desk", entry(1, 2, "b"));
     expect.equal("the entries", await store.read("desk"), [entry(1, 1, "a"), entry(1, 2, "b")]);
   }),
-  streamTest("shows only the newest writer", async (store, expect) => {
+  streamTest("returns only entries of the newest writer", async (store, expect) => {
     await store.append("desk", entry(1, 1, "a", "b"));
     await store.append("desk", entry(2, 1, "A"));
     await store.append("desk", entry(10, 1, "new"));
@@ -86,7 +86,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     expect.equal("the entries after an earlier writer", await store.read("desk", { writer: 2, number: 9 }), all);
     expect.equal("the entries after a later writer", await store.read("desk", { writer: 11, number: 0 }), []);
   }),
-  streamTest("hides what an earlier writer appends late", async (store, expect) => {
+  streamTest("ignores late entries of an earlier writer", async (store, expect) => {
     await store.append("desk", entry(5, 1, "old"));
     await store.append("desk", entry(6, 1, "new"));
     await store.append("desk", entry(5, 2, "late"));
@@ -94,7 +94,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     await store.append("desk", entry(6, 2, "next"));
     expect.equal("the entries", await store.read("desk"), [entry(6, 1, "new"), entry(6, 2, "next")]);
   }),
-  streamTest("removes the entries up to a place, and those of earlier writers", async (store, expect) => {
+  streamTest("removes the entries up to a given place and those of earlier writers", async (store, expect) => {
     await store.append("desk", entry(1, 1, "old"));
     await store.append("desk", entry(2, 1, "a", "b"));
     await store.append("desk", entry(2, 3, "c", "d"));
@@ -116,7 +116,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     await store.append("desk", entry(2, 3, "c"));
     expect.equal("the entries", await store.read("desk", { writer: 2, number: 1 }), [entry(2, 3, "c")]);
   }),
-  streamTest("starts a removed stream anew", async (store, expect) => {
+  streamTest("starts a removed stream again", async (store, expect) => {
     await store.append("desk", entry(4, 1, "a"));
     await store.remove("desk");
     await store.remove("desk");
@@ -124,7 +124,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     await store.append("desk", entry(4, 1, "b"));
     expect.equal("the entries", await store.read("desk"), [entry(4, 1, "b")]);
   }),
-  streamTest("keeps streams with similar ids apart", async (store, expect) => {
+  streamTest("separates streams with similar ids", async (store, expect) => {
     for (const id of ids) await store.append(id, entry(1, 1, id));
     for (const id of ids)
       expect.equal(`the entries of ${JSON.stringify(id.slice(0, 20))}`, await store.read(id), [entry(1, 1, id)]);
@@ -132,7 +132,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     for (const id of ids.slice(1))
       expect.equal(`the entries of ${JSON.stringify(id.slice(0, 20))}`, await store.read(id), [entry(1, 1, id)]);
   }),
-  streamTest("keeps every text", async (store, expect) => {
+  streamTest("keeps every text unchanged", async (store, expect) => {
     const large = "ä".repeat(300_000);
     await store.append("desk", entry(1, 1, ...hostile, large));
     expect.equal("the entries", await store.read("desk"), [entry(1, 1, ...hostile, large)]);
@@ -151,7 +151,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     expect.equal("the number of entries", (await store.read("desk")).length, 1);
     expect.equal("the first chunk", (await store.read("desk"))[0]?.chunks[0], "a");
   }),
-  streamTest("keeps all entries that are appended at once to many streams", async (store, expect) => {
+  streamTest("keeps all entries of concurrent appends to many streams", async (store, expect) => {
     const names = Array.from({ length: 10 }, (_, index) => `stream ${index}`);
     await Promise.all(
       names.map(async (name) => {
@@ -161,7 +161,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
     for (const name of names) expect.equal(`the entries of ${name}`, (await store.read(name)).length, 5);
   }),
   defineConformanceTest(
-    "shows another process the entries, and its removals",
+    "shows entries and removals to another process",
     (made: StreamStoreHarness, leftOut) => ({ made, leftOut }),
     async ({ made: { store, beside }, leftOut }, expect) => {
       if (!beside) return leftOut.end("beside", { leftOut: "the harness has none" });
@@ -176,7 +176,7 @@ export const streamStoreConformance: readonly StreamStoreTest[] = [
       expect.equal("the entries", await other.read("desk"), []);
     },
   ),
-  streamTest("reports changes to those who watch, until they end", async (store, expect) => {
+  streamTest("reports changes to each watcher until it is closed", async (store, expect) => {
     let calls = 0;
     const end = store.watch?.("desk", () => calls++);
     if (!end) return;

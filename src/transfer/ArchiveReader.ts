@@ -70,7 +70,7 @@ export class ArchiveReader {
       const bytes = await this.#part(Number(lineBytes ?? blobBytes));
       if (reference === undefined) this.#assertFewItems(bytes);
       const part: ArchivePart = reference === undefined ? { kind: "line", bytes } : { kind: "blob", bytes, reference };
-      if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not end where it says");
+      if ((await this.#bytes.text()) !== "") throw new InvalidArchiveError("a part does not have its stated length");
       this.#hash.add(part);
       found[part.kind === "line" ? "lines" : "blobs"]++;
       yield part;
@@ -80,7 +80,7 @@ export class ArchiveReader {
   async #part(length: number): Promise<Uint8Array> {
     const most = this.#maxPartBytes;
     if (length <= most) return this.#bytes.bytes(length);
-    throw new InvalidArchiveError(`a part says that it has ${length} bytes, and maxPartBytes allows ${most}`);
+    throw new InvalidArchiveError(`a part has ${length} bytes, but maxPartBytes allows ${most}`);
   }
 
   /** Small values take up to 50 times their size in memory once they are parsed, so their number has its own limit. */
@@ -89,7 +89,7 @@ export class ArchiveReader {
     // Most lines have fewer bytes than this.
     if (line.length <= most || itemsIn(line) <= most) return;
     throw new InvalidArchiveError(
-      `a line has more than ${most} values and keys, one for every ${bytesOfItem} bytes that maxPartBytes allows`,
+      `a line has more than ${most} values and keys, which is one for every ${bytesOfItem} bytes of maxPartBytes`,
     );
   }
 
@@ -97,7 +97,7 @@ export class ArchiveReader {
     const isArchive = isSame(await this.#bytes.peek(start.length), start);
     const text = isArchive ? await this.#bytes.text() : "";
     const header = headerSchema.safeParse(parsed(text)).data;
-    if (!header) throw new InvalidArchiveError("it does not begin as an archive of an agent");
+    if (!header) throw new InvalidArchiveError("it does not start with the header of an archive");
     if (header.format > formatVersion)
       throw new InvalidArchiveError(`its format is ${header.format}, and this version reads up to ${formatVersion}`);
     this.#hash.addText(`${text}\n`);
@@ -109,7 +109,7 @@ export class ArchiveReader {
     if (!end) throw new InvalidArchiveError("a part is not readable");
     if (end.lines !== found.lines || end.blobs !== found.blobs) throw new InvalidArchiveError("parts are missing");
     if (end.sha256 !== this.#hash.value) throw new InvalidArchiveError("it was changed after it was made");
-    if ((await this.#bytes.peek(1)).length > 0) throw new InvalidArchiveError("something follows its end");
+    if ((await this.#bytes.peek(1)).length > 0) throw new InvalidArchiveError("there is data after its end");
   }
 }
 
@@ -149,7 +149,7 @@ class ByteReader {
       const bytes = this.#joined();
       const at = bytes.indexOf(lineBreak);
       if (at > longestHeadBytes || (at < 0 && bytes.length > longestHeadBytes))
-        throw new InvalidArchiveError("a line of it is too long");
+        throw new InvalidArchiveError("one of its lines is too long");
       if (at >= 0) return decoder.decode(this.#take(at + 1).subarray(0, at));
       if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
     }
@@ -197,7 +197,7 @@ class ByteReader {
   async #more(): Promise<boolean> {
     const { value, done } = await this.#source.next();
     if (done === true) return false;
-    if (!(value instanceof Uint8Array)) throw new InvalidArchiveError("it does not come as bytes");
+    if (!(value instanceof Uint8Array)) throw new InvalidArchiveError("its stream yields values that are not bytes");
     this.#chunks.push(value);
     this.#length += value.length;
     return true;

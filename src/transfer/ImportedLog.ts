@@ -72,7 +72,7 @@ export class ImportedLog {
   /** Adds a blob that the next line must refer to. @throws InvalidArchiveError for a duplicate */
   addBlob(reference: string): void {
     if (this.#blobs.has(reference) || this.#stored.has(reference))
-      throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+      throw new InvalidArchiveError(`the blob ${reference} is duplicated, or the next line does not refer to it`);
     if (this.#blobs.size >= mostBlobsOfLine)
       throw new InvalidArchiveError(`more than ${mostBlobsOfLine} blobs come before one line`);
     this.#blobs.add(reference);
@@ -86,7 +86,7 @@ export class ImportedLog {
     const unnamed = blobsNamedIn(line);
     for (const reference of this.#blobs)
       if (unnamed.has(reference)) this.#stored.add(reference);
-      else throw new InvalidArchiveError(`the blob ${reference} comes twice, or is not named`);
+      else throw new InvalidArchiveError(`the blob ${reference} is duplicated, or the next line does not refer to it`);
     this.#blobs.clear();
     this.#assertSound(entry);
     if (decoded.snapshot && !this.#wasPruned && !this.#keepsAll) [this.#entries, this.#keptBytes] = [[], 0];
@@ -108,12 +108,12 @@ export class ImportedLog {
    * @throws InvalidArchiveError, UnreadableValueError if the agent cannot continue from the head.
    */
   async end(): Promise<ImportedEnd> {
-    if (this.#blobs.size > 0) throw new InvalidArchiveError("no line names its last blob");
+    if (this.#blobs.size > 0) throw new InvalidArchiveError("no line refers to its last blob");
     if (this.#wasPruned) await assertSoundLog(this.#entries);
     const index = indexed(this.#entries);
     if (!index.run) throw new InvalidArchiveError("it has no run");
     for (const reference of neededBy(index))
-      if (!this.#stored.has(reference)) throw new InvalidArchiveError(`the blob ${reference} is not in it`);
+      if (!this.#stored.has(reference)) throw new InvalidArchiveError(`the blob ${reference} is missing`);
     const { position = 0, checksum = "", generation = 0 } = this.#entries.at(-1) ?? {};
     this.#assertTarget(index);
     return { index, end: { position, checksum, generation }, checkpoints: this.#checkpoints.size };
@@ -124,7 +124,7 @@ export class ImportedLog {
     const missing = [target, base].find((version) => version !== undefined && !this.#checkpoints.has(version));
     if (missing === undefined) return;
     throw new InvalidArchiveError(
-      `the checkpoint with version ${missing}, which the rollback to version ${target} needs, is not in it`,
+      `the checkpoint with version ${missing}, which the rollback to version ${target} needs, is missing`,
     );
   }
 
@@ -174,7 +174,7 @@ function indexed(entries: readonly Entry[]): LogProjection {
     return index;
   } catch (cause) {
     if (cause instanceof InvalidArchiveError) throw cause;
-    throw new InvalidArchiveError("its records do not fit together", { cause });
+    throw new InvalidArchiveError("its records are inconsistent", { cause });
   }
 }
 
@@ -185,11 +185,11 @@ function neededBy(index: LogProjection): readonly string[] {
 
 function assertReached(index: LogProjection): void {
   if (Math.max(index.nextLane, index.nextVersion) > highestNumber)
-    throw new InvalidArchiveError("its numbers are too high to go on from");
+    throw new InvalidArchiveError("its numbers are too high to continue from");
   const lane = unreachedLine(index);
-  if (lane !== undefined) throw new InvalidArchiveError(`what leads to lane ${lane} is not in it`);
+  if (lane !== undefined) throw new InvalidArchiveError(`the records before lane ${lane} are missing`);
   if (index.run && !foldTo(index) && index.statusState.current?.status !== "queued")
-    throw new InvalidArchiveError("its lines lead nowhere");
+    throw new InvalidArchiveError("an agent cannot continue from its last line");
 }
 
 /**

@@ -54,7 +54,7 @@ const optionsSchema = strictOptions({
   gzip: z.boolean().optional(),
 }).refine(({ move, fromCheckpoint }) => move !== true || fromCheckpoint === undefined, {
   path: ["fromCheckpoint"],
-  error: "a move takes the whole agent, so expected none beside move: true",
+  error: "expected no checkpoint with move: true, because a move exports the whole agent",
 });
 
 /**
@@ -138,7 +138,7 @@ async function* archiveOf(
   const isWhole = last && linkOf(last)?.position === position;
   if (!first || !isWhole || !(await beginsWith(source, agentId, linkOf(first))))
     throw new UnreadableValueError(
-      "the agent was deleted or pruned while it was exported; if it is there, export it again",
+      "the agent was deleted or pruned during the export; if it still exists, export it again",
     );
   yield [encoder.encode(textOfFacts({ lines, blobs: blobs.count, sha256: hash.value }))];
 }
@@ -170,7 +170,7 @@ async function prefixTo(log: CopiedLog, agentId: string, checkpointId: string): 
 /** @throws InvalidInputError if the agent has no records. */
 export function lastOf(agentId: string, { last }: LogSurvey): NonNullable<LogSurvey["last"]> {
   if (last) return last;
-  const expected = `expected the id of an agent of this storage, which has none with the id ${quoted(agentId)}`;
+  const expected = `expected the id of an agent in this storage, found the unknown id ${quoted(agentId)}`;
   throw new InvalidInputError("exportAgent()", [{ path: "agentId", expected }]);
 }
 

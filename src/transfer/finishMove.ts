@@ -42,8 +42,7 @@ export async function finishMove(
   if (before?.state === "moved" && before.move === move && isSamePlace(before.to, receipt.to)) return;
   await using journal = await openForMove(source, agentId);
   const { custody } = journal.statusState;
-  if (custody?.state !== "moving" || custody.move !== move)
-    throw refused(agentId, "a receipt of the move that is under way");
+  if (custody?.state !== "moving" || custody.move !== move) throw refused(agentId, "a receipt of the current move");
   const { agentId: there, folder } = receipt.to;
   const to = folder === undefined ? { agentId: there } : { agentId: there, folder };
   await journal.store([{ kind: "custody", state: "moved", at: systemClock.now(), move, to }]);

@@ -82,7 +82,7 @@ async function valuesOf(log: RecordLog, agentId: string, { index, target }: Fork
   const { lines } = linesAt(index, target);
   const states = lines.map(({ lane, point, upTo }) => {
     const state = foldUpTo(index, lane, point, upTo);
-    if (!state) throw new UnreadableValueError(`what leads to lane ${lane} is not in the log`);
+    if (!state) throw new UnreadableValueError(`the log lacks the records before lane ${lane}`);
     return state;
   });
   const isNested = lines.some(({ lane }) => "call" in (index.lanes.get(lane)?.record.place ?? {}));

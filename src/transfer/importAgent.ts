@@ -199,12 +199,12 @@ async function endOf(
   { position }: Place,
 ): Promise<ImportedEnd & { readonly target: CheckpointPoint | undefined }> {
   const found = await imported.end();
-  if (position !== stated) throw new InvalidArchiveError(`its lines end at position ${position}, and not at ${stated}`);
+  if (position !== stated) throw new InvalidArchiveError(`its lines end at position ${position} instead of ${stated}`);
   if (found.end.generation !== generation)
-    throw new InvalidArchiveError(`its last line has generation ${found.end.generation}, and not ${generation}`);
+    throw new InvalidArchiveError(`its last line has generation ${found.end.generation} instead of ${generation}`);
   if (checkpoint === undefined) return { ...found, target: undefined };
   const target = found.index.checkpoints.get(checkpoint);
-  if (!target) throw new InvalidArchiveError("it lacks the checkpoint that it begins at");
+  if (!target) throw new InvalidArchiveError("it lacks the checkpoint that it starts from");
   return { ...found, target };
 }
 
@@ -233,7 +233,7 @@ function custodyAppend(
 }
 
 function movedUnderAnotherId(agentId: string): InvalidInputError {
-  const expected = `expected ${quoted(agentId)}, the id of the agent that is moved; export it without move for a fork`;
+  const expected = `expected ${quoted(agentId)}, the id of the moved agent; export the agent without move to create a fork`;
   return new InvalidInputError("options of importAgent()", [{ path: "agentId", expected }]);
 }
 

@@ -99,7 +99,7 @@ describe("an archive", () => {
     const given = Buffer.from(`${header({})}line ${line.length}\n${line}\n`);
     await expect(importAgent(target, inPieces(given, 64 * 1024))).rejects.toMatchObject({
       code: "invalid_archive",
-      found: "a line has more than 524288 values and keys, one for every 32 bytes that maxPartBytes allows",
+      found: "a line has more than 524288 values and keys, which is one for every 32 bytes of maxPartBytes",
     });
     for (const [text] of parse.mock.calls) expect(text.length).toBeLessThan(1000);
     expect(await collect(target.log.list())).toEqual([]);
@@ -118,7 +118,7 @@ describe("an archive", () => {
     "that is the short file %j is distinguished from a truncated archive",
     async (content) => {
       const refusal = importAgent(await storages["memory"]!(), inPieces(Buffer.from(content), 3));
-      const message = expect.stringContaining("it does not begin as an archive of an agent") as string;
+      const message = expect.stringContaining("it does not start with the header of an archive") as string;
       await expect(refusal).rejects.toMatchObject({ code: "invalid_archive", message });
     },
   );

@@ -51,7 +51,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user with limite
   });
 
   it("a command that makes directories unreadable completes, and a rollback reports unknown changes", () => {
-    const notKnown = "not restored: could not be read after the command, so changes in it are not known";
+    const notKnown = "not restored: could not be read after the command, so its changes are unknown";
     expect(seen["madeUnreadable"]).toEqual({
       outputs: ["done"],
       changed: ["a", ".gitignore"],

@@ -21,7 +21,7 @@ export async function findCheckpointId(view: AgentInspector, agentId: string, gi
   if (damage)
     throw new CommandFailure(
       "damaged",
-      `What can be read of ${JSON.stringify(agentId)} has no checkpoint ${JSON.stringify(given)}: ${damage.message}`,
+      `The readable part of ${JSON.stringify(agentId)} has no checkpoint ${JSON.stringify(given)}: ${damage.message}`,
     );
   return shortened("checkpoint", given, ids);
 }

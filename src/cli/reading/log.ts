@@ -38,7 +38,7 @@ export async function log(session: Session, options: LogCommandOptions, given: s
 async function assertKinds(view: AgentInspector, agentId: string, kinds: readonly string[] = []): Promise<void> {
   const wrong = kinds.find((kind) => !recordKinds().includes(kind));
   if (wrong === undefined || (await view.agent(agentId))?.shape !== "agent") return;
-  throw new CommandFailure("usage", `"${wrong}" is no kind of record: expected ${recordKinds().join(", ")}`);
+  throw new CommandFailure("usage", `"${wrong}" is not a kind of record. Expected ${recordKinds().join(", ")}`);
 }
 
 /** Prints up to the given number of matching records of an entry. Returns the number of printed records. */

@@ -58,7 +58,7 @@ async function writePage(
   if (agentId === undefined)
     throw new CommandFailure(
       "usage",
-      "Say which agent the page is of: ui <agent> --out <file>. The agent stands before --redact.",
+      "Name the agent of the page: ui <agent> --out <file>. Put the agent before --redact.",
     );
   const file = resolve(io.cwd, out);
   let hidden: HiddenValues | undefined;

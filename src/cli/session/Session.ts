@@ -64,7 +64,7 @@ export class Session implements AsyncDisposable {
     if (!this.io.canAsk)
       throw new CommandFailure(
         "declined",
-        "There is no terminal to ask on. Nothing was changed; pass --yes to go ahead.",
+        "There is no terminal for the confirmation, so nothing was changed. Pass --yes to confirm.",
       );
     if (!(await this.io.confirm("Go ahead?"))) throw new CommandFailure("declined", "Nothing was changed.");
   }

@@ -36,7 +36,7 @@ export async function requireAgent(
   if (options.agent === undefined)
     throw new CommandFailure("usage", `${why} Name your agent: --agent ./agent.js#<export>`);
   if (options.storage !== undefined)
-    throw new CommandFailure("usage", "The agent has its own storage: give --agent or --storage, not both.");
+    throw new CommandFailure("usage", "The agent already has a storage. Pass --agent or --storage, not both.");
   const loaded = await loadAgent(options.agent, session.io);
   return { ...loaded, storage: loaded.feature.storage };
 }

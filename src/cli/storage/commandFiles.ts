@@ -14,7 +14,7 @@ export async function assertFile(path: string): Promise<void> {
 
 /** @throws CommandFailure if the path exists or its directory is missing */
 export async function assertNoFile(path: string): Promise<void> {
-  if (await stat(path).catch(() => undefined)) throw new CommandFailure("usage", `There is a file ${path} already.`);
+  if (await stat(path).catch(() => undefined)) throw new CommandFailure("usage", `The file ${path} already exists.`);
   if (!(await isDirectoryAt(dirname(path))))
     throw new CommandFailure("notFound", `There is no folder ${dirname(path)}.`);
 }

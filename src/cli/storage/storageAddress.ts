@@ -44,7 +44,7 @@ function pathOf(text: string, rest: string): string {
   } catch {
     // Reported below.
   }
-  throw invalid(text, "expected an absolute path behind //, with % only as in URLs; a relative one stands without //");
+  throw invalid(text, "expected an absolute path behind //, with % only as in URLs. Write a relative path without //");
 }
 
 function postgresAddress(text: string): StorageAddress {

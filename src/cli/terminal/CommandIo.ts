@@ -48,7 +48,7 @@ export interface CommandIo {
 /** The reader of the output has closed it, as `head` does. */
 export class ClosedOutputError extends Error {
   constructor(options?: ErrorOptions) {
-    super("The reader of standard output has gone.", options);
+    super("The reader of standard output has closed it.", options);
     this.name = "ClosedOutputError";
   }
 }

@@ -27,7 +27,7 @@ export async function answer(
   for await (const request of feature.listRequests()) open.push(request);
   if (given === undefined) {
     if (repliesIn(options, text).length > 0)
-      throw new CommandFailure("usage", "Name the request that is answered; answer lists them.");
+      throw new CommandFailure("usage", "Name the request to answer. `answer` lists the open requests.");
     return list(session, open, storage);
   }
   const requestId = await shortened(
@@ -62,7 +62,7 @@ function repliesIn({ approve, reject }: AnswerCommandOptions, text: string | und
 function replyOf(options: AnswerCommandOptions, text: string | undefined): Reply {
   const [reply, ...others] = repliesIn(options, text);
   if (reply !== undefined && others.length === 0) return reply;
-  throw new CommandFailure("usage", "Give one of an answer as JSON, --approve, --reject <reason>.");
+  throw new CommandFailure("usage", "Pass an answer as JSON, --approve, or --reject <reason>.");
 }
 
 async function list(

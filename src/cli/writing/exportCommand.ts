@@ -20,7 +20,7 @@ export interface ExportCommandOptions extends WritingOptions {
 export async function exportCommand(session: Session, options: ExportCommandOptions, given: string): Promise<void> {
   const { output, io } = session;
   const { out, move = false, gzip = false, checkpoint } = options;
-  if (out === undefined || out === "-") throw new CommandFailure("usage", "Say which file to write: --out <file>");
+  if (out === undefined || out === "-") throw new CommandFailure("usage", "Name the file to write: --out <file>");
   const storage = await session.storage(move ? "write" : "read");
   const agentId = await findAgent(storage, given);
   const file = resolve(io.cwd, out);

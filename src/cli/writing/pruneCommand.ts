@@ -11,7 +11,7 @@ export interface PruneCommandOptions extends AgentOptions {
   readonly dryRun?: boolean | undefined;
 }
 
-const why = "What is kept depends on the retention and the inverses of your agent.";
+const why = "Pruning depends on the retention policy and the inverses of your agent.";
 
 /** `prune [agent]`: deletes data that the retention policy does not keep. */
 export async function prune(

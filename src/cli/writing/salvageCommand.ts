@@ -16,7 +16,7 @@ export async function salvage(
   given: string,
 ): Promise<ExitReason | void> {
   const { output, io } = session;
-  if (to === undefined) throw new CommandFailure("usage", "Say which folder to copy into: --to <folder>");
+  if (to === undefined) throw new CommandFailure("usage", "Name the folder to copy into: --to <folder>");
   const storage = await session.storage();
   const { log } = storage;
   if (!(log instanceof FileRecordLog))

@@ -32,7 +32,7 @@ export async function settle(
     return list(session, inDoubt, await isRunning(storage, agentId));
   const settlement = settlementOf(options);
   if (call === undefined)
-    throw new CommandFailure("usage", "Name the call that is settled; settle <agent> lists them.");
+    throw new CommandFailure("usage", "Name the call to settle. `settle <agent>` lists the calls in doubt.");
   const toolCallId = await shortened(
     "call in doubt",
     call,
@@ -62,7 +62,7 @@ function settlementOf(options: SettleCommandOptions): ToolCallSettlement {
   if (settlement !== undefined && others.length === 0) return settlement;
   throw new CommandFailure(
     "usage",
-    "Say what happened, with one of --output <json>, --error <message>, --retry, --unknown.",
+    "Pass the outcome of the call: --output <json>, --error <message>, --retry or --unknown.",
   );
 }
 

@@ -64,6 +64,6 @@ function statusNamed(name: string): TaskStatus {
   if (status) return status;
   throw new CommandFailure(
     "usage",
-    `"${name}" is no status of a task: expected ${Object.values(TaskStatus).join(", ")}`,
+    `"${name}" is not a status of a task. Expected ${Object.values(TaskStatus).join(", ")}`,
   );
 }

@@ -251,7 +251,8 @@ export class AgentRunner {
 
   async #stillWaiting(agentId: string): Promise<StreamResult> {
     const attached = await this.attach(agentId, undefined);
-    if (!attached) throw new TypeError(`Agent "${agentId}" went on while its stream was made. Call attach() again.`);
+    if (!attached)
+      throw new TypeError(`Agent "${agentId}" continued while its stream was created. Call attach() again.`);
     return attached;
   }
 

@@ -112,7 +112,7 @@ export class DurableDefinition {
   get loop(): HostedLoop {
     if (!this.#loop)
       throw new TypeError(
-        "This model or tool belongs to no run. Call the agent that durableAgent(…).for(agentId) returns.",
+        "This model or tool was used outside a run. Call the agent that durableAgent(…).for(agentId) returns.",
       );
     return this.#loop;
   }
@@ -191,7 +191,7 @@ function globalModel(modelId: string): ProviderModel {
   if (!provider)
     throw new ModelNotAvailableError(
       modelId,
-      `the AI SDK has no provider for names; pass the model itself, such as gateway("${modelId}"), or set AI_SDK_DEFAULT_PROVIDER`,
+      `the AI SDK has no default provider for model names; pass the model itself, such as gateway("${modelId}"), or set AI_SDK_DEFAULT_PROVIDER`,
     );
   return provider.languageModel(modelId);
 }

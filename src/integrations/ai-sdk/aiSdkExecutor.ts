@@ -131,7 +131,7 @@ export async function modelNamed(models: AiSdkModels, name: string): Promise<AiS
   const model: Partial<AiSdkLanguageModel> | undefined =
     typeof models === "function" ? await made(models, name) : models;
   if (model === undefined || model === null)
-    throw new ModelNotAvailableError(name, "the function gave no model for it");
+    throw new ModelNotAvailableError(name, "the function returned no model for this name");
   if (!versions.includes(model.specificationVersion ?? "")) throw new ModelNotAvailableError(name, unsupported(model));
   if (typeof models !== "function" && models.modelId !== name) throw new ModelNotAvailableError(name, only(models));
   return model as AiSdkLanguageModel;
@@ -151,5 +151,5 @@ function unsupported({ specificationVersion }: Partial<AiSdkLanguageModel>): str
 }
 
 function only({ modelId }: AiSdkLanguageModel): string {
-  return `this executor has only ${JSON.stringify(modelId)}; ask for that, or give aiSdkExecutor a function (name) => model`;
+  return `this executor has only the model ${JSON.stringify(modelId)}; request that model, or pass aiSdkExecutor a function (name) => model`;
 }

@@ -64,7 +64,9 @@ export class HostedAgents {
     this.#agent = new AIAgent<unknown, null>({
       id: name,
       llmModel: "hosted",
-      promptExecutor: { execute: () => Promise.reject(new TypeError("A hosted loop brings its own models.")) },
+      promptExecutor: {
+        execute: () => Promise.reject(new TypeError("A hosted loop uses the models of its own runtime.")),
+      },
       strategy: strategy<unknown, null>(name, (graph) => {
         const run = graph.node("run", body);
         graph.edge(graph.start, run);
@@ -141,7 +143,7 @@ export class HostedAgents {
 
   async #body(input: unknown, context: AgentContext): Promise<null> {
     const body = this.#bodies.get();
-    if (!body) throw new TypeError("A hosted run was begun by other code than its own.");
+    if (!body) throw new TypeError("A hosted run must be started by HostedAgents.");
     await body.run(context, input);
     return null;
   }

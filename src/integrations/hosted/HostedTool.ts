@@ -63,7 +63,7 @@ export function hostedTool(name: string, settings: HostedToolSettings = {}): Hos
     ...(effect && { effect }),
     ...(probe && { probe: (input, options) => probe(input as never, options) }),
     execute: (): unknown => {
-      throw new TypeError(`Tool "${name}" is called by the runtime that it belongs to.`);
+      throw new TypeError(`Tool "${name}" can be called only by its own runtime.`);
     },
   });
   const code = `{ ${quoted(name)}: { effect: "idempotent" } } in the settings of the tools`;

@@ -75,7 +75,7 @@ export class RecordedLoop implements HostedLoop {
       calls.map(async ({ toolCallId }): Promise<HostedApproval> => {
         const ids = this.#ids.get(toolCallId) ?? [toolCallId];
         const { record, log } = await this.#found(() => this.#records.approval(ids));
-        if (record.expired) return { approved: false, reason: "nobody approved it in time" };
+        if (record.expired) return { approved: false, reason: "it was not approved in time" };
         if (record.rejected !== undefined) return { approved: false, reason: record.rejected };
         const { approved, reason = unexplainedRejection } = Object(log.readValue(record.answer ?? null)) as {
           readonly approved?: unknown;
@@ -133,7 +133,7 @@ export class RecordedLoop implements HostedLoop {
 
   #missing(): UnreadableValueError {
     return new UnreadableValueError(
-      `run ${this.runId} of agent "${this.agentId}" has not recorded what its loop asks for, or it was pruned`,
+      `run ${this.runId} of agent "${this.agentId}" lacks a record that its loop needs, possibly because the record was pruned`,
     );
   }
 }

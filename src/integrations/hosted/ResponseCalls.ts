@@ -34,7 +34,7 @@ export class ResponseCalls {
     }
     if (!found)
       throw new TypeError(
-        `No answer of this run asks for the call "${toolCallId}". Use durable.model(…) for the model that asks for it.`,
+        `No recorded response of this run requests the call "${toolCallId}". Wrap the model that requests it with durable.model(…).`,
       );
     return found;
   }

@@ -162,7 +162,10 @@ export class RunRecords {
     return [...this.#found.requests.values()].findLast(({ approval }) => approval?.call === call);
   }
 
-  /** Returns the library's id of a call that a response of the run requests under an id of the provider. */
+  /**
+   * Finds the call that a response of the run requests under this id of the provider. Returns the library's id of the
+   * call.
+   */
   callOfProvider(id: string): string | undefined {
     return this.calls.find(({ providerToolCallId }) => providerToolCallId === id)?.toolCallId;
   }

@@ -101,7 +101,7 @@ async function findLines({
 function unknownAgent(agentId: string): InputProblem {
   return {
     path: "agentId",
-    expected: `expected the id of an agent of this storage, which has none with the id ${JSON.stringify(agentId)}`,
+    expected: `expected the id of an agent in this storage, found the unknown id ${JSON.stringify(agentId)}`,
   };
 }
 

@@ -18,7 +18,7 @@ export const appendTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["1", "2", "3", "4", "5"], expect);
   }),
 
-  logTest("refuses an append that expects another position, and stores nothing of it", async (storage, expect) => {
+  logTest("rejects an append that expects another position, and does not store it", async (storage, expect) => {
     const owned = await storage.open("a");
     for (const text of ["1", "2", "3"]) await appendText(owned, text);
     for (const expected of [0, 1, 2, 4, 100]) {
@@ -33,7 +33,7 @@ export const appendTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["1", "2", "3", "4"], expect);
   }),
 
-  logTest("acknowledges the same id at the same position again, and stores it once", async (storage, expect) => {
+  logTest("stores an append once if it is repeated with the same id at the same position", async (storage, expect) => {
     const append = (n: number) => ({ id: `append ${n}`, records: [exampleRecord(String(n))] });
     await storage.own("a", async (owned) => {
       for (const n of [1, 2, 3]) await owned.append(append(n), n - 1);
@@ -49,7 +49,7 @@ export const appendTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["1", "2", "3", "4"], expect);
   }),
 
-  logTest("links each append to the one before it, across owners", async (storage, expect) => {
+  logTest("links each append to the previous one, even across owners", async (storage, expect) => {
     for (const text of ["1", "2", "3"]) {
       await storage.own("a", async (owned) => {
         await appendText(owned, text);
@@ -63,7 +63,7 @@ export const appendTests: readonly RecordLogTest[] = [
     expect.equal("the number of different checksums", new Set(checksums.filter((text) => text !== "")).size, 6);
   }),
 
-  logTest("keeps ids as they were given", async (storage, expect) => {
+  logTest("keeps ids unchanged", async (storage, expect) => {
     const ids = ["1-1", "1-3", "99-1", "given", "é😀", "", " ", "__proto__", "a/b", '"', "\n", "x".repeat(300)];
     await storage.own("a", async (owned) => {
       for (const id of ids) await appendText(owned, id, { id });
@@ -71,7 +71,7 @@ export const appendTests: readonly RecordLogTest[] = [
     expect.equal("the ids", await storage.fields("a", "id"), ids);
   }),
 
-  logTest("keeps all records of an append, in their order", async (storage, expect) => {
+  logTest("keeps all records of an append in order", async (storage, expect) => {
     const sizes = [0, 1, 2, 500];
     const records = (size: number) => Array.from({ length: size }, (_, n) => exampleRecord(n));
     await storage.own("a", async (owned) => {
@@ -92,7 +92,7 @@ export const appendTests: readonly RecordLogTest[] = [
     }),
   ),
 
-  logTest("keeps what was given when the caller changes it while the append is under way", async (storage, expect) => {
+  logTest("stores the original entry if the caller changes it during the append", async (storage, expect) => {
     const owned = await storage.open("a");
     for (const n of [0, 1]) {
       const records = [exampleRecord({ list: [n] }), exampleRecord(`text ${n}`)];
@@ -104,13 +104,13 @@ export const appendTests: readonly RecordLogTest[] = [
     expect.equal("the records", await storage.fields("a", "records"), given);
   }),
 
-  logTest("does not change what it is given", async (storage, expect) => {
+  logTest("does not change the entry of the caller", async (storage, expect) => {
     const records = [exampleRecord({ list: [1, { deep: true }] })];
     await storage.own("a", (owned) => owned.append({ id: "x", records }, 0));
     expect.equal("the records after the append", records, [exampleRecord({ list: [1, { deep: true }] })]);
   }),
 
-  logTest("keeps what is stored when a reader changes what it got", async (storage, expect) => {
+  logTest("keeps stored entries when a reader changes its copy", async (storage, expect) => {
     await storage.own("a", (owned) => appendText(owned, "1", { records: [exampleRecord({ list: [1] })] }));
     const before = structuredClone(await storage.entries("a"));
     changeDeeply(await storage.entries("a"));
@@ -128,7 +128,7 @@ export const appendTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", texts, expect);
   }),
 
-  logTest("gives the event loop a turn with each append", async (storage, expect) => {
+  logTest("yields to the event loop during each append", async (storage, expect) => {
     const owned = await storage.open("a");
     let turns = 0;
     let appending = true;

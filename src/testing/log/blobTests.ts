@@ -29,7 +29,7 @@ export const blobTests: readonly RecordLogTest[] = [
     expect.equal("the number of references", new Set(stored.map(([reference]) => reference)).size, 4);
   }),
 
-  logTest("says of compressed bytes that they are, and keeps them as given", async (storage, expect) => {
+  logTest("marks compressed bytes in the reference and keeps them unchanged", async (storage, expect) => {
     const owned = await storage.open("a");
     const given = bytesOf("not looked into");
     const reference = await storage.log.blobs.put("a", owned.generation, given, "gzip");
@@ -42,22 +42,25 @@ export const blobTests: readonly RecordLogTest[] = [
     expect.equal("the deleted blob", await storage.log.blobs.get("a", reference), undefined);
   }),
 
-  logTest("gives one owner the same reference for the same bytes, another owner another", async (storage, expect) => {
-    const { blobs } = storage.log;
-    await storage.own("a", async ({ generation }) => {
-      const put = () => blobs.put("a", generation, bytesOf("the same"));
-      expect.equal("the second reference", await put(), await put());
-    });
-    const first = await putBlob(storage, "a", bytesOf("the same"));
-    const second = await putBlob(storage, "a", bytesOf("the same"));
-    expect.isTrue("the reference of the next owner", second !== first, "another", second);
-    await blobs.delete("a", first);
-    expect.equal("the deleted blob", await blobs.get("a", first), undefined);
-    expect.equal("that of the next owner", await blobs.get("a", second), bytesOf("the same"));
-    await blobs.delete("a", first);
-  }),
+  logTest(
+    "returns the same reference for equal bytes of one owner, and another one for the next owner",
+    async (storage, expect) => {
+      const { blobs } = storage.log;
+      await storage.own("a", async ({ generation }) => {
+        const put = () => blobs.put("a", generation, bytesOf("the same"));
+        expect.equal("the second reference", await put(), await put());
+      });
+      const first = await putBlob(storage, "a", bytesOf("the same"));
+      const second = await putBlob(storage, "a", bytesOf("the same"));
+      expect.isTrue("the reference of the next owner", second !== first, "another", second);
+      await blobs.delete("a", first);
+      expect.equal("the deleted blob", await blobs.get("a", first), undefined);
+      expect.equal("the blob of the next owner", await blobs.get("a", second), bytesOf("the same"));
+      await blobs.delete("a", first);
+    },
+  ),
 
-  logTest("gives a blob to its agent only", async (storage, expect) => {
+  logTest("returns a blob only to its agent", async (storage, expect) => {
     const { blobs } = storage.log;
     const reference = await putBlob(storage, "a", bytesOf("secret"));
     for (const agentId of ["b", "A", "a ", "aa", "unseen"]) {
@@ -71,17 +74,17 @@ export const blobTests: readonly RecordLogTest[] = [
     expect.equal("the blob after c put and deleted the same", await blobs.get("a", reference), bytesOf("secret"));
   }),
 
-  logTest("finds nothing under a reference that it never gave", async (storage, expect) => {
+  logTest("finds no blob for an unknown or malformed reference", async (storage, expect) => {
     const { blobs } = storage.log;
     const reference = await putBlob(storage, "a", bytesOf("kept"));
     for (const hostile of [...hostileReferences, `${reference}x`, ` ${reference}`, reference.slice(0, -1)]) {
-      expect.equal(`what is under ${JSON.stringify(hostile)}`, await blobs.get("a", hostile), undefined);
+      expect.equal(`the blob with the reference ${JSON.stringify(hostile)}`, await blobs.get("a", hostile), undefined);
       await blobs.delete("a", hostile);
     }
     expect.equal("the blob after all of them were deleted", await blobs.get("a", reference), bytesOf("kept"));
   }),
 
-  logTest("keeps the blobs of earlier owners, and those that a prune does not concern", async (storage, expect) => {
+  logTest("keeps the blobs of earlier owners, and blobs that a prune does not remove", async (storage, expect) => {
     const references: string[] = [];
     for (const text of ["first", "second"]) references.push(await putBlob(storage, "a", bytesOf(text)));
     await storage.own("a", async (owned) => {
@@ -97,7 +100,7 @@ export const blobTests: readonly RecordLogTest[] = [
     }
   }),
 
-  logTest("keeps a blob when the caller or a reader changes the bytes", async (storage, expect) => {
+  logTest("keeps a stored blob when a caller changes its bytes", async (storage, expect) => {
     const bytes = bytesOf("unchanged");
     const reference = await putBlob(storage, "a", bytes);
     changeDeeply(bytes);
@@ -105,7 +108,7 @@ export const blobTests: readonly RecordLogTest[] = [
     expect.equal("the blob", await storage.log.blobs.get("a", reference), bytesOf("unchanged"));
   }),
 
-  logTest("keeps the blobs of agents apart whose ids a storage may confuse", async (storage, expect) => {
+  logTest("separates the blobs of agents with similar ids", async (storage, expect) => {
     const references = new Map<string, string>();
     for (const agentId of new Set(Object.values(agentIdGroups).flatMap((ids) => ids.slice(0, 4))))
       references.set(agentId, await putBlob(storage, agentId, bytesOf(agentId)));
@@ -128,7 +131,7 @@ export function putBlob(storage: RecordLogUnderTest, agentId: string, bytes: Uin
 
 export const logSeparationTests: readonly RecordLogTest[] = [
   ...Object.entries(agentIdGroups).map(([kind, agentIds]) =>
-    logTest(`keeps agents apart with ids ${kind}`, async (storage, expect) => {
+    logTest(`separates agents with ids ${kind}`, async (storage, expect) => {
       for (const [index, agentId] of agentIds.entries()) {
         await storage.expectTexts(agentId, [], expect);
         const summary = exampleSummary(agentId, "queued", { order: String(index).padStart(3, "0") });
@@ -155,7 +158,7 @@ export const logSeparationTests: readonly RecordLogTest[] = [
     }),
   ),
 
-  logTest("has as many owners as agents, and their appends do not mix", async (storage, expect) => {
+  logTest("allows one owner for each agent without mixing their appends", async (storage, expect) => {
     const agentIds = ["a", "b", "aa", "c", "A"];
     const owners = await Promise.all(agentIds.map((agentId) => storage.open(agentId)));
     for (let n = 1; n <= 4; n++) {

@@ -7,29 +7,26 @@ import { filled } from "./removalTests.ts";
 
 export const damageTests: readonly RecordLogTest[] = [
   ...[1, 4, 8].map((position) =>
-    logTest(
-      `gives no append for the one at position ${position} of 8 when a byte was altered`,
-      async (storage, expect) => {
-        const owned = await filled(storage, 8);
-        const before = await storage.entries("a");
-        await owned.release();
-        await storage.alter("a", position);
-        await storage.reopen();
-        for (const options of [{}, { after: position - 1 }, { upTo: position }, { sinceSnapshot: true }])
-          await expectDamage(storage, expect, options, before.slice(0, position - 1));
-        await storage.own("b", (other) => appendText(other, "intact"));
-        await storage.expectTexts("b", ["intact"], expect);
-      },
-    ),
+    logTest(`rejects a read if a byte of append ${position} of 8 was altered`, async (storage, expect) => {
+      const owned = await filled(storage, 8);
+      const before = await storage.entries("a");
+      await owned.release();
+      await storage.alter("a", position);
+      await storage.reopen();
+      for (const options of [{}, { after: position - 1 }, { upTo: position }, { sinceSnapshot: true }])
+        await expectDamage(storage, expect, options, before.slice(0, position - 1));
+      await storage.own("b", (other) => appendText(other, "intact"));
+      await storage.expectTexts("b", ["intact"], expect);
+    }),
   ),
 
-  logTest("gives no bytes for a blob when one was altered", async (storage, expect) => {
+  logTest("rejects the read of a blob if one of its bytes was altered", async (storage, expect) => {
     const bytes = new TextEncoder().encode("as it was put");
     const [altered, other] = [await putBlob(storage, "a", bytes), await putBlob(storage, "a", bytes)];
     await storage.alterBlob("a", altered);
     await storage.reopen();
     await expect.rejects("the altered blob", () => storage.log.blobs.get("a", altered), "corrupt_blob");
-    expect.equal("the blob beside it", await storage.log.blobs.get("a", other), bytes);
+    expect.equal("the other blob", await storage.log.blobs.get("a", other), bytes);
   }),
 ];
 
@@ -56,7 +53,7 @@ const refusal = "storage_failed";
 /** Tests that failures below the log are reported, and that they neither lose nor repeat appends. */
 export const lostAnswerTests: readonly RecordLogTest[] = [
   logTest(
-    "stores an append once whose answer was lost, and takes no more from an owner it failed",
+    "stores an append once if its response was lost, and ends the ownership if the append failed",
     async (storage, expect) => {
       const owned = await filled(storage, 1);
       const lost = { id: `${owned.generation}-2`, records: [exampleRecord("1")] };
@@ -74,7 +71,7 @@ export const lostAnswerTests: readonly RecordLogTest[] = [
       }
       await owned.release();
       const next = await storage.openWhenFree("a");
-      expect.equal("the position of the append, made again by the next owner", await next.append(lost, 1), 2);
+      expect.equal("the position of the append, repeated by the next owner", await next.append(lost, 1), 2);
       expect.equal("the position after it", await appendText(next, "2"), 3);
       await next.release();
       await storage.reopen();
@@ -82,7 +79,7 @@ export const lostAnswerTests: readonly RecordLogTest[] = [
     },
   ),
 
-  logTest("can be opened again when the answer to an open was lost", async (storage, expect) => {
+  logTest("can be opened again if the response of an open was lost", async (storage, expect) => {
     await storage.own("a", (owned) => appendText(owned, "0"));
     await storage.loseAnswer();
     const outcome = await storage.settle("a", () => storage.open("a"));
@@ -94,7 +91,7 @@ export const lostAnswerTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["0", "1"], expect);
   }),
 
-  logTest("keeps a blob whose answer was lost, or tells that it failed", async (storage, expect) => {
+  logTest("keeps a blob if the response of its put was lost, or rejects the put", async (storage, expect) => {
     const owned = await filled(storage, 1);
     const bytes = new TextEncoder().encode("large");
     const put = () => storage.log.blobs.put("a", owned.generation, bytes);

@@ -2,15 +2,15 @@ import type { LogOwner } from "../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest } from "./logTest.ts";
 
 export const ownershipTests: readonly RecordLogTest[] = [
-  logTest("knows nothing of an agent never seen", async (storage, expect) => {
-    expect.equal("what read gives", await storage.entries("unseen"), []);
+  logTest("returns no data for an unknown agent", async (storage, expect) => {
+    expect.equal("the result of read", await storage.entries("unseen"), []);
     expect.equal("the owner", await storage.log.owner("unseen"), undefined);
-    expect.equal("what list gives", await storage.list(), []);
+    expect.equal("the result of list", await storage.list(), []);
     await storage.own("seen", (owned) => appendText(owned, "x"));
-    expect.equal("what read gives beside another agent", await storage.entries("unseen"), []);
+    expect.equal("the result of read if another agent exists", await storage.entries("unseen"), []);
   }),
 
-  logTest("opens an empty log at position 0 and tells who owns it", async (storage, expect) => {
+  logTest("opens an empty log at position 0 and reports its owner", async (storage, expect) => {
     const owner = storage.nextOwner();
     const owned = await storage.log.open("a", owner);
     expect.equal("the position", owned.position, 0);
@@ -24,7 +24,7 @@ export const ownershipTests: readonly RecordLogTest[] = [
     expect.equal("the owner of a released log", await storage.log.owner("a"), undefined);
   }),
 
-  logTest("refuses a second owner while the first is alive, and names the first", async (storage, expect) => {
+  logTest("refuses a second owner while the first is alive, and reports the first", async (storage, expect) => {
     const owner = storage.nextOwner();
     const owned = await storage.log.open("a", owner);
     const error = await expect.rejects("a second open", () => storage.open("a"), "agent_busy");
@@ -35,7 +35,7 @@ export const ownershipTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["still mine"], expect);
   }),
 
-  logTest("lets one of many own that open at once", async (storage, expect) => {
+  logTest("gives the agent to one of many concurrent callers", async (storage, expect) => {
     const opened = await Promise.allSettled(Array.from({ length: 8 }, () => storage.open("a")));
     const owners = opened.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const codes = opened.flatMap((result) => (result.status === "rejected" ? [codeOf(result.reason)] : []));
@@ -44,7 +44,7 @@ export const ownershipTests: readonly RecordLogTest[] = [
     for (const owned of owners) expect.equal("the position after an append", await appendText(owned, "x"), 1);
   }),
 
-  logTest("is seen as owned by a second process", async (storage, expect) => {
+  logTest("shows the owner to a second process", async (storage, expect) => {
     const owner = storage.nextOwner();
     const owned = await storage.log.open("a", owner);
     const beside = await storage.beside();
@@ -57,7 +57,7 @@ export const ownershipTests: readonly RecordLogTest[] = [
     await next.release();
   }),
 
-  logTest("is free after release, which may be repeated", async (storage, expect) => {
+  logTest("is free after a release, which may be repeated", async (storage, expect) => {
     const first = await storage.open("a");
     await appendText(first, "1");
     await first.release();
@@ -70,13 +70,13 @@ export const ownershipTests: readonly RecordLogTest[] = [
     expect.equal("the position", second.position, 1);
   }),
 
-  logTest("stores nothing for an owner that has released", async (storage, expect) => {
+  logTest("rejects appends of an owner after its release", async (storage, expect) => {
     const first = await storage.open("a");
     await appendText(first, "1");
     await first.release();
     await expect.rejectsAnyhow("an append after release", () => first.append({ id: "late", records: [] }, 1));
     await storage.own("a", async (second) => {
-      await expect.rejectsAnyhow("an append beside the next owner", () =>
+      await expect.rejectsAnyhow("an append while the next owner exists", () =>
         first.append({ id: "later", records: [] }, 1),
       );
       await appendText(second, "2");
@@ -84,21 +84,24 @@ export const ownershipTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["1", "2"], expect);
   }),
 
-  logTest("gives each owner a higher generation and the position where the last one ended", async (storage, expect) => {
-    let before = 0;
-    for (let turn = 0; turn < 12; turn++) {
-      const owned = await storage.open("a");
-      const { generation } = owned;
-      expect.isTrue(`the generation of owner ${turn + 1}`, generation > before, `above ${before}`, generation);
-      expect.equal(`the position that owner ${turn + 1} finds`, owned.position, turn);
-      before = generation;
-      await appendText(owned, String(turn));
-      expect.equal(`the generation of its append`, (await storage.entries("a")).at(-1)?.generation, generation);
-      await owned.release();
-      await storage.reopen();
-    }
-    expect.equal("all positions", await storage.positions("a"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-  }),
+  logTest(
+    "gives each owner a higher generation and the last position of the previous owner",
+    async (storage, expect) => {
+      let before = 0;
+      for (let turn = 0; turn < 12; turn++) {
+        const owned = await storage.open("a");
+        const { generation } = owned;
+        expect.isTrue(`the generation of owner ${turn + 1}`, generation > before, `above ${before}`, generation);
+        expect.equal(`the position that owner ${turn + 1} finds`, owned.position, turn);
+        before = generation;
+        await appendText(owned, String(turn));
+        expect.equal(`the generation of its append`, (await storage.entries("a")).at(-1)?.generation, generation);
+        await owned.release();
+        await storage.reopen();
+      }
+      expect.equal("all positions", await storage.positions("a"), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    },
+  ),
 ];
 
 function codeOf(error: unknown): unknown {
@@ -106,7 +109,7 @@ function codeOf(error: unknown): unknown {
 }
 
 export const stopTests: readonly RecordLogTest[] = [
-  logTest("tells the owner to stop, which may still append", async (storage, expect) => {
+  logTest("reports a stop request to the owner, which may still append", async (storage, expect) => {
     const owned = await storage.open("a");
     const other = await storage.open("b");
     await storage.log.requestStop("a", "cancelled by é😀");
@@ -119,17 +122,17 @@ export const stopTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["last words"], expect);
   }),
 
-  logTest("tells the owner to stop when another process asks", async (storage, expect) => {
+  logTest("reports the stop request of another process to the owner", async (storage, expect) => {
     const owned = await storage.open("a");
     const beside = await storage.beside();
     await beside.requestStop("a", "cancelled");
     expect.equal("whether the owner learns of it", await storage.aborted("a", owned.lost), true);
   }),
 
-  logTest("tells an owner that looks at once, in whichever process it was asked to stop", async (storage, expect) => {
+  logTest("reports a stop request of any process when the owner checks for it", async (storage, expect) => {
     const owned = await storage.open("a");
     await owned.checkStop?.();
-    expect.equal("whether an owner is stopped that nobody asked", owned.lost.aborted, false);
+    expect.equal("whether the owner is stopped without a request", owned.lost.aborted, false);
     await (await storage.beside()).requestStop("a", "another waits");
     await owned.checkStop?.();
     if (owned.checkStop) expect.equal("whether the owner learns of it", owned.lost.aborted, true);
@@ -140,7 +143,7 @@ export const stopTests: readonly RecordLogTest[] = [
     expect.equal("whether the next owner is stopped", next.lost.aborted, false);
   }),
 
-  logTest("does not stop the next owner for a request that came before it", async (storage, expect) => {
+  logTest("does not stop the next owner after a stop request to the previous owner", async (storage, expect) => {
     await storage.log.requestStop("a", "no owner");
     await storage.own("a", (owned) => appendText(owned, "1"));
     await storage.log.requestStop("a", "no owner again");
@@ -151,21 +154,29 @@ export const stopTests: readonly RecordLogTest[] = [
     expect.equal("whether it is asked to stop after that", owned.lost.aborted, false);
   }),
 
-  logTest("tells whoever watches that an agent was given back, until it is closed", async (storage, expect) => {
+  logTest("reports a release to each watcher until it is closed", async (storage, expect) => {
     let [told, toldLater] = [0, 0];
     const watch = await storage.watch(() => told++);
     const later = await storage.watch(() => toldLater++);
     await storage.own("a", (owned) => appendText(owned, "1", { summary: exampleSummary("a", "queued") }));
-    expect.equal("whether both were told", await storage.happened("a", () => told > 0 && toldLater > 0), true);
+    expect.equal(
+      "whether both watchers were called",
+      await storage.happened("a", () => told > 0 && toldLater > 0),
+      true,
+    );
     await watch.close();
     const [before, seen] = [told, toldLater];
     await storage.own("a", (owned) => appendText(owned, "2", { summary: exampleSummary("a", "in_progress") }));
-    expect.equal("whether the other was told again", await storage.happened("a", () => toldLater > seen), true);
-    expect.equal("how often the first was told after it had closed", told - before, 0);
+    expect.equal(
+      "whether the other watcher was called again",
+      await storage.happened("a", () => toldLater > seen),
+      true,
+    );
+    expect.equal("the number of calls of the first watcher after it was closed", told - before, 0);
     await later.close();
   }),
 
-  logTest("refuses every call after close", async (storage, expect) => {
+  logTest("rejects every call after close", async (storage, expect) => {
     const owned = await storage.open("a");
     await appendText(owned, "1");
     const { log } = storage;
@@ -178,7 +189,7 @@ export const stopTests: readonly RecordLogTest[] = [
     await expect.rejectsAnyhow("an append of an owner", () => appendText(owned, "2"));
   }),
 
-  logTest("releases what it holds when it is closed", async (storage, expect) => {
+  logTest("releases all owned agents when it is closed", async (storage, expect) => {
     const owned = await storage.open("a");
     await appendText(owned, "1");
     const first = storage.log;

@@ -17,7 +17,7 @@ const attempts = 20;
 
 export const receiveTests: readonly RecordLogTest[] = [
   logTest(
-    "gives the lines of a log up to a position, and another log takes them as they are",
+    "returns the lines of a log up to a position, and another log stores them unchanged",
     async (storage, expect) => {
       await source(storage);
       const lines = await storage.lines("a");
@@ -43,47 +43,41 @@ export const receiveTests: readonly RecordLogTest[] = [
     },
   ),
 
-  logTest(
-    "asks for the append after the lines with the generation and position that count",
-    async (storage, expect) => {
-      await source(storage);
-      const lines = await storage.lines("a");
-      const asked: unknown[] = [];
-      const owned = await storage.receive("b", { appends: lines, generation: 70 }, (end) => {
-        asked.push(end);
-        return last("b");
-      });
-      expect.equal("what the append was asked for with", asked, [{ generation: owned.generation, position: 4 }]);
-      expect.isTrue("the generation", owned.generation > 70, "above 70", owned.generation);
-      const [entry] = (await storage.entries("b")).slice(-1);
-      expect.equal("the generation of the append", entry?.generation, owned.generation);
-      await owned.release();
-      await storage.own("b", async (next) => {
-        expect.isTrue("the next generation", next.generation > owned.generation, "higher", next.generation);
-      });
-    },
-  ),
+  logTest("requests the append after the lines with the right generation and position", async (storage, expect) => {
+    await source(storage);
+    const lines = await storage.lines("a");
+    const asked: unknown[] = [];
+    const owned = await storage.receive("b", { appends: lines, generation: 70 }, (end) => {
+      asked.push(end);
+      return last("b");
+    });
+    expect.equal("the arguments for the last append", asked, [{ generation: owned.generation, position: 4 }]);
+    expect.isTrue("the generation", owned.generation > 70, "above 70", owned.generation);
+    const [entry] = (await storage.entries("b")).slice(-1);
+    expect.equal("the generation of the append", entry?.generation, owned.generation);
+    await owned.release();
+    await storage.own("b", async (next) => {
+      expect.isTrue("the next generation", next.generation > owned.generation, "higher", next.generation);
+    });
+  }),
 
-  logTest(
-    "passes over what is pruned when it gives lines, and takes them with the record that names it",
-    async (storage, expect) => {
-      await source(storage);
-      const entries = await storage.entries("a");
-      await storage.own("a", async (owned) => {
-        await owned.append({ id: "pruning", records: [prunedRecord(entries, 3, 3)] }, 4);
-      });
-      const lines = await storage.lines("a");
-      expect.equal("the number of lines", lines.length, 4);
-      const owned = await receive(storage, "b", lines, 3);
-      await owned.release();
-      await storage.reopen();
-      expect.equal("the positions received", await storage.positions("b"), [1, 2, 4, 5, 6]);
-      await storage.own("a", (next) => next.prune());
-      expect.equal("the lines once the bytes are removed", await storage.lines("a"), lines);
-    },
-  ),
+  logTest("omits pruned lines, and receives the other lines with the pruning record", async (storage, expect) => {
+    await source(storage);
+    const entries = await storage.entries("a");
+    await storage.own("a", async (owned) => {
+      await owned.append({ id: "pruning", records: [prunedRecord(entries, 3, 3)] }, 4);
+    });
+    const lines = await storage.lines("a");
+    expect.equal("the number of lines", lines.length, 4);
+    const owned = await receive(storage, "b", lines, 3);
+    await owned.release();
+    await storage.reopen();
+    expect.equal("the positions received", await storage.positions("b"), [1, 2, 4, 5, 6]);
+    await storage.own("a", (next) => next.prune());
+    expect.equal("the lines after their bytes are removed", await storage.lines("a"), lines);
+  }),
 
-  logTest("takes nothing for an agent that has entries", async (storage, expect) => {
+  logTest("receives no lines for an agent that has entries", async (storage, expect) => {
     await source(storage);
     const lines = await storage.lines("a");
     await storage.own("b", (owned) => appendText(owned, "own"));
@@ -91,38 +85,35 @@ export const receiveTests: readonly RecordLogTest[] = [
     await storage.expectTexts("b", ["own"], expect);
   }),
 
-  logTest(
-    "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
-    async (storage, expect) => {
-      await source(storage);
-      const lines = await storage.lines("a");
-      const [first = new Uint8Array(), second = new Uint8Array(), third = new Uint8Array()] = lines;
-      const altered = second.slice();
-      altered[altered.length - 3] = (altered.at(-3) ?? 0) ^ 1;
-      const broken = {
-        "that are altered": [first, altered, ...lines.slice(2)],
-        "in another order": [first, third, second],
-        "with one left out": [first, third],
-        "without the first": lines.slice(1),
-        "given twice": [first, first],
-        "that end in the middle": [first, second.slice(0, -9)],
-        "with a line break": [first, new Uint8Array([...second, 10])],
-        "that are none": [],
-      };
-      for (const [kind, given] of Object.entries(broken)) {
-        await expect.rejects(`lines ${kind}`, () => receive(storage, "b", given, 2), "corrupt_log");
-        await expectNothing(storage, "b", `after lines ${kind}`, expect);
-      }
-      const low = () => receive(storage, "b", lines, 1);
-      await expect.rejects("lines of a higher generation than stated", low, "corrupt_log");
-      await expect.rejects("a generation above 2^40", () => receive(storage, "b", lines, 2 ** 40 + 1), "corrupt_log");
-      await expectNothing(storage, "b", "after a wrong generation", expect);
-      await (await receive(storage, "b", lines, 2)).release();
-      expect.equal("the number of entries at last", (await storage.entries("b")).length, 5);
-    },
-  ),
+  logTest("rejects damaged, unordered or incomplete lines without storing any", async (storage, expect) => {
+    await source(storage);
+    const lines = await storage.lines("a");
+    const [first = new Uint8Array(), second = new Uint8Array(), third = new Uint8Array()] = lines;
+    const altered = second.slice();
+    altered[altered.length - 3] = (altered.at(-3) ?? 0) ^ 1;
+    const broken = {
+      "that are altered": [first, altered, ...lines.slice(2)],
+      "in another order": [first, third, second],
+      "with one left out": [first, third],
+      "without the first": lines.slice(1),
+      "given twice": [first, first],
+      "that end inside an append": [first, second.slice(0, -9)],
+      "with a line break": [first, new Uint8Array([...second, 10])],
+      "of an empty list": [],
+    };
+    for (const [kind, given] of Object.entries(broken)) {
+      await expect.rejects(`lines ${kind}`, () => receive(storage, "b", given, 2), "corrupt_log");
+      await expectNothing(storage, "b", `after lines ${kind}`, expect);
+    }
+    const low = () => receive(storage, "b", lines, 1);
+    await expect.rejects("lines of a higher generation than stated", low, "corrupt_log");
+    await expect.rejects("a generation above 2^40", () => receive(storage, "b", lines, 2 ** 40 + 1), "corrupt_log");
+    await expectNothing(storage, "b", "after a wrong generation", expect);
+    await (await receive(storage, "b", lines, 2)).release();
+    expect.equal("the number of entries at last", (await storage.entries("b")).length, 5);
+  }),
 
-  logTest("has nothing of an agent until all of its lines have come", async (storage, expect) => {
+  logTest("shows no entries of an agent until all of its lines are received", async (storage, expect) => {
     await source(storage);
     const lines = await storage.lines("a");
     async function* slowly() {
@@ -151,7 +142,7 @@ export const receiveTests: readonly RecordLogTest[] = [
     expect.equal("the entries of the second try", (await storage.entries("c")).length, 5);
   }),
 
-  logTest("takes lines after a copy that was cut short, which then counts for nothing", async (storage, expect) => {
+  logTest("receives lines after an interrupted copy, whose lines are ignored", async (storage, expect) => {
     await source(storage);
     const lines = await storage.lines("a");
     const [first, beside] = [storage.log, await storage.beside()];
@@ -166,15 +157,15 @@ export const receiveTests: readonly RecordLogTest[] = [
     await closed;
     // A log may keep the agent owned until the copy finishes.
     if (second === undefined) return;
-    expect.equal("how the copy ends that was cut short", end.status, "rejected");
+    expect.equal("the outcome of the interrupted copy", end.status, "rejected");
     const expected = [...lines.keys(), lines.length].map((index) => index + 1);
     const positions = (await collect(beside.read("b"))).map(({ position }) => position);
-    expect.equal("the positions of the other", positions, expected);
+    expect.equal("the positions of the second copy", positions, expected);
     expect.equal("the position after an append", await appendText(second, "on"), lines.length + 2);
     await second.release();
   }),
 
-  logTest("takes lines for an id that was used before", async (storage, expect) => {
+  logTest("receives lines for the id of a removed agent", async (storage, expect) => {
     await source(storage);
     const lines = await storage.lines("a");
     const before = await storage.own("b", async (owned) => {
@@ -189,21 +180,25 @@ export const receiveTests: readonly RecordLogTest[] = [
     expect.equal("the positions", await storage.positions("b"), [1, 2, 3, 4, 5]);
   }),
 
-  logTest("gives a blob to another agent under the same reference", async (storage, expect) => {
+  logTest("copies a blob to another agent under the same reference", async (storage, expect) => {
     const { blobs } = storage.log;
     const bytes = new TextEncoder().encode("shared");
     const reference = await putBlob(storage, "a", bytes);
     const unseen = reference.replace(/[0-9a-f]{4}/, "0000");
     await storage.own("b", async (owned) => {
-      expect.equal("whether the blob was there", await storage.copyBlob("a", reference, "b"), true);
-      expect.equal("whether another was there", await storage.copyBlob("a", unseen, "b"), false);
-      expect.equal("whether that of an unseen agent was there", await storage.copyBlob("none", reference, "b"), false);
-      expect.equal("the blob given again", await storage.copyBlob("a", reference, "b"), true);
+      expect.equal("the result of copying a blob", await storage.copyBlob("a", reference, "b"), true);
+      expect.equal("the result of copying an unknown blob", await storage.copyBlob("a", unseen, "b"), false);
+      expect.equal(
+        "the result of copying a blob of an unknown agent",
+        await storage.copyBlob("none", reference, "b"),
+        false,
+      );
+      expect.equal("the result of copying the blob again", await storage.copyBlob("a", reference, "b"), true);
       await appendText(owned, reference);
     });
     await blobs.delete("a", reference);
     expect.equal("the blob after the first agent deleted it", await blobs.get("b", reference), bytes);
-    expect.equal("that of the first agent", await blobs.get("a", reference), undefined);
+    expect.equal("the blob of the first agent", await blobs.get("a", reference), undefined);
   }),
 ];
 

@@ -3,7 +3,7 @@ import type { OwnedLog } from "../../storage/RecordLog.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 export const removalTests: readonly RecordLogTest[] = [
-  logTest("prunes the positions that a stored record names, and no others", async (storage, expect) => {
+  logTest("prunes only the positions that a stored record names", async (storage, expect) => {
     const owned = await filled(storage, 8);
     await owned.prune();
     expect.equal("the number of appends after a prune that no record names", (await storage.positions("a")).length, 8);
@@ -21,7 +21,7 @@ export const removalTests: readonly RecordLogTest[] = [
     expect.equal("the positions after reopening", await storage.positions("a"), [...kept, 10]);
   }),
 
-  logTest("passes over the positions that a stored record names, removed or not", async (storage, expect) => {
+  logTest("skips the positions that a stored record names, even before they are removed", async (storage, expect) => {
     const owned = await filled(storage, 8);
     const entries = await storage.entries("a");
     await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
@@ -39,13 +39,13 @@ export const removalTests: readonly RecordLogTest[] = [
     await expectPassedOver("after the prune");
   }),
 
-  logTest("removes the bytes of what is pruned, also those that an earlier prune left", async (storage, expect) => {
+  logTest("removes the bytes of pruned appends, even if an earlier prune did not run", async (storage, expect) => {
     const owned = await filled(storage, 8);
     const entries = await storage.entries("a");
-    expect.equal("the unremoved bytes before a record names any", await storage.unremovedBytes("a"), 0);
+    expect.equal("the unremoved bytes before a record names an append", await storage.unremovedBytes("a"), 0);
     await owned.append({ id: "pruning", records: [prunedRecord(entries, 2, 4)] }, 8);
     const named = await storage.unremovedBytes("a");
-    expect.isTrue("the unremoved bytes of what a record names", named > 0, "above 0", named);
+    expect.isTrue("the unremoved bytes of the appends that a record names", named > 0, "above 0", named);
     await owned.prune();
     expect.equal("the unremoved bytes after the prune", await storage.unremovedBytes("a"), 0);
     await owned.append({ id: "pruning more", records: [prunedRecord(entries, 5, 6)] }, 9);
@@ -58,7 +58,7 @@ export const removalTests: readonly RecordLogTest[] = [
     expect.equal("the positions", await storage.positions("a"), [1, 7, 8, 9, 10]);
   }),
 
-  logTest("is owned after a prune as before", async (storage, expect) => {
+  logTest("keeps its owner after a prune", async (storage, expect) => {
     const owned = await filled(storage, 3);
     await owned.append({ id: "pruning", records: [prunedRecord(await storage.entries("a"), 1, 2)] }, 3);
     await owned.prune();
@@ -72,7 +72,7 @@ export const removalTests: readonly RecordLogTest[] = [
     expect.equal("the positions", await storage.positions("a"), [3, 4, 5]);
   }),
 
-  logTest("removes an agent with all it has, and no other agent", async (storage, expect) => {
+  logTest("removes an agent with all its data and keeps other agents", async (storage, expect) => {
     const owned = await filled(storage, 3);
     await appendText(owned, "4", { summary: exampleSummary("a", "queued") });
     const { blobs } = storage.log;
@@ -82,34 +82,37 @@ export const removalTests: readonly RecordLogTest[] = [
     await expect.rejectsAnyhow("an append after drop", () => owned.append({ id: "late", records: [] }, 4));
     await owned.release();
     await storage.reopen();
-    expect.equal("what read gives", await storage.entries("a"), []);
+    expect.equal("the result of read", await storage.entries("a"), []);
     expect.equal("the agents listed", await storage.listIds(), ["aa"]);
     expect.equal("the owner", await storage.log.owner("a"), undefined);
     expect.equal("a blob of the agent", await storage.log.blobs.get("a", reference), undefined);
     await storage.expectTexts("aa", ["other"], expect);
   }),
 
-  logTest("continues positions and generations when the id is used again", async (storage, expect) => {
-    let [position, generation] = [0, 0];
-    for (const count of [3, 0, 2]) {
-      const owned = await filled(storage, count);
-      expect.equal("the position", owned.position, position + count);
-      expect.isTrue("the generation", owned.generation > generation, `above ${generation}`, owned.generation);
-      [position, generation] = [owned.position, owned.generation];
-      await owned.drop();
-      await storage.reopen();
-    }
-    await storage.own("a", async (owned) => {
-      expect.equal("the position of the new log", owned.position, 5);
-      for (const at of [0, 2, 4]) {
-        const late = () => owned.append({ id: "3-1", records: [] }, at);
-        await expect.rejects(`a late append at ${at}`, late, "position_conflict");
+  logTest(
+    "continues positions and generations when the id of a removed agent is used again",
+    async (storage, expect) => {
+      let [position, generation] = [0, 0];
+      for (const count of [3, 0, 2]) {
+        const owned = await filled(storage, count);
+        expect.equal("the position", owned.position, position + count);
+        expect.isTrue("the generation", owned.generation > generation, `above ${generation}`, owned.generation);
+        [position, generation] = [owned.position, owned.generation];
+        await owned.drop();
+        await storage.reopen();
       }
-      expect.equal("the position of its first append", await appendText(owned, "new"), 6);
-    });
-    const [first, ...more] = await storage.entries("a");
-    expect.equal("the first append", [first?.position, first?.prev, more.length], [6, "", 0]);
-  }),
+      await storage.own("a", async (owned) => {
+        expect.equal("the position of the new log", owned.position, 5);
+        for (const at of [0, 2, 4]) {
+          const late = () => owned.append({ id: "3-1", records: [] }, at);
+          await expect.rejects(`a late append at ${at}`, late, "position_conflict");
+        }
+        expect.equal("the position of its first append", await appendText(owned, "new"), 6);
+      });
+      const [first, ...more] = await storage.entries("a");
+      expect.equal("the first append", [first?.position, first?.prev, more.length], [6, "", 0]);
+    },
+  ),
 ];
 
 export async function filled(storage: RecordLogUnderTest, count: number, agentId = "a"): Promise<OwnedLog> {

@@ -4,7 +4,7 @@ import { changeDeeply } from "../support/changeDeeply.ts";
 import { appendText, exampleSummary, logTest, type RecordLogTest, type RecordLogUnderTest } from "./logTest.ts";
 
 export const summaryTests: readonly RecordLogTest[] = [
-  logTest("lists the summary as given, with the position of its append", async (storage, expect) => {
+  logTest("lists a summary unchanged with the position of its append", async (storage, expect) => {
     await storage.own("a", async (owned) => {
       await appendText(owned, "1");
       expect.equal("the list before any summary", await storage.list(), []);
@@ -15,7 +15,7 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("the list after reopening", await storage.list(), [exampleSummary("a", "queued", { position: 2 })]);
   }),
 
-  logTest("lists the newest summary only, under its own status only", async (storage, expect) => {
+  logTest("lists only the newest summary, and only under its status", async (storage, expect) => {
     const { runId: _runId, dueAt: _dueAt, ...least } = exampleSummary("a", "done", { requestIds: [], data: null });
     await storage.own("a", async (owned) => {
       await appendText(owned, "1", { summary: exampleSummary("a", "queued") });
@@ -31,23 +31,20 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("the agents in no status", await storage.listIds({ status: "don" }), []);
   }),
 
-  logTest("sorts by the bytes of the UTF-8 of order", async (storage, expect) => {
+  logTest("sorts by the UTF-8 bytes of order", async (storage, expect) => {
     await fillOrders(storage);
     expect.equal("the orders", await storage.listOrders(), orders);
   }),
 
-  logTest(
-    "gives page after page every agent once, and each behind the order of the one before",
-    async (storage, expect) => {
-      await fillOrders(storage);
-      for (const [n, after] of orders.entries()) {
-        const behind = orders.slice(n + 1);
-        expect.equal(`those after ${after}`, await storage.listOrders({ after }), behind);
-        const first = await storage.listOrders({ status: "queued", after, limit: 1 });
-        expect.equal(`the first queued after ${after}`, first, behind.slice(0, 1));
-      }
-    },
-  ),
+  logTest("lists every agent once across pages, in ascending order", async (storage, expect) => {
+    await fillOrders(storage);
+    for (const [n, after] of orders.entries()) {
+      const behind = orders.slice(n + 1);
+      expect.equal(`those after ${after}`, await storage.listOrders({ after }), behind);
+      const first = await storage.listOrders({ status: "queued", after, limit: 1 });
+      expect.equal(`the first queued after ${after}`, first, behind.slice(0, 1));
+    }
+  }),
 
   logTest("lists by status, after an order, and up to a limit", async (storage, expect) => {
     for (let n = 0; n < 12; n++) {
@@ -66,43 +63,39 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("those after the last", await storage.listIds({ after: "011" }), []);
   }),
 
-  logTest(
-    "lists several statuses, what is free, what is due and what is old, where it narrows",
-    async (storage, expect) => {
-      storage.assertNarrows();
-      const statuses = ["queued", "waiting", "in_progress", "completed"];
-      const day = (n: number) => `2026-02-0${n + 1}T00:00:00.000Z`;
-      for (const [n, status] of statuses.entries()) {
-        const { dueAt: _dueAt, ...summary } = exampleSummary(status, status, { order: String(n), updatedAt: day(n) });
-        const given = status === "queued" ? summary : { ...summary, dueAt: day(n) };
-        await storage.own(status, (owned) => appendText(owned, "x", { summary: given }));
-      }
-      const several = await storage.listIds({ status: ["completed", "queued", "queued"] });
-      expect.equal("those queued or completed", several, ["queued", "completed"]);
-      expect.equal("those in no status", await storage.listIds({ status: [] }), []);
-      expect.equal("those due", await storage.listIds({ dueBefore: day(2) }), ["waiting", "in_progress"]);
-      expect.equal("those waiting and due", await storage.listIds({ status: "waiting", dueBefore: day(0) }), []);
-      expect.equal("those not changed since", await storage.listIds({ updatedBefore: day(1) }), ["queued", "waiting"]);
-      const owned = await storage.open("in_progress");
-      const free = { status: statuses.slice(0, 3), free: true } as const;
-      expect.equal("those that are free", await storage.listIds(free), ["queued", "waiting"]);
-      expect.equal("the first behind 0 that is free", await storage.listIds({ free: true, after: "0", limit: 1 }), [
-        "waiting",
-      ]);
-      expect.equal(
-        "the first two behind 0 that are free",
-        await storage.listIds({ free: true, after: "0", limit: 2 }),
-        ["waiting", "completed"],
-      );
-      await owned.release();
-      expect.equal("the second and third of all", await storage.listIds({ ...free, after: "0", limit: 2 }), [
-        "waiting",
-        "in_progress",
-      ]);
-    },
-  ),
+  logTest("filters by several statuses, free agents, due time and age", async (storage, expect) => {
+    storage.assertNarrows();
+    const statuses = ["queued", "waiting", "in_progress", "completed"];
+    const day = (n: number) => `2026-02-0${n + 1}T00:00:00.000Z`;
+    for (const [n, status] of statuses.entries()) {
+      const { dueAt: _dueAt, ...summary } = exampleSummary(status, status, { order: String(n), updatedAt: day(n) });
+      const given = status === "queued" ? summary : { ...summary, dueAt: day(n) };
+      await storage.own(status, (owned) => appendText(owned, "x", { summary: given }));
+    }
+    const several = await storage.listIds({ status: ["completed", "queued", "queued"] });
+    expect.equal("those queued or completed", several, ["queued", "completed"]);
+    expect.equal("those in no status", await storage.listIds({ status: [] }), []);
+    expect.equal("those due", await storage.listIds({ dueBefore: day(2) }), ["waiting", "in_progress"]);
+    expect.equal("those waiting and due", await storage.listIds({ status: "waiting", dueBefore: day(0) }), []);
+    expect.equal("those not changed since", await storage.listIds({ updatedBefore: day(1) }), ["queued", "waiting"]);
+    const owned = await storage.open("in_progress");
+    const free = { status: statuses.slice(0, 3), free: true } as const;
+    expect.equal("those that are free", await storage.listIds(free), ["queued", "waiting"]);
+    expect.equal("the first behind 0 that is free", await storage.listIds({ free: true, after: "0", limit: 1 }), [
+      "waiting",
+    ]);
+    expect.equal("the first two behind 0 that are free", await storage.listIds({ free: true, after: "0", limit: 2 }), [
+      "waiting",
+      "completed",
+    ]);
+    await owned.release();
+    expect.equal("the second and third of all", await storage.listIds({ ...free, after: "0", limit: 2 }), [
+      "waiting",
+      "in_progress",
+    ]);
+  }),
 
-  logTest("never omits an agent while its summary is written anew", async (storage, expect) => {
+  logTest("never omits an agent while its summary is rewritten", async (storage, expect) => {
     const agentIds = Array.from({ length: 10 }, (_, n) => `agent ${n}`);
     const rewrite = (agentId: string, times: number) =>
       storage.own(agentId, async (owned) => {
@@ -121,7 +114,7 @@ export const summaryTests: readonly RecordLogTest[] = [
     expect.equal("the newest data", [...newest], [9]);
   }),
 
-  logTest("keeps a summary when the caller or a reader changes it", async (storage, expect) => {
+  logTest("keeps a stored summary when a caller changes its object", async (storage, expect) => {
     const summary = exampleSummary("a", "queued");
     await storage.own("a", async (owned) => {
       const append = appendText(owned, "1", { summary });
@@ -151,13 +144,13 @@ const snapshots = [6, 7, 15];
 
 /** Tests the results of reading, and that reading does not disturb owners. */
 export const readTests: readonly RecordLogTest[] = [
-  logTest("reads what comes after a position, and up to one", async (storage, expect) => {
+  logTest("reads the entries after one position and up to another", async (storage, expect) => {
     await fill(storage);
     const bounds = [undefined, 0, 1, 7, 19, 20, 21];
     for (const after of bounds) for (const upTo of bounds) await expectRead(storage, expect, { after, upTo });
   }),
 
-  logTest("begins at the newest snapshot when asked to", async (storage, expect) => {
+  logTest("starts at the newest snapshot if requested", async (storage, expect) => {
     await fill(storage);
     const bounds = [undefined, 0, 4, 6, 7, 10, 14, 15, 16, 20, 21];
     for (const after of bounds) await expectRead(storage, expect, { after, sinceSnapshot: true });
@@ -165,7 +158,7 @@ export const readTests: readonly RecordLogTest[] = [
     await expectRead(storage, expect, { after: 8, upTo: 10, sinceSnapshot: true });
   }),
 
-  logTest("begins at the start when there is no snapshot", async (storage, expect) => {
+  logTest("starts at the beginning without a snapshot", async (storage, expect) => {
     await storage.own("a", async (owned) => {
       for (const text of ["1", "2", "3"]) await appendText(owned, text, { snapshot: false });
     });
@@ -173,7 +166,7 @@ export const readTests: readonly RecordLogTest[] = [
     expect.equal("the positions since the newest snapshot", positions, [1, 2, 3]);
   }),
 
-  logTest("reads while it is owned, and takes nothing from the owner", async (storage, expect) => {
+  logTest("reads an owned log without disturbing its owner", async (storage, expect) => {
     const owned = await storage.open("a");
     for (let n = 1; n <= 5; n++) {
       await appendText(owned, String(n));
@@ -183,7 +176,7 @@ export const readTests: readonly RecordLogTest[] = [
     expect.equal("the position of the next append", await appendText(owned, "6"), 6);
   }),
 
-  logTest("reads a beginning of the log while it grows", async (storage, expect) => {
+  logTest("reads a complete prefix of the log while it grows", async (storage, expect) => {
     const owned = await storage.open("a");
     for (let n = 1; n <= 5; n++) await appendText(owned, String(n));
     const seen: number[] = [];
@@ -196,7 +189,7 @@ export const readTests: readonly RecordLogTest[] = [
     expect.equal("the positions afterwards", await storage.positions("a"), range(1, 10));
   }),
 
-  logTest("can be left in the middle of reading, and read twice at once", async (storage, expect) => {
+  logTest("allows a reader to stop early and two readers to read concurrently", async (storage, expect) => {
     await fill(storage);
     for await (const { position } of storage.log.read("a")) if (position === 3) break;
     const [one, two] = await Promise.all([storage.positions("a"), storage.positions("a", { after: 10 })]);

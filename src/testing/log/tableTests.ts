@@ -9,7 +9,7 @@ const claim = { owner: "{}", beat: "0" };
  * another process would need to run between two calls of the log.
  */
 export const tableTests: readonly RecordLogTest[] = [
-  logTest("a table stores an append only behind the last one, and for its owner", async (storage, expect) => {
+  logTest("a table stores an append only for its owner and directly after the last append", async (storage, expect) => {
     const { table } = storage;
     const generation = (await table.claim("a", claim)) ?? 0;
     const append = (position: number, text: string, by = generation) => table.append("a", by, appendOf(position, text));
@@ -24,39 +24,43 @@ export const tableTests: readonly RecordLogTest[] = [
     await expectRows(table, ["first", "second"], expect);
   }),
 
-  logTest("a table is claimed only from the owner that was seen", async (storage, expect) => {
+  logTest("a table accepts a claim only if the observed owner is unchanged", async (storage, expect) => {
     const { table } = storage;
     expect.equal("the first claim", await table.claim("a", claim), 1);
     const seen = await sightingOf(table);
-    expect.equal("a claim beside the owner", await table.claim("a", claim), undefined);
+    expect.equal("a claim while the agent has an owner", await table.claim("a", claim), undefined);
     await table.renew("a", 1, "1");
-    expect.equal("a claim from the owner before it renewed", await table.claim("a", claim, seen), undefined);
+    expect.equal("a claim with an observation from before the renewal", await table.claim("a", claim, seen), undefined);
     const renewed = await sightingOf(table);
     const ofAnother = { ...renewed, generation: 2 };
-    expect.equal("a claim from a generation that is not there", await table.claim("a", claim, ofAnother), undefined);
-    expect.equal("the generation that owns it still", (await table.head("a"))?.generation, 1);
-    expect.equal("a claim from the owner as it is", await table.claim("a", claim, renewed), 2);
+    expect.equal(
+      "a claim with an observation of a missing generation",
+      await table.claim("a", claim, ofAnother),
+      undefined,
+    );
+    expect.equal("the generation of the current owner", (await table.head("a"))?.generation, 1);
+    expect.equal("a claim with a current observation", await table.claim("a", claim, renewed), 2);
     expect.equal("the same claim again", await table.claim("a", claim, renewed), undefined);
     await table.release("a", 2);
     expect.equal("a claim after the release", await table.claim("a", claim), 3);
   }),
 
-  logTest("a table does nothing for an owner that was replaced", async (storage, expect) => {
+  logTest("a table ignores all calls of a replaced owner", async (storage, expect) => {
     const { table } = storage;
     await table.claim("a", claim);
     await table.append("a", 1, appendOf(1, "first"));
     await table.claim("a", claim, await sightingOf(table));
-    expect.equal("its renewal", await table.renew("a", 1, "9"), undefined);
-    expect.equal("its removal", await table.remove("a", 1, [[1, 1]]), false);
-    expect.equal("its drop", await table.drop("a", 1), false);
+    expect.equal("the renewal of the replaced owner", await table.renew("a", 1, "9"), undefined);
+    expect.equal("the removal by the replaced owner", await table.remove("a", 1, [[1, 1]]), false);
+    expect.equal("the drop by the replaced owner", await table.drop("a", 1), false);
     await table.requestStop("a", 1, "late");
     await table.release("a", 1);
     const head = await table.head("a");
     expect.isTrue("the next owner", head?.generation === 2 && head.owner !== undefined, "generation 2", head);
-    expect.equal("what the next owner is asked", (await table.renew("a", 2, "1"))?.stop, undefined);
+    expect.equal("the stop request of the next owner", (await table.renew("a", 2, "1"))?.stop, undefined);
     await expectRows(table, ["first"], expect);
     await table.requestStop("a", 2, "soon");
-    expect.equal("what it is asked then", (await table.renew("a", 2, "2"))?.stop, "soon");
+    expect.equal("the later stop request of the next owner", (await table.renew("a", 2, "2"))?.stop, "soon");
   }),
 ];
 

@@ -14,7 +14,7 @@ import { filled, prunedRecord } from "./removalTests.ts";
 const manySeconds = 60;
 
 export const takeOverTests: readonly RecordLogTest[] = [
-  logTest("lets another own when the owner is silent, under a higher generation", async (storage, expect) => {
+  logTest("gives a silent owner's agent to another owner with a higher generation", async (storage, expect) => {
     const first = await filled(storage, 2);
     const { log, next } = await takeOver(storage, "a", first, expect);
     expect.isTrue("its generation", next.generation > first.generation, `above ${first.generation}`, next.generation);
@@ -26,7 +26,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["0", "1", "2"], expect);
   }),
 
-  logTest("lets no other own while the owner renews, however long it owns", async (storage, expect) => {
+  logTest("refuses another owner while the owner renews, even after a long time", async (storage, expect) => {
     const owned = await storage.open("a");
     const other = storage.log.capabilities.processes === "many" ? await storage.beside() : storage.log;
     for (let quarter = 0; quarter < 4; quarter++) {
@@ -38,7 +38,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
     expect.equal("the position of its append", await appendText(owned, "still mine"), 1);
   }),
 
-  logTest("stores nothing for an owner that was replaced, and tells it so", async (storage, expect) => {
+  logTest("rejects appends of a replaced owner and aborts its signal", async (storage, expect) => {
     const first = await filled(storage, 2);
     const { next } = await takeOver(storage, "a", first, expect);
     const late = (at: number) => () =>
@@ -55,7 +55,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
     expect.equal("the generations", await storage.fields("a", "generation"), generations);
   }),
 
-  logTest("does not stop the next owner for a request to one that was replaced", async (storage, expect) => {
+  logTest("does not stop the next owner after a stop request to a replaced owner", async (storage, expect) => {
     const first = await filled(storage, 1);
     const silenced = await storage.silence("a", first, expect);
     await silenced.requestStop("a", "too late");
@@ -65,7 +65,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
     expect.equal("the position of its append", await appendText(next, "1"), 2);
   }),
 
-  logTest("stays with the next owner when one that was replaced releases", async (storage, expect) => {
+  logTest("keeps the next owner when a replaced owner releases", async (storage, expect) => {
     const first = await filled(storage, 1);
     const { log, next } = await takeOver(storage, "a", first, expect);
     await appendText(next, "1", { summary: exampleSummary("a", "in_progress") });
@@ -78,7 +78,7 @@ export const takeOverTests: readonly RecordLogTest[] = [
     await storage.expectTexts("a", ["0", "1", "2"], expect);
   }),
 
-  logTest("removes nothing for an owner that was replaced", async (storage, expect) => {
+  logTest("removes no data for a replaced owner", async (storage, expect) => {
     for (const agentId of ["a", "b"]) {
       const first = await filled(storage, 4, agentId);
       const entries = await storage.entries(agentId);

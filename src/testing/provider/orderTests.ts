@@ -3,7 +3,7 @@ import { exampleCheckpoint, exampleCheckpoints, fullCheckpoints } from "./exampl
 import { providerTest, type ProviderTest } from "./providerTest.ts";
 
 export const orderTests: readonly ProviderTest[] = [
-  providerTest("has nothing for an agent never seen", async (storage, expect) => {
+  providerTest("returns no checkpoints for an unknown agent", async (storage, expect) => {
     await storage.expectStored("unseen", [], expect);
     await storage.save(exampleCheckpoint("seen-1", 1));
     await storage.expectStored("unseen", [], expect);
@@ -18,7 +18,7 @@ export const orderTests: readonly ProviderTest[] = [
     }
   }),
 
-  providerTest("finds the latest by version, also when the clock was set back", async (storage, expect) => {
+  providerTest("finds the latest checkpoint by version, even if the clock was set back", async (storage, expect) => {
     const hours = [10, 9, 12, 11, 8];
     const all = hours.map((hour, index) =>
       exampleCheckpoint("a", index + 1, { createdAt: new Date(Date.UTC(2026, 0, 1, hour)).toISOString() }),
@@ -34,7 +34,7 @@ export const orderTests: readonly ProviderTest[] = [
     await storage.expectStored("a", all, expect);
   }),
 
-  providerTest("takes versions with gaps, however large", async (storage, expect) => {
+  providerTest("accepts gaps of any size between versions", async (storage, expect) => {
     const versions = [1, 2, 9, 10, 11, 99, 100, 1_000, 2 ** 31, 2 ** 32 + 1, 2 ** 40];
     const all = versions.map((version, index) =>
       exampleCheckpoint("a", version, { ...(index > 0 && { parentId: `1-${versions[index - 1]}` }) }),
@@ -67,7 +67,7 @@ export const orderTests: readonly ProviderTest[] = [
     await storage.expectStored("a", [root, left, right, next, back], expect);
   }),
 
-  providerTest("keeps checkpoints apart whose ids a storage may confuse", async (storage, expect) => {
+  providerTest("separates checkpoints with similar ids", async (storage, expect) => {
     const ids = ["first", "First", "first ", ..."first/1 ../first __proto__ constructor é e\u0301 f 1 01".split(" ")];
     ids.push("x".repeat(256));
     const all = ids.map((checkpointId, index) =>
@@ -80,7 +80,7 @@ export const orderTests: readonly ProviderTest[] = [
 
 /** Tests that the next process finds all data, if the harness can reopen the storage. */
 export const reopenTests: readonly ProviderTest[] = [
-  providerTest("has everything after it was reopened", async (storage, expect) => {
+  providerTest("returns all checkpoints after it was reopened", async (storage, expect) => {
     await storage.saveAll(fullCheckpoints("a"));
     await storage.saveAll(exampleCheckpoints("b", 3));
     await storage.reopen();
@@ -89,7 +89,7 @@ export const reopenTests: readonly ProviderTest[] = [
     await storage.expectStored("c", [], expect);
   }),
 
-  providerTest("continues after it was reopened, again and again", async (storage, expect) => {
+  providerTest("continues after it was reopened several times", async (storage, expect) => {
     const all = exampleCheckpoints("a", 6);
     for (const [index, data] of all.entries()) {
       await storage.save(data);
@@ -103,7 +103,7 @@ export const reopenTests: readonly ProviderTest[] = [
 
 export const providerSeparationTests: readonly ProviderTest[] = [
   ...Object.entries(agentIdGroups).map(([kind, agentIds]) =>
-    providerTest(`keeps agents apart with ids ${kind}`, async (storage, expect) => {
+    providerTest(`separates agents with ids ${kind}`, async (storage, expect) => {
       for (const agentId of agentIds) {
         await storage.expectStored(agentId, [], expect);
         await storage.save(exampleCheckpoint(agentId, 1));
@@ -112,20 +112,20 @@ export const providerSeparationTests: readonly ProviderTest[] = [
     }),
   ),
 
-  providerTest("keeps agents apart that use the same ids for checkpoints and runs", async (storage, expect) => {
+  providerTest("separates agents that use the same ids for checkpoints and runs", async (storage, expect) => {
     const all = (agentId: string) => exampleCheckpoints(agentId, 5).map((data) => ({ ...data, runId: "the run" }));
     for (const step of [0, 1, 2, 3, 4])
       for (const agentId of ["a", "b", "c"]) await storage.saveAll(all(agentId).slice(step, step + 1));
     for (const agentId of ["a", "b", "c"]) await storage.expectStored(agentId, all(agentId), expect);
   }),
 
-  providerTest("saves different agents at once", async (storage, expect) => {
+  providerTest("saves different agents concurrently", async (storage, expect) => {
     const agentIds = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
     await Promise.all(agentIds.map((agentId) => storage.saveAll(exampleCheckpoints(agentId, 4))));
     await Promise.all(agentIds.map((agentId) => storage.expectStored(agentId, exampleCheckpoints(agentId, 4), expect)));
   }),
 
-  providerTest("answers for one agent while others save", async (storage, expect) => {
+  providerTest("returns one agent's checkpoints while others are saved", async (storage, expect) => {
     await storage.saveAll(exampleCheckpoints("reader", 3));
     const writers = ["w1", "w2", "w3"].map((agentId) => storage.saveAll(exampleCheckpoints(agentId, 4)));
     const readers = [1, 2, 3].map(() => storage.expectStored("reader", exampleCheckpoints("reader", 3), expect));

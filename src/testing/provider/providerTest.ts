@@ -59,7 +59,7 @@ export class ProviderUnderTest {
   async expectStored(agentId: string, expected: readonly AgentCheckpointData[], expect: Expectations): Promise<void> {
     const name = JSON.stringify(agentId.length > 40 ? `${agentId.slice(0, 40)}…` : agentId);
     const found = await this.all(agentId);
-    expect.isTrue(`what getCheckpoints gives for agent ${name}`, Array.isArray(found), "an array", found);
+    expect.isTrue(`the result of getCheckpoints for agent ${name}`, Array.isArray(found), "an array", found);
     const [versions, expectedVersions] = [found, expected].map((all) => all.map(({ version }) => version));
     expect.equal(`the versions of the checkpoints of agent ${name}`, versions, expectedVersions);
     for (const [index, data] of expected.entries())

@@ -10,7 +10,7 @@ export const valueTests: readonly ProviderTest[] = [
     await storage.expectStored("a", fullCheckpoints("a"), expect);
   }),
 
-  providerTest("keeps absent fields absent", async (storage, expect) => {
+  providerTest("does not add missing fields", async (storage, expect) => {
     const empty = { messageHistory: [], storage: {}, tools: [], lastInput: null };
     const { model: _model, ...least } = exampleCheckpoint("a", 1, empty);
     await storage.save(least);
@@ -61,7 +61,7 @@ function withOwn(target: Record<string, unknown>, key: string, value: unknown): 
 
 /** Tests that callers cannot change stored objects. */
 export const isolationTests: readonly ProviderTest[] = [
-  providerTest("keeps what was saved when the caller changes its object later", async (storage, expect) => {
+  providerTest("keeps a saved checkpoint when the caller changes its object later", async (storage, expect) => {
     for (const data of fullCheckpoints("a")) {
       const handed = structuredClone(data);
       const saving = storage.hand(handed);
@@ -72,7 +72,7 @@ export const isolationTests: readonly ProviderTest[] = [
     await storage.expectStored("a", fullCheckpoints("a"), expect);
   }),
 
-  providerTest("does not change what it is given", async (storage, expect) => {
+  providerTest("does not change the checkpoint of the caller", async (storage, expect) => {
     for (const data of fullCheckpoints("a")) {
       const handed = structuredClone(data);
       await storage.hand(handed);
@@ -80,21 +80,27 @@ export const isolationTests: readonly ProviderTest[] = [
     }
   }),
 
-  providerTest("keeps what is stored when a reader changes what getCheckpoints gave", async (storage, expect) => {
-    await storage.saveAll(fullCheckpoints("a"));
-    changeDeeply(await storage.all("a"));
-    await storage.expectStored("a", fullCheckpoints("a"), expect);
-    await storage.reopen();
-    await storage.expectStored("a", fullCheckpoints("a"), expect);
-  }),
+  providerTest(
+    "keeps stored checkpoints when a caller changes the result of getCheckpoints",
+    async (storage, expect) => {
+      await storage.saveAll(fullCheckpoints("a"));
+      changeDeeply(await storage.all("a"));
+      await storage.expectStored("a", fullCheckpoints("a"), expect);
+      await storage.reopen();
+      await storage.expectStored("a", fullCheckpoints("a"), expect);
+    },
+  ),
 
-  providerTest("keeps what is stored when a reader changes what getLatestCheckpoint gave", async (storage, expect) => {
-    await storage.saveAll(fullCheckpoints("a"));
-    changeDeeply(await storage.latest("a"));
-    await storage.expectStored("a", fullCheckpoints("a"), expect);
-  }),
+  providerTest(
+    "keeps the stored checkpoint when a caller changes the result of getLatestCheckpoint",
+    async (storage, expect) => {
+      await storage.saveAll(fullCheckpoints("a"));
+      changeDeeply(await storage.latest("a"));
+      await storage.expectStored("a", fullCheckpoints("a"), expect);
+    },
+  ),
 
-  providerTest("gives a picture of the moment: what was read does not grow", async (storage, expect) => {
+  providerTest("returns a result that later saves do not extend", async (storage, expect) => {
     await storage.save(exampleCheckpoint("a", 1));
     const before = await storage.all("a");
     await storage.save(exampleCheckpoint("a", 2));

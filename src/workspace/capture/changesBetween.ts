@@ -66,7 +66,7 @@ function modification(path: string, was: ScannedFile, is: ScannedFile, movedTo: 
 function movedDifference(path: string | undefined): FileDifference | undefined {
   if (path === undefined) return undefined;
   return {
-    unknown: { path, reason: "was there before under another name, and its content was not kept", moved: true },
+    unknown: { path, reason: "existed before under another name, and its content was not stored", moved: true },
   };
 }
 
@@ -85,7 +85,7 @@ function hiddenDifference(path: string, file: ScannedFile, other: Scan, when: st
   if (hidden === undefined || !entry) return undefined;
   if (hidden === path && entry.stamp && isSameStamp(entry.stamp, file.stamp)) return {};
   return {
-    unknown: { path: hidden, reason: `${entry.reason ?? "was ignored"} ${when}, so changes in it are not known` },
+    unknown: { path: hidden, reason: `${entry.reason ?? "was ignored"} ${when}, so its changes are unknown` },
   };
 }
 

@@ -199,7 +199,7 @@ function refusalOf(name: string, path: string, depth: number): string | undefine
   if (ordinaryName.test(name) && depth < ordinaryDepth) return undefined;
   if (name.includes("\uFFFD")) return "has a name that is not UTF-8";
   try {
-    return relativePath(path) === path ? undefined : "has a name that is not kept";
+    return relativePath(path) === path ? undefined : "has a name that the workspace does not store";
   } catch (error) {
     return `cannot be kept: ${error instanceof PathNotAllowedError ? error.reason : "its name is not allowed"}`;
   }
@@ -247,7 +247,7 @@ async function scanFile(walk: Walk, at: string, path: string): Promise<void> {
   const settled = Date.now() - found.ctimeMs > settledAfterMs;
   const isBeyond = walk.files.size >= walk.maximumFiles;
   const looked = isBeyond
-    ? { leftOut: `is beyond the ${walk.maximumFiles} files that are kept` }
+    ? { leftOut: `exceeds the limit of ${walk.maximumFiles} stored files` }
     : await lookAt(walk, at, found);
   walk.files.set(path, { stamp: stampOf(found), settled, ...looked });
 }

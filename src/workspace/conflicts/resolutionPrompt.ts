@@ -53,10 +53,10 @@ const fence = /^\s*(?:`{3,}|~{3,})/;
 function wrappingProblem(text: string, { base, ours, theirs }: ContentConflict): string | undefined {
   const versions = [base, ours, theirs];
   const tag = newLines(text, versions).find((line) => partTag.test(line.trim()));
-  if (tag !== undefined) return `a tag of the question is left: ${JSON.stringify(tag)}`;
+  if (tag !== undefined) return `a tag of the prompt remains: ${JSON.stringify(tag)}`;
   for (const place of [0, -1]) {
     const isFenced = (version: string): boolean => fence.test(version.trim().split("\n").at(place) ?? "");
-    if (isFenced(text) && !versions.some(isFenced)) return "a code fence is left around it";
+    if (isFenced(text) && !versions.some(isFenced)) return "a code fence surrounds it";
   }
   return undefined;
 }
@@ -78,7 +78,7 @@ interface Marker {
 export function resultProblem(text: string, { base, ours, theirs }: ContentConflict): string | undefined {
   if (text.trim() === "" && ours.trim() !== "" && theirs.trim() !== "") return "it is empty, and neither side is";
   const left = leftMarker(newLines(text, [base, ours, theirs]));
-  return left === undefined ? undefined : `a conflict marker is left: ${JSON.stringify(left)}`;
+  return left === undefined ? undefined : `a conflict marker remains: ${JSON.stringify(left)}`;
 }
 
 /** Returns the lines that exist in no version, ignoring indentation. */

@@ -98,10 +98,10 @@ export function driftResponse(report: DriftReport): DriftResponse {
       action: "pause",
       advice:
         conflictingFiles.length === 0
-          ? `${upstream} has ${commitsBehind} new commits, and the clone does not have what it takes to compare them. ` +
+          ? `${upstream} has ${commitsBehind} new commits, but the clone lacks the data to compare them. ` +
             "Fetch more of the history, or the objects that a partial clone lacks, or compare by hand, then continue."
           : `${upstream} has ${commitsBehind} new commits that change the same lines as this task: ` +
-            `${conflictingFiles.join(", ")}. Settle the conflict, then continue.`,
+            `${conflictingFiles.join(", ")}. Resolve the conflict, then continue.`,
     };
   if (severity === "none") return { action: "continue" };
   return { action: "continue", rebase: severity === "medium" ? "soon" : "at_end" };

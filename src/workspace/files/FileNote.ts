@@ -26,7 +26,7 @@ export interface FileNote {
 export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   const ended = new Set(notes.map((note) => note.ended));
   const interrupted = notes.filter(({ began }) => began !== undefined && !ended.has(began));
-  const reason = "may hold changes of a command that was interrupted";
+  const reason = "may contain changes of an interrupted command";
   return [
     ...notes.flatMap(({ leftOut = [] }) => leftOut),
     ...interrupted.slice(0, 1).map(() => ({ path: ".", reason })),
@@ -94,7 +94,7 @@ export function fileNoteOf(value: unknown): FileNote {
 /** @throws UnreadableValueError */
 function listOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): readonly Item[] {
   if (isListOf(value, isItem)) return value;
-  throw new UnreadableValueError("a note of changed files has another form");
+  throw new UnreadableValueError("a note about changed files is malformed");
 }
 
 /** Accepts only the stored form of a path, because another form would be a second key for the same file. */

@@ -75,7 +75,7 @@ function moveBack(repository: GitRepository, { commit, parent }: GitCommitResult
 async function assertNewest(repository: GitRepository, { commit }: GitCommitResult, branch: string): Promise<void> {
   const found = await commitOf(repository, branch || "HEAD");
   if (found === commit) return;
-  if (found === undefined) throw new GitError("revert", `${branch} is gone`);
+  if (found === undefined) throw new GitError("revert", `${branch} no longer exists`);
   throw new GitError("revert", `${commit} is no longer the newest commit of ${branch || "HEAD"}, which is at ${found}`);
 }
 

@@ -51,7 +51,7 @@ import {
 export type ConflictHandler = (conflict: FileConflict) => FileResolution | PromiseLike<FileResolution>;
 
 /**
- * The number of attempts to read stable files, because people may edit them meanwhile. After that the rollback is
+ * The maximum number of reads. A read is repeated if files changed meanwhile. After the last read, the rollback is
  * refused.
  */
 const looks = 5;
@@ -156,7 +156,7 @@ export class FileRestore {
       if (!asked && !askedGit) return planOf(looked, answered, answeredGit);
     }
     const open = [...answered.values(), ...answeredGit.values()].map(({ plan }) =>
-      conflictingFile(plan.conflict, "others change it all the time"),
+      conflictingFile(plan.conflict, "others keep changing it"),
     );
     throw new FileConflictError(request.agentId, request.checkpointId, open);
   }
@@ -301,7 +301,7 @@ function planOf(
     if (plan.kind === "restore")
       return withoutUndefined({ kind: "file", path, before: stateOf(plan.found), after: target });
     const answer = answered.get(path);
-    if (!answer) throw new TypeError(`nobody was asked about ${path}`);
+    if (!answer) throw new TypeError(`no decision was requested about ${path}`);
     for (const [hash, content] of contentsToStore(answer.settled, answer.plan.found)) contents.set(hash, content);
     return answer.settled.part;
   });

@@ -25,7 +25,10 @@ import type { RestorePart } from "./RestoreStep.ts";
 
 type GitPart = GitHeadPart | GitIndexPart;
 
-/** The number of attempts, because others may use git meanwhile. After that the restore is refused. */
+/**
+ * The maximum number of attempts. An attempt fails if others use git meanwhile. After the last attempt, the restore is
+ * refused.
+ */
 const attempts = 3;
 const reflogMessage = "rollback of an agent";
 
@@ -87,10 +90,10 @@ export class GitRestore {
     const { branch, commit } = after;
     if (branch === undefined)
       return (await commitOf(repository, commit ?? "")) === undefined
-        ? `cannot be restored: ${commit} is gone`
+        ? `cannot be restored: ${commit} no longer exists`
         : undefined;
     if (commit !== undefined && (await commitOf(repository, branch)) === undefined)
-      return `cannot be restored: ${branch} is gone`;
+      return `cannot be restored: ${branch} no longer exists`;
     const elsewhere = commit === undefined ? "" : await workTreeOf(repository, branch);
     return elsewhere === ""
       ? undefined
@@ -143,7 +146,7 @@ export class GitRestore {
       if (await this.#applyOnce(todo, restoring)) return;
       const { request } = restoring;
       const open = todo.map(({ path }) =>
-        conflictingFile({ kind: "git_state_changed", path }, "others change it all the time"),
+        conflictingFile({ kind: "git_state_changed", path }, "others keep changing it"),
       );
       if (attempt === attempts) throw conflictError(request, open);
       todo = await this.lookAgain(todo, restoring);

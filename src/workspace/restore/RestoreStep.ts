@@ -86,7 +86,7 @@ function isFolderModePart({ path, before, after = 0 }: FolderModePart): boolean 
 }
 
 function otherForm(): UnreadableValueError {
-  return new UnreadableValueError("a step of a rollback of files has another form");
+  return new UnreadableValueError("a step of a file rollback is malformed");
 }
 
 export function describeRestore(step: RestoreStep, outcome: unknown): readonly DescribedStep[] {

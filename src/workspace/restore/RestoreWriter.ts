@@ -11,7 +11,10 @@ import type { FilePart, FolderModePart, FolderPart, RestorePart } from "./Restor
 import { FileConflictError } from "../../errors/workspaceErrors.ts";
 import { conflictAt } from "./FileConflict.ts";
 
-/** The number of attempts, because people may edit files during the restore. After that the restore is refused. */
+/**
+ * The maximum number of attempts. An attempt fails if people edit the files during the restore. After the last attempt,
+ * the restore is refused.
+ */
 const attempts = 3;
 
 /** A file changed between its last check and its replacement, and was left unchanged. */
@@ -226,6 +229,6 @@ export async function carryOutRestore(parts: readonly RestorePart[], restoring: 
 }
 
 function refusal({ path, found }: ChangedMeanwhile, { request }: Restoring): FileConflictError {
-  const conflict = conflictingFile(conflictAt(path, found), "others change it all the time");
+  const conflict = conflictingFile(conflictAt(path, found), "others keep changing it");
   return new FileConflictError(request.agentId, request.checkpointId, [conflict]);
 }

@@ -158,7 +158,7 @@ function unkeptIndex(history: GitHistory, now: GitState, isEnabled: boolean): re
 }
 
 function interruptedChanges({ interrupted }: GitHistory, now: GitState): readonly LeftOutFile[] {
-  const reason = "may have been changed by a command that was interrupted";
+  const reason = "may have been changed by an interrupted command";
   return interrupted.flatMap(({ before, after = now }) => [
     ...(isDeepStrictEqual(before.head, after.head) ? [] : [{ path: gitPaths.head, reason }]),
     ...(before.indexHash === after.indexHash ? [] : [{ path: gitPaths.index, reason }]),

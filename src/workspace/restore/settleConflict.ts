@@ -76,7 +76,7 @@ async function withoutSpan(
   const { state, content, resolvedBy } = version;
   if (isSameFile(state, after)) return withoutUndefined({ ...(await earlierVersion(before, tools)), resolvedBy });
   if (before?.kind !== "file" || after?.kind !== "file" || state?.kind !== "file")
-    return { refused: "only a file that existed all the time can be merged" };
+    return { refused: "only a file that exists in every version can be merged" };
   const texts = {
     base: await textOf(after, tools),
     ours: await textOf(before, tools),

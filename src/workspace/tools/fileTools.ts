@@ -170,12 +170,13 @@ export async function changeFiles(
     noteUnsaved(context.runId, changed);
     const other = await carryOut(files, changed, contents);
     if (other === undefined) return changes;
-    if (attempt === attempts) throw new FileAccessError(other, "is changed by others all the time");
+    if (attempt === attempts) throw new FileAccessError(other, "keeps being changed by others");
   }
 }
 
 /**
- * The number of attempts, because others may save a file while the change is being recorded. After that the call fails.
+ * The maximum number of attempts. An attempt fails if others save a file while the change is being recorded. After the
+ * last attempt, the call fails.
  */
 const attempts = 5;
 

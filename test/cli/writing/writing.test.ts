@@ -22,7 +22,9 @@ describe("writing commands", () => {
     await desk.waits("order-1");
     const refused = await desk.command(["fork", "order-1", "order-2"]);
     expect(refused).toMatchObject({ code: 4, out: "", shown: [] });
-    expect(refused.err).toMatch(/The agent order-2 will get the history of order-1\.\n.*no terminal to ask on.*--yes/);
+    expect(refused.err).toMatch(
+      /The agent order-2 will get the history of order-1\.\n.*no terminal for the confirmation.*--yes/,
+    );
     const declined = await desk.command(["fork", "order-1", "order-2"], { answers: [false] });
     expect(declined).toMatchObject({ code: 4, out: "", shown: ["Go ahead?"] });
     expect(itemsOf(await desk.command(["list", "--json"]))).toHaveLength(1);

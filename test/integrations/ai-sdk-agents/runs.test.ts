@@ -166,7 +166,7 @@ describe.each(sdks)("a durable agent of the AI SDK $version", (sdk) => {
       { storage: new InMemoryPersistenceStorageProvider() },
       (durable) => new ToolLoopAgent({ model, tools: durable.tools({ find }) }),
     );
-    await expect(desk.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("Use durable.model(…)");
+    await expect(desk.for("a").generate({ prompt: "Find 7." })).rejects.toThrow("with durable.model(…)");
   });
 
   it("records the same steps whatever its callbacks do", async () => {

@@ -53,8 +53,12 @@ describe("models", () => {
   });
 
   it.each([
-    ["another name than the only model's", fakeModel("v3", { content: said }), /has only "served".*\(name\) => model/],
-    ["a name that the function does not know", () => undefined as unknown as AiSdkLanguageModel, /gave no model/],
+    [
+      "another name than the only model's",
+      fakeModel("v3", { content: said }),
+      /has only the model "served".*\(name\) => model/,
+    ],
+    ["a name that the function does not know", () => undefined as unknown as AiSdkLanguageModel, /returned no model/],
     [
       "a name that the function refuses",
       () => {

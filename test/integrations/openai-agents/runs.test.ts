@@ -83,7 +83,7 @@ describe("a run of an agent of OpenAI Agents", () => {
       for (const other of Object.values(sessions).filter((each) => each !== session)) {
         await expect(runner.resume(agent, given(other))).rejects.toThrow(InvalidInputError);
         const stream = runner.resume(agent, { ...given(other), stream: true });
-        await expect(stream).rejects.toThrow(/at "session": expected .*, as when the run began/);
+        await expect(stream).rejects.toThrow(/at "session": expected .*, as at the start of the run/);
       }
       // It has not failed.
       const unfinished = await collect(runner.unfinished());

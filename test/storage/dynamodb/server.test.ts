@@ -6,15 +6,15 @@ import { wholeSoak } from "../../soak/cases.ts";
 /** What says whether the server takes each kind of request as the one in memory does: a whole soak runs the whole suite. */
 const essential: ReadonlySet<string> = new Set([
   "numbers appends from 1 without gaps",
-  "stores an append once whose answer was lost, and takes no more from an owner it failed",
-  "stores nothing for an owner that was replaced, and tells it so",
-  "continues positions and generations when the id is used again",
-  "removes the bytes of what is pruned, also those that an earlier prune left",
-  "sorts by the bytes of the UTF-8 of order",
-  "lists several statuses, what is free, what is due and what is old, where it narrows",
-  "begins at the newest snapshot when asked to",
+  "stores an append once if its response was lost, and ends the ownership if the append failed",
+  "rejects appends of a replaced owner and aborts its signal",
+  "continues positions and generations when the id of a removed agent is used again",
+  "removes the bytes of pruned appends, even if an earlier prune did not run",
+  "sorts by the UTF-8 bytes of order",
+  "filters by several statuses, free agents, due time and age",
+  "starts at the newest snapshot if requested",
   "keeps bytes of any length and value",
-  "takes lines for an id that was used before",
+  "receives lines for the id of a removed agent",
 ]);
 const tests = recordLogConformance.filter(({ name }) => wholeSoak || essential.has(name));
 

@@ -19,7 +19,7 @@ import { storesUnderTest } from "./storesUnderTest.ts";
 const broken: readonly { readonly name: string; readonly fails: string; readonly make: () => StreamStore }[] = [
   {
     name: "shows all writers",
-    fails: "shows only the newest writer",
+    fails: "returns only entries of the newest writer",
     make: () => {
       const entries: Parameters<StreamStore["append"]>[1][] = [];
       return {
@@ -31,7 +31,7 @@ const broken: readonly { readonly name: string; readonly fails: string; readonly
   },
   {
     name: "ignores the place of a removal",
-    fails: "removes the entries up to a place, and those of earlier writers",
+    fails: "removes the entries up to a given place and those of earlier writers",
     make: () => {
       const store = new InMemoryStreamStore();
       return {

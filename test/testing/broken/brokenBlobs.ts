@@ -3,7 +3,7 @@ import { MemoryRecordLog } from "../../../src/storage/memory/MemoryRecordLog.ts"
 import type { BrokenLog } from "./brokenLogs.ts";
 import { delegatingLog, delegatingOwner } from "../delegatingLog.ts";
 
-const tooEarly = "keeps the blobs of earlier owners, and those that a prune does not concern";
+const tooEarly = "keeps the blobs of earlier owners, and blobs that a prune does not remove";
 
 /** Mistakes about when blobs are removed. */
 export const brokenBlobs: readonly BrokenLog[] = [
@@ -15,7 +15,7 @@ export const brokenBlobs: readonly BrokenLog[] = [
   { mistake: "removes all blobs when it prunes", caughtBy: tooEarly, make: () => removingBlobs("prune") },
   {
     mistake: "keeps the blobs of an agent that was removed",
-    caughtBy: "removes an agent with all it has, and no other agent",
+    caughtBy: "removes an agent with all its data and keeps other agents",
     make: () => {
       const blobs = new MemoryRecordLog().blobs;
       return delegatingLog(new MemoryRecordLog(), { blobs });

@@ -2,9 +2,9 @@ import type { AgentSummary, ListOptions, RecordLog } from "../../../src/storage/
 import type { BrokenLog } from "./brokenLogs.ts";
 import { changed, filtered, listing } from "../log/alteredLogs.ts";
 
-const several = "lists several statuses, what is free, what is due and what is old, where it narrows";
-const sorted = "sorts by the bytes of the UTF-8 of order";
-const paged = "gives page after page every agent once, and each behind the order of the one before";
+const several = "filters by several statuses, free agents, due time and age";
+const sorted = "sorts by the UTF-8 bytes of order";
+const paged = "lists every agent once across pages, in ascending order";
 
 /** Mistakes about which agents a list has, and in which order. */
 export const brokenLists: readonly BrokenLog[] = [
@@ -35,7 +35,7 @@ export const brokenLists: readonly BrokenLog[] = [
   },
   {
     mistake: "omits agents that have an owner",
-    caughtBy: "lists the newest summary only, under its own status only",
+    caughtBy: "lists only the newest summary, and only under its status",
     make: () => asking((options) => ({ ...options, free: true })),
   },
   {

@@ -33,27 +33,27 @@ export interface BrokenLog {
 export const brokenLogs: readonly BrokenLog[] = [
   {
     mistake: "accepts a stale position",
-    caughtBy: "refuses an append that expects another position, and stores nothing of it",
+    caughtBy: "rejects an append that expects another position, and does not store it",
     make: () => owning((owned) => ({ append: (entry) => owned.append(entry, owned.position) })),
   },
   {
     mistake: "refuses a stale position, and stores the append",
-    caughtBy: "refuses an append that expects another position, and stores nothing of it",
+    caughtBy: "rejects an append that expects another position, and does not store it",
     make: () => owning(storingWhatItRefuses),
   },
   {
     mistake: "has two owners",
-    caughtBy: "refuses a second owner while the first is alive, and names the first",
+    caughtBy: "refuses a second owner while the first is alive, and reports the first",
     make: withTwoOwners,
   },
   {
     mistake: "names the wrong owner",
-    caughtBy: "opens an empty log at position 0 and tells who owns it",
+    caughtBy: "opens an empty log at position 0 and reports its owner",
     make: () => changed((log) => ({ owner: async (agentId) => keep(await log.owner(agentId), { nonce: "another" }) })),
   },
   {
     mistake: "goes on writing for an owner that has released",
-    caughtBy: "stores nothing for an owner that has released",
+    caughtBy: "rejects appends of an owner after its release",
     make: () =>
       owning((owned, log, agentId) => ({
         append: (entry, at) => owned.append(entry, at).catch(() => writeAnyhow(log, agentId, entry)),
@@ -61,12 +61,12 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "gives every owner the same generation",
-    caughtBy: "gives each owner a higher generation and the position where the last one ended",
+    caughtBy: "gives each owner a higher generation and the last position of the previous owner",
     make: () => owning(() => ({ generation: 1 })),
   },
   {
     mistake: "forgets with its process",
-    caughtBy: "gives each owner a higher generation and the position where the last one ended",
+    caughtBy: "gives each owner a higher generation and the last position of the previous owner",
     make: () => ({ ...inDatabase(), reopen: () => inDatabase().log }),
   },
   {
@@ -80,7 +80,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "does not acknowledge the same append again",
-    caughtBy: "acknowledges the same id at the same position again, and stores it once",
+    caughtBy: "stores an append once if it is repeated with the same id at the same position",
     make: () =>
       owning((owned) => ({
         append: (entry, at) =>
@@ -91,23 +91,23 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "acknowledges any append at a position that is taken",
-    caughtBy: "acknowledges the same id at the same position again, and stores it once",
+    caughtBy: "stores an append once if it is repeated with the same id at the same position",
     make: () =>
       owning((owned) => ({ append: async (entry, at) => (at < owned.position ? at + 1 : owned.append(entry, at)) })),
   },
   {
     mistake: "does not link appends",
-    caughtBy: "links each append to the one before it, across owners",
+    caughtBy: "links each append to the previous one, even across owners",
     make: () => readingEntries((entry) => ({ ...entry, prev: "" })),
   },
   {
     mistake: "gives appends ids of its own",
-    caughtBy: "keeps ids as they were given",
+    caughtBy: "keeps ids unchanged",
     make: () => readingEntries((entry) => ({ ...entry, id: `${entry.generation}-${entry.position}` })),
   },
   {
     mistake: "drops appends without records",
-    caughtBy: "keeps all records of an append, in their order",
+    caughtBy: "keeps all records of an append in order",
     make: () =>
       changed((log) => ({
         read: (agentId, options) => filtered(log.read(agentId, options), ({ records }) => records.length > 0),
@@ -115,37 +115,37 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "reads its records after the caller has gone on",
-    caughtBy: "keeps what was given when the caller changes it while the append is under way",
+    caughtBy: "stores the original entry if the caller changes it during the append",
     make: () => owning((owned) => ({ append: (entry, at) => Promise.resolve().then(() => owned.append(entry, at)) })),
   },
   {
     mistake: "hands out its own records",
-    caughtBy: "keeps what is stored when a reader changes what it got",
+    caughtBy: "keeps stored entries when a reader changes its copy",
     make: handingOutItsOwn,
   },
   {
     mistake: "reads up to a position without it",
-    caughtBy: "reads what comes after a position, and up to one",
+    caughtBy: "reads the entries after one position and up to another",
     make: () => readingWith(({ upTo, ...rest }) => ({ ...rest, ...(upTo !== undefined && { upTo: upTo - 1 }) })),
   },
   {
     mistake: "ignores the mark of a snapshot",
-    caughtBy: "begins at the newest snapshot when asked to",
+    caughtBy: "starts at the newest snapshot if requested",
     make: () => owning((owned) => ({ append: (entry, at) => owned.append({ ...entry, snapshot: false }, at) })),
   },
   {
     mistake: "begins at a snapshot though not asked to",
-    caughtBy: "reads what comes after a position, and up to one",
+    caughtBy: "reads the entries after one position and up to another",
     make: () => readingWith((options) => ({ ...options, sinceSnapshot: true })),
   },
   {
     mistake: "keeps the position that the caller put into a summary",
-    caughtBy: "lists the summary as given, with the position of its append",
+    caughtBy: "lists a summary unchanged with the position of its append",
     make: () => listing((all) => all.map((summary) => ({ ...summary, position: 77 }))),
   },
   {
     mistake: "sorts the list by agent id",
-    caughtBy: "sorts by the bytes of the UTF-8 of order",
+    caughtBy: "sorts by the UTF-8 bytes of order",
     make: () => listing((all) => all.toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1))),
   },
   {
@@ -155,27 +155,27 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "lists agents that have an owner as free",
-    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    caughtBy: "filters by several statuses, free agents, due time and age",
     make: () => changed((log) => ({ list: ({ free: _free, ...options } = {}) => log.list(options) })),
   },
   {
     mistake: "lists agents that are not due",
-    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    caughtBy: "filters by several statuses, free agents, due time and age",
     make: () => changed((log) => ({ list: ({ dueBefore: _dueBefore, ...options } = {}) => log.list(options) })),
   },
   {
     mistake: "lists agents that changed lately",
-    caughtBy: "lists several statuses, what is free, what is due and what is old, where it narrows",
+    caughtBy: "filters by several statuses, free agents, due time and age",
     make: () => changed((log) => ({ list: ({ updatedBefore: _updatedBefore, ...options } = {}) => log.list(options) })),
   },
   {
     mistake: "leaves an agent out of a list while its summary is written",
-    caughtBy: "never omits an agent while its summary is written anew",
+    caughtBy: "never omits an agent while its summary is rewritten",
     make: omittingWhatIsWritten,
   },
   {
     mistake: "lets no timer fire between its appends",
-    caughtBy: "gives the event loop a turn with each append",
+    caughtBy: "yields to the event loop during each append",
     make: () =>
       owning((owned) => ({
         append: async (entry, at) => {
@@ -186,22 +186,22 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "never tells an owner to stop",
-    caughtBy: "tells the owner to stop, which may still append",
+    caughtBy: "reports a stop request to the owner, which may still append",
     make: () => changed(() => ({ requestStop: async () => {} })),
   },
   {
     mistake: "keeps a request to stop for the next owner",
-    caughtBy: "does not stop the next owner for a request that came before it",
+    caughtBy: "does not stop the next owner after a stop request to the previous owner",
     make: keepingStops,
   },
   {
     mistake: "tells nobody who watches",
-    caughtBy: "tells whoever watches that an agent was given back, until it is closed",
+    caughtBy: "reports a release to each watcher until it is closed",
     make: () => changed(() => ({ watch: async () => ({ close: async () => {} }) })),
   },
   {
     mistake: "goes on telling who no longer watches",
-    caughtBy: "tells whoever watches that an agent was given back, until it is closed",
+    caughtBy: "reports a release to each watcher until it is closed",
     make: () =>
       changed((log) => ({
         watch: async (onChange) => {
@@ -212,12 +212,12 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "answers after it was closed",
-    caughtBy: "refuses every call after close",
+    caughtBy: "rejects every call after close",
     make: () => changed(() => ({ close: async () => {} })),
   },
   {
     mistake: "keeps blobs without their agent",
-    caughtBy: "gives a blob to its agent only",
+    caughtBy: "returns a blob only to its agent",
     make: () =>
       changed(({ blobs }) => ({
         blobs: {
@@ -229,7 +229,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "throws for a reference that is none",
-    caughtBy: "finds nothing under a reference that it never gave",
+    caughtBy: "finds no blob for an unknown or malformed reference",
     make: () =>
       changed(({ blobs }) => ({
         blobs: {
@@ -242,7 +242,7 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "shares one blob among owners",
-    caughtBy: "gives one owner the same reference for the same bytes, another owner another",
+    caughtBy: "returns the same reference for equal bytes of one owner, and another one for the next owner",
     make: () =>
       changed(({ blobs }) => ({
         blobs: {
@@ -254,22 +254,22 @@ export const brokenLogs: readonly BrokenLog[] = [
   },
   {
     mistake: "prunes whatever it is told",
-    caughtBy: "prunes the positions that a stored record names, and no others",
+    caughtBy: "prunes only the positions that a stored record names",
     make: pruningAnything,
   },
   {
     mistake: "forgets the position of an agent that was removed",
-    caughtBy: "continues positions and generations when the id is used again",
+    caughtBy: "continues positions and generations when the id of a removed agent is used again",
     make: startingAnew,
   },
   {
     mistake: "leaves a removed agent in the list",
-    caughtBy: "removes an agent with all it has, and no other agent",
+    caughtBy: "removes an agent with all its data and keeps other agents",
     make: () => owning((owned) => ({ drop: () => owned.release() })),
   },
   {
     mistake: "takes agent ids without regard to case",
-    caughtBy: "keeps agents apart with ids that differ in case only",
+    caughtBy: "separates agents with ids that differ in case only",
     make: () =>
       changed((log) => ({
         open: (agentId, owner) => log.open(agentId.toLowerCase(), owner),

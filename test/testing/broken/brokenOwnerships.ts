@@ -13,13 +13,13 @@ import {
   trustingAnyone,
 } from "../log/mistakenLogs.ts";
 
-const silent = "lets another own when the owner is silent, under a higher generation";
-const replaced = "stores nothing for an owner that was replaced, and tells it so";
-const removed = "removes nothing for an owner that was replaced";
-const lostAnswer = "stores an append once whose answer was lost, and takes no more from an owner it failed";
-const looks = "tells an owner that looks at once, in whichever process it was asked to stop";
-const altered = "gives no append for the one at position 4 of 8 when a byte was altered";
-const pruned = "removes the bytes of what is pruned, also those that an earlier prune left";
+const silent = "gives a silent owner's agent to another owner with a higher generation";
+const replaced = "rejects appends of a replaced owner and aborts its signal";
+const removed = "removes no data for a replaced owner";
+const lostAnswer = "stores an append once if its response was lost, and ends the ownership if the append failed";
+const looks = "reports a stop request of any process when the owner checks for it";
+const altered = "rejects a read if a byte of append 4 of 8 was altered";
+const pruned = "removes the bytes of pruned appends, even if an earlier prune did not run";
 
 /** Mistakes about owners that sleep, answers that are lost, bytes that change and ids that are odd. */
 export const brokenOwnerships: readonly BrokenLog[] = [
@@ -46,7 +46,7 @@ export const brokenOwnerships: readonly BrokenLog[] = [
   },
   {
     mistake: "frees the next owner when one that was replaced releases",
-    caughtBy: "stays with the next owner when one that was replaced releases",
+    caughtBy: "keeps the next owner when a replaced owner releases",
     make: () => trustingAnyone("free"),
   },
   { mistake: "prunes for an owner that was replaced", caughtBy: removed, make: () => trustingAnyone("removePruned") },
@@ -69,12 +69,12 @@ export const brokenOwnerships: readonly BrokenLog[] = [
   },
   {
     mistake: "takes over owners that live, as none renews",
-    caughtBy: "lets no other own while the owner renews, however long it owns",
+    caughtBy: "refuses another owner while the owner renews, even after a long time",
     make: () => inDatabase(() => ({ renew: () => true })),
   },
   {
     mistake: "lets everyone own at any time",
-    caughtBy: "is seen as owned by a second process",
+    caughtBy: "shows the owner to a second process",
     make: () => inDatabase(() => ({ isFree: () => true })),
   },
   {
@@ -110,12 +110,12 @@ export const brokenOwnerships: readonly BrokenLog[] = [
   },
   {
     mistake: "lets an open through as its driver fails it",
-    caughtBy: "can be opened again when the answer to an open was lost",
+    caughtBy: "can be opened again if the response of an open was lost",
     make: () => everyInstance((log) => ({ open: (agentId, owner) => passingOn(() => log.open(agentId, owner)) })),
   },
   {
     mistake: "lets a blob through as its driver fails it",
-    caughtBy: "keeps a blob whose answer was lost, or tells that it failed",
+    caughtBy: "keeps a blob if the response of its put was lost, or rejects the put",
     make: () =>
       everyInstance(({ blobs }) => ({
         blobs: {
@@ -133,22 +133,22 @@ export const brokenOwnerships: readonly BrokenLog[] = [
   { mistake: "leaves out the appends that it cannot verify", caughtBy: altered, make: skippingDamage },
   {
     mistake: "does not verify the first append",
-    caughtBy: "gives no append for the one at position 1 of 8 when a byte was altered",
+    caughtBy: "rejects a read if a byte of append 1 of 8 was altered",
     make: () => inDatabase(() => ({ isIntact: (row) => row.position === 1 || checksumOf(row) === row.checksum })),
   },
   {
     mistake: "takes an altered last append for one that was never whole",
-    caughtBy: "gives no append for the one at position 8 of 8 when a byte was altered",
+    caughtBy: "rejects a read if a byte of append 8 of 8 was altered",
     make: skippingDamage,
   },
   {
     mistake: "does not verify the blobs it reads",
-    caughtBy: "gives no bytes for a blob when one was altered",
+    caughtBy: "rejects the read of a blob if one of its bytes was altered",
     make: () => inDatabase(() => ({ isIntactBlob: () => true })),
   },
   {
     mistake: "shows what a stored record has pruned",
-    caughtBy: "passes over the positions that a stored record names, removed or not",
+    caughtBy: "skips the positions that a stored record names, even before they are removed",
     make: () => inDatabase(() => ({ isPruned: () => false })),
   },
   {
@@ -167,12 +167,12 @@ export const brokenOwnerships: readonly BrokenLog[] = [
   },
   {
     mistake: "does not look at the id of an agent",
-    caughtBy: "keeps agents apart with ids that begin with each other",
+    caughtBy: "separates agents with ids that are prefixes of each other",
     make: () => keyedBy(() => "one"),
   },
   {
     mistake: "removes agents by the beginning of their ids",
-    caughtBy: "keeps agents apart with ids that begin with each other",
+    caughtBy: "separates agents with ids that are prefixes of each other",
     make: () =>
       inDatabase((database) => ({
         remove: (agentId) => {
@@ -194,7 +194,7 @@ export const brokenOwnerships: readonly BrokenLog[] = [
     ] satisfies [string, string, (id: string) => string][]
   ).map(([mistake, kind, keyOf]) => ({
     mistake,
-    caughtBy: `keeps agents apart with ids ${kind}`,
+    caughtBy: `separates agents with ids ${kind}`,
     make: () => keyedBy(keyOf),
   })),
 ];

@@ -35,7 +35,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "finds the latest by its time",
-    caughtBy: "finds the latest by version, also when the clock was set back",
+    caughtBy: "finds the latest checkpoint by version, even if the clock was set back",
     make: () => latest((all) => all.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1)).at(-1)),
   },
   {
@@ -45,12 +45,12 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "sorts versions as text",
-    caughtBy: "takes versions with gaps, however large",
+    caughtBy: "accepts gaps of any size between versions",
     make: () => reading((all) => all.toSorted((a, b) => (String(a.version) < String(b.version) ? -1 : 1))),
   },
   {
     mistake: "keeps versions in 32 bits",
-    caughtBy: "takes versions with gaps, however large",
+    caughtBy: "accepts gaps of any size between versions",
     make: () => saving((data) => ({ ...data, version: data.version | 0 })),
   },
   {
@@ -76,63 +76,63 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "names checkpoints without regard to case",
-    caughtBy: "keeps checkpoints apart whose ids a storage may confuse",
+    caughtBy: "separates checkpoints with similar ids",
     make: () => reading((all) => [...new Map(all.map((data) => [data.checkpointId.toLowerCase(), data])).values()]),
   },
   {
     mistake: "names checkpoints without their agent",
-    caughtBy: "keeps agents apart that use the same ids for checkpoints and runs",
+    caughtBy: "separates agents that use the same ids for checkpoints and runs",
     make: namingCheckpointsAlone,
   },
   {
     mistake: "reads by the beginning of an agent id",
-    caughtBy: "keeps agents apart with ids that begin with each other",
+    caughtBy: "separates agents with ids that are prefixes of each other",
     make: readingByPrefix,
   },
   {
     mistake: "joins agent id and version with a delimiter that ids may hold",
-    caughtBy: "keeps agents apart with ids with delimiters",
+    caughtBy: "separates agents with ids with delimiters",
     make: () => keyed((agentId) => agentId.replaceAll(/[/:|#.,_ %*?]/g, "-")),
   },
   {
     mistake: "takes agent ids without regard to case",
-    caughtBy: "keeps agents apart with ids that differ in case only",
+    caughtBy: "separates agents with ids that differ in case only",
     make: () => keyed((agentId) => agentId.toLowerCase()),
   },
   {
     mistake: "normalizes agent ids",
-    caughtBy: "keeps agents apart with ids in Unicode",
+    caughtBy: "separates agents with ids in Unicode",
     make: () => keyed((agentId) => agentId.normalize("NFC")),
   },
   {
     mistake: "trims agent ids",
-    caughtBy: "keeps agents apart with ids with spaces and control characters",
+    caughtBy: "separates agents with ids with spaces and control characters",
     make: () => keyed((agentId) => agentId.trim()),
   },
   {
     mistake: "cuts agent ids at a NUL",
-    caughtBy: "keeps agents apart with ids with spaces and control characters",
+    caughtBy: "separates agents with ids with spaces and control characters",
     make: () => keyed((agentId) => agentId.split("\0")[0] ?? ""),
   },
   {
     mistake: "cuts long agent ids",
-    caughtBy: "keeps agents apart with ids that are long",
+    caughtBy: "separates agents with ids that are long",
     make: () => keyed((agentId) => agentId.slice(0, 255)),
   },
   {
     mistake: "resolves agent ids as paths",
-    caughtBy: "keeps agents apart with ids that look like paths",
+    caughtBy: "separates agents with ids that look like paths",
     make: () =>
       keyed((agentId) => new URL(agentId.replaceAll("\\", "/").replaceAll("%", "%25"), "file:///base/").pathname),
   },
   {
     mistake: "keeps agents as the members of an object",
-    caughtBy: "keeps agents apart with ids named as members of objects",
+    caughtBy: "separates agents with ids named as members of objects",
     make: keepingInAnObject,
   },
   {
     mistake: "keeps the caller's object",
-    caughtBy: "keeps what was saved when the caller changes its object later",
+    caughtBy: "keeps a saved checkpoint when the caller changes its object later",
     make: () =>
       keepingObjects(
         (given) => given,
@@ -141,7 +141,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "hands out its own object",
-    caughtBy: "keeps what is stored when a reader changes what getCheckpoints gave",
+    caughtBy: "keeps stored checkpoints when a caller changes the result of getCheckpoints",
     make: () =>
       keepingObjects(
         (given) => structuredClone(given),
@@ -150,7 +150,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "copies only the outermost object",
-    caughtBy: "keeps what is stored when a reader changes what getLatestCheckpoint gave",
+    caughtBy: "keeps the stored checkpoint when a caller changes the result of getLatestCheckpoint",
     make: () =>
       keepingObjects(
         (given) => structuredClone(given),
@@ -159,7 +159,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "puts its own fields into what it is given",
-    caughtBy: "does not change what it is given",
+    caughtBy: "does not change the checkpoint of the caller",
     make: () => saving((data) => Object.assign(data, { storage: { ...data.storage, savedAt: 1 } })),
   },
   {
@@ -200,7 +200,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "fills absent fields with null",
-    caughtBy: "keeps absent fields absent",
+    caughtBy: "does not add missing fields",
     make: () => saving((data) => ({ ...data, model: data.model ?? (null as never) })),
   },
   {
@@ -215,12 +215,12 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "gives a list that grows",
-    caughtBy: "gives a picture of the moment: what was read does not grow",
+    caughtBy: "returns a result that later saves do not extend",
     make: () => keepingObjects((given) => structuredClone(given), undefined),
   },
   {
     mistake: "forgets with its process",
-    caughtBy: "has everything after it was reopened",
+    caughtBy: "returns all checkpoints after it was reopened",
     make: () => ({ provider: new TextProvider(), reopen: () => new TextProvider() }),
   },
   {
@@ -230,7 +230,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "keeps in its own memory what it has saved last",
-    caughtBy: "continues after it was reopened, again and again",
+    caughtBy: "continues after it was reopened several times",
     make: () => {
       const table = new Map<string, string[]>();
       return { provider: bufferingOne(table), reopen: () => bufferingOne(table) };
@@ -238,7 +238,7 @@ export const brokenProviders: readonly BrokenProvider[] = [
   },
   {
     mistake: "throws for an agent never seen",
-    caughtBy: "has nothing for an agent never seen",
+    caughtBy: "returns no checkpoints for an unknown agent",
     make: () => latest((all) => all.at(-1) ?? JSON.parse("nothing")),
   },
 ];

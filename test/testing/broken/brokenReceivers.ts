@@ -10,7 +10,7 @@ const positionOf = (line: Uint8Array): number => Number(linkOfFirst.exec(Buffer.
 export const brokenReceivers: readonly BrokenLog[] = [
   {
     mistake: "gives lines up to a position without it",
-    caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
+    caughtBy: "returns the lines of a log up to a position, and another log stores them unchanged",
     make: () =>
       moving((log) => ({
         encodedAppends: (agentId, { upTo = Infinity } = {}) =>
@@ -19,12 +19,12 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "writes what it takes as appends of its own",
-    caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
+    caughtBy: "returns the lines of a log up to a position, and another log stores them unchanged",
     make: () => moving(appendingWhatItReceives),
   },
   {
     mistake: "forgets the append after the lines in its list",
-    caughtBy: "gives the lines of a log up to a position, and another log takes them as they are",
+    caughtBy: "returns the lines of a log up to a position, and another log stores them unchanged",
     make: () =>
       moving((log) => ({
         receive: (agentId, owner, received, last) =>
@@ -36,7 +36,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "takes a generation that lines have already",
-    caughtBy: "asks for the append after the lines with the generation and position that count",
+    caughtBy: "requests the append after the lines with the right generation and position",
     make: () =>
       moving((log) => ({
         receive: (agentId, owner, { appends: lines }, last) =>
@@ -45,7 +45,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "gives lines that are pruned",
-    caughtBy: "passes over what is pruned when it gives lines, and takes them with the record that names it",
+    caughtBy: "omits pruned lines, and receives the other lines with the pruning record",
     make: () => {
       const first = new Map<string, Uint8Array[]>();
       return moving((log) => ({
@@ -65,7 +65,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "takes lines for an agent that is there",
-    caughtBy: "takes nothing for an agent that has entries",
+    caughtBy: "receives no lines for an agent that has entries",
     make: () =>
       moving((log) => ({
         receive: async (agentId, owner, received, last) => {
@@ -77,7 +77,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "takes what is not whole",
-    caughtBy: "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
+    caughtBy: "rejects damaged, unordered or incomplete lines without storing any",
     make: () =>
       moving((log) => ({
         receive: async (agentId, owner, { appends: lines, generation }, last) => {
@@ -95,7 +95,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "takes any generation",
-    caughtBy: "refuses lines that are damaged, out of order or incomplete, and has nothing of them",
+    caughtBy: "rejects damaged, unordered or incomplete lines without storing any",
     make: () =>
       moving((log) => ({
         receive: (agentId, owner, { appends: lines, generation }, last) =>
@@ -109,12 +109,12 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "has an agent while its lines come",
-    caughtBy: "has nothing of an agent until all of its lines have come",
+    caughtBy: "shows no entries of an agent until all of its lines are received",
     make: () => moving(appendingWhatItReceives),
   },
   {
     mistake: "takes no lines where an agent was deleted",
-    caughtBy: "takes lines for an id that was used before",
+    caughtBy: "receives lines for the id of a removed agent",
     make: () => {
       const seen = new Set<string>();
       return moving((log) => ({
@@ -131,7 +131,7 @@ export const brokenReceivers: readonly BrokenLog[] = [
   },
   {
     mistake: "says that it copied a blob, and did not",
-    caughtBy: "gives a blob to another agent under the same reference",
+    caughtBy: "copies a blob to another agent under the same reference",
     make: () =>
       changed(({ blobs }) => ({
         blobs: {

@@ -67,10 +67,10 @@ class EagerlyDroppingTable extends MemoryTable {
   }
 }
 
-const stopped = "does not stop the next owner for a request to one that was replaced";
-const cutShort = "takes lines after a copy that was cut short, which then counts for nothing";
-const onlyBehind = "a table stores an append only behind the last one, and for its owner";
-const lostAnswer = "stores an append once whose answer was lost, and takes no more from an owner it failed";
+const stopped = "does not stop the next owner after a stop request to a replaced owner";
+const cutShort = "receives lines after an interrupted copy, whose lines are ignored";
+const onlyBehind = "a table stores an append only for its owner and directly after the last append";
+const lostAnswer = "stores an append once if its response was lost, and ends the ownership if the append failed";
 
 /** Mistakes of tables that a `TableRecordLog` keeps its rows in. */
 export const brokenTables: readonly BrokenLog[] = [
@@ -101,12 +101,12 @@ export const brokenTables: readonly BrokenLog[] = [
   },
   {
     mistake: "claims from an owner that has renewed since it was seen",
-    caughtBy: "a table is claimed only from the owner that was seen",
+    caughtBy: "a table accepts a claim only if the observed owner is unchanged",
     make: () => inTable(new BeatIgnoringTable()),
   },
   {
     mistake: "drops in place of an owner that was replaced",
-    caughtBy: "a table does nothing for an owner that was replaced",
+    caughtBy: "a table ignores all calls of a replaced owner",
     make: () => inTable(new EagerlyDroppingTable()),
   },
 ];

@@ -176,7 +176,7 @@ describe("a capture", () => {
     const root = temporaryFolder();
     put(root, { a: "1", b: "1", c: "1" });
     const { leftOut } = await new Shell(root, [], { maximumFiles: 2 }).build().workspace.scan();
-    expect(leftOut).toEqual([{ path: "c", reason: "is beyond the 2 files that are kept" }]);
+    expect(leftOut).toEqual([{ path: "c", reason: "exceeds the limit of 2 stored files" }]);
   });
 
   it("a capture stores each content once, and later captures only changes", async () => {

@@ -16,7 +16,7 @@ async function ranAndRolledBack(
   return steps(await shell.rollBack(0));
 }
 
-const wasThere = "not restored: was there before under another name, and its content was not kept";
+const wasThere = "not restored: existed before under another name, and its content was not stored";
 
 describe("uncaptured files that a command moves", () => {
   const latin = (root: string) => Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])]);

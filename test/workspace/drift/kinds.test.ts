@@ -72,7 +72,7 @@ describe("drift in various kinds of repositories", () => {
       ours.write("a.txt", "by hand");
       const report = await check(ours.root);
       expect(report).toMatchObject({ commitsBehind: 1, rewritten: false, localFiles: ["a.txt"], severity: "high" });
-      const advice = expect.stringContaining("does not have what it takes to compare them") as string;
+      const advice = expect.stringContaining("lacks the data to compare them") as string;
       expect(driftResponse(report)).toMatchObject({ action: "pause", advice });
       ours.git("checkout", "--quiet", "--", ".");
       expect(await rebase(ours.root)).toMatchObject({ rebased: false, reason: "not_fetched" });

@@ -99,7 +99,7 @@ describe("revertCommit", () => {
     repository.git("worktree", "remove", other.root);
     await refuses(repository, made, "is no longer the newest commit of refs/heads/main");
     repository.git("branch", "--quiet", "-D", "main");
-    await refuses(repository, made, "refs/heads/main is gone");
+    await refuses(repository, made, "refs/heads/main no longer exists");
   });
 
   it("revertCommit of a commit on a detached HEAD moves no branch", async () => {

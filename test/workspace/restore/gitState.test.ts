@@ -246,7 +246,7 @@ describe("a command that a crash interrupts", () => {
       .catch(() => undefined);
     const left = [head(repository), repository.git("ls-files", "--stage")];
     const report = await shell.rollBack(0);
-    const change = "not restored: may have been changed by a command that was interrupted";
+    const change = "not restored: may have been changed by an interrupted command";
     expect(steps(report)).toContainEqual({ subject: ".git/HEAD", change });
     expect(steps(report)).toContainEqual({ subject: ".git/index", change });
     expect([head(repository), repository.git("ls-files", "--stage")]).toEqual(left);
@@ -337,7 +337,7 @@ describe("a person who uses git after a command", () => {
     await expect(shell.rollBack(0)).rejects.toMatchObject(said("refs/heads/main is checked out in"));
     repository.git("worktree", "remove", "--force", elsewhere);
     repository.git("branch", "--quiet", "-m", "main", "renamed");
-    await expect(shell.rollBack(0)).rejects.toMatchObject(said("refs/heads/main is gone"));
+    await expect(shell.rollBack(0)).rejects.toMatchObject(said("refs/heads/main no longer exists"));
     repository.git("branch", "--quiet", "-m", "renamed", "main");
     mkdirSync(join(repository.root, ".git/rebase-merge"));
     await expect(shell.rollBack(0)).rejects.toMatchObject(said("while a rebase is in progress"));

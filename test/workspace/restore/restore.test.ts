@@ -144,7 +144,7 @@ describe("a file that somebody else has changed", () => {
     ["doc.md", "a\0b", "merge", /only text/],
     ["doc.md", undefined, "merge", /not a valid answer/],
     ["doc.md", mine, "restore", /not a valid answer/],
-    ["made/by/agent", "mine", "merge", /existed all the time/],
+    ["made/by/agent", "mine", "merge", /exists in every version/],
   ];
 
   it.each(refused)(

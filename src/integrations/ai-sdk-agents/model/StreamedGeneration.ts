@@ -52,7 +52,7 @@ export class StreamedGeneration {
     return this.#end !== undefined;
   }
 
-  /** Adds a part. Returns it with the library's id of its call. */
+  /** Adds a part and returns it. In the returned part of a call, the library's call id replaces the provider's id. */
   add(part: ProviderPart): ProviderPart {
     if (notContent.has(part.type)) {
       this.#failed ||= part.type === "error";

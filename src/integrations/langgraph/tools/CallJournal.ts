@@ -282,7 +282,7 @@ function diverged({ thread, made: { task, place }, facts }: Performance): Replay
     `a call of ${quoted(before?.tool ?? "")} (${before?.call ?? ""})`,
     `a call of ${found}`,
     before ? [{ toolCallId: before.call, toolName: before.tool, inDoubt: isInDoubt(before) }] : [],
-    "Or keep the effects and run the node anew: invoke the graph with the checkpoint_id of an earlier checkpoint.",
+    "Or keep the effects and run the node again: invoke the graph with the checkpoint_id of an earlier checkpoint.",
   );
 }
 

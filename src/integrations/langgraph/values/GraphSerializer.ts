@@ -27,6 +27,6 @@ function jsonOf(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    throw new UnreadableValueError("it is no JSON", { cause: error });
+    throw new UnreadableValueError("it is not valid JSON", { cause: error });
   }
 }

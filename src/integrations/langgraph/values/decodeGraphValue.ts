@@ -34,7 +34,7 @@ const decoders: Readonly<Record<string, (tagged: Tagged) => unknown>> = {
   plain: ({ f }) => decodeFields(f, {}),
   number: ({ v }) => numberOf(v),
   bigint: ({ v }) => bigintOf(v),
-  date: ({ v }) => (typeof v === "number" ? new Date(v) : unreadable("a date is none")),
+  date: ({ v }) => (typeof v === "number" ? new Date(v) : unreadable("a date is not a number")),
   map: ({ v }) => new Map(listOf(v).map((pair) => pairOf(decodeGraphValue(pair)))),
   set: ({ v }) => new Set(listOf(v).map(decodeGraphValue)),
   bytes: ({ v }) => fromBase64Url(textOf(v)) ?? unreadable("bytes are not base64url"),
@@ -52,21 +52,23 @@ function decodeTagged(tagged: Tagged): unknown {
   try {
     if (type.startsWith("lc:")) return decodeMessage(type.slice(3), tagged);
     const decoder = Object.hasOwn(decoders, type) ? decoders[type] : undefined;
-    return decoder ? decoder(tagged) : unreadable(`it names the unknown type ${JSON.stringify(type)}`);
+    return decoder ? decoder(tagged) : unreadable(`it has the unknown type ${JSON.stringify(type)}`);
   } catch (error) {
     if (error instanceof UnreadableValueError) throw error;
-    throw new UnreadableValueError(`it is no ${type}`, { cause: error });
+    throw new UnreadableValueError(`it is not a valid ${type}`, { cause: error });
   }
 }
 
 function decodeMessage(name: string, { f }: Tagged): object {
   const message = messageOf(name, decodeFields(f, {}) as Readonly<Record<string, unknown>>);
-  return message ?? unreadable(`it names the unknown message ${JSON.stringify(name)}`);
+  return message ?? unreadable(`it has the unknown message type ${JSON.stringify(name)}`);
 }
 
 function numberOf(json: Json | undefined): number {
   if (json === "-0") return -0;
-  return json === "NaN" || json === "Infinity" || json === "-Infinity" ? Number(json) : unreadable("a number is none");
+  return json === "NaN" || json === "Infinity" || json === "-Infinity"
+    ? Number(json)
+    : unreadable("a number has an unknown name");
 }
 
 function errorOf(name: string, message: string): Error {
@@ -83,15 +85,17 @@ function instanceOf(name: string, fields: Json | undefined): object {
 }
 
 function listOf(json: Json | undefined): readonly Json[] {
-  return Array.isArray(json) ? (json as readonly Json[]) : unreadable("a list is none");
+  return Array.isArray(json) ? (json as readonly Json[]) : unreadable("a list is not an array");
 }
 
 function pairOf(value: unknown): [unknown, unknown] {
-  return Array.isArray(value) && value.length === 2 ? (value as [unknown, unknown]) : unreadable("a pair is none");
+  return Array.isArray(value) && value.length === 2
+    ? (value as [unknown, unknown])
+    : unreadable("a map entry is not a pair");
 }
 
 function textOf(json: Json | undefined): string {
-  return typeof json === "string" ? json : unreadable("a text is none");
+  return typeof json === "string" ? json : unreadable("a text is not a string");
 }
 
 function unreadable(reason: string): never {

@@ -42,7 +42,7 @@ function textOf(data: Uint8Array): string | undefined {
 }
 
 function loaded(serde: SerializerProtocol, json: Json): Promise<unknown> {
-  if (!isDumped(json)) throw new UnreadableValueError("it was stored without a serializer of its own");
+  if (!isDumped(json)) throw new UnreadableValueError("it was stored by the default serializer, not by a custom one");
   const [type, text, binary] = json;
   const bytes = binary ? fromBase64Url(text) : new TextEncoder().encode(text);
   if (!bytes) throw new UnreadableValueError("its bytes are not base64url");

@@ -98,7 +98,7 @@ export class JoinedStream {
   }
 
   get #shown(): AnyStream {
-    if (!this.#current) throw new TypeError("the stream has not begun");
+    if (!this.#current) throw new TypeError("the stream has not started");
     return this.#current;
   }
 

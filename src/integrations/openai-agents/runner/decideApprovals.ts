@@ -40,7 +40,7 @@ function callOf(run: DurableRun, { rawItem, name = "" }: RunToolApprovalItem): A
     throw new InvalidInputError("approval", [
       {
         path: "type",
-        expected: `expected an approval of a function tool or a hosted MCP tool, found one of ${rawItem.type} "${name}"`,
+        expected: `expected an approval of a function tool or a hosted MCP tool, found an approval of ${rawItem.type} "${name}"`,
       },
     ]);
   const { arguments: input } = rawItem.type === "function_call" ? rawItem : (rawItem.providerData ?? {});

@@ -25,7 +25,7 @@ export async function assertSameSession(stored: StoredInput, session: Session | 
   const begun = isWithSession(stored) ? stored.session : undefined;
   const given = session && (await nameOf(session));
   if (begun === given) return;
-  const expected = `expected ${wordsFor(begun)}, as when the run began, found ${wordsFor(given)}`;
+  const expected = `expected ${wordsFor(begun)}, as at the start of the run, found ${wordsFor(given)}`;
   throw new InvalidInputError("options of a resume", [{ path: "session", expected }]);
 }
 
@@ -39,5 +39,5 @@ async function nameOf(session: Session): Promise<string | null> {
 
 function wordsFor(session: string | null | undefined): string {
   if (session === undefined) return "no session";
-  return session === null ? "a session that is no PersistenceSession" : `the PersistenceSession ${quoted(session)}`;
+  return session === null ? "a session other than a PersistenceSession" : `the PersistenceSession ${quoted(session)}`;
 }

@@ -83,8 +83,9 @@ export class SessionState {
 
   #splice({ at, drop = 0, items = [], first = this.#next }: SpliceRecord): void {
     const { length } = this.#items;
-    if (at + drop > length) throw new RangeError(`items ${at} to ${at + drop} of ${length} are changed`);
-    if (first + items.length > Number.MAX_SAFE_INTEGER) throw new RangeError(`item ${first} has no number after it`);
+    if (at + drop > length)
+      throw new RangeError(`items ${at} to ${at + drop} are removed, but there are only ${length} items`);
+    if (first + items.length > Number.MAX_SAFE_INTEGER) throw new RangeError(`item number ${first} is too high`);
     const added = items.map((value, index) => ({ number: first + index, value }));
     if (at === length) for (const item of added) this.#items.push(item);
     else this.#items = [...this.#items.slice(0, at), ...added, ...this.#items.slice(at + drop)];
@@ -104,7 +105,7 @@ export class SessionState {
   }
 
   #clear({ next }: ClearRecord): void {
-    if (next < this.#next) throw new RangeError(`item ${next} is next, but ${this.#next} was`);
+    if (next < this.#next) throw new RangeError(`the next item number ${next} is lower than ${this.#next}`);
     this.#items = [];
     this.#next = next;
     this.#transactions.clear();

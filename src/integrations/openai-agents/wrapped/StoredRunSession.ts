@@ -22,7 +22,7 @@ export class StoredRunSession {
   readonly #store: SessionStore;
   readonly #run: DurableRun;
   readonly #name: string;
-  /** The number of changes that the run has reached in this process. */
+  /** The number of session changes that the run has made or replayed in this process. */
   #done = 0;
 
   constructor(store: SessionStore, run: DurableRun, name: string) {

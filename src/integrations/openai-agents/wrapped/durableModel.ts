@@ -45,7 +45,10 @@ async function respond({ model, name }: NamedModel, request: ModelRequest): Prom
   return run.ids.noted(given);
 }
 
-/** Delays the last event until the response is durable, because the tools start after it. */
+/**
+ * Streams a response. The SDK starts the tools after the last event, so the last event is delayed until the response is
+ * durable.
+ */
 async function* stream({ model, name }: NamedModel, request: ModelRequest): AsyncIterable<StreamEvent> {
   const run = currentRun();
   if (!run) return yield* model.getStreamedResponse(request);

@@ -124,7 +124,7 @@ function itemOf(part: ContentPart | undefined): OutputItem {
     const { toolCallId: callId, toolName: name, input } = part;
     return { arguments: JSON.stringify(input), ...kept, callId, name } as OutputItem;
   }
-  if (part?.type !== "text") throw new TypeError("a recorded answer has a part that this version does not know");
+  if (part?.type !== "text") throw new TypeError("a recorded response has a part that this version does not support");
   const { message, rest } = kept as { readonly message: Fields; readonly rest: Fields };
   return { ...message, content: [{ ...rest, text: part.text }] } as unknown as OutputItem;
 }

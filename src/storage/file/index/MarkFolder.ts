@@ -16,7 +16,7 @@ const marksAtOnce = 64;
 /** The number of cached directories, because agents of a few priorities are often added alternately. */
 const mostChosen = 8;
 const mostAttempts = 8;
-/** The maximum number of directories to search for a mark. It is usually in the first one. */
+/** The maximum number of directories to search for a mark. Most marks are in the first directory. */
 const mostFolders = 3;
 
 interface Chosen {
@@ -90,7 +90,7 @@ export class MarkFolder {
   async #marksIn(lowest: string, isLast: boolean): Promise<readonly FoundMark[]> {
     const folder = this.#folder(lowest);
     const names = (await this.#disk.readdir(folder)) ?? [];
-    // A directory that cannot be removed is read again next time.
+    // If the directory cannot be removed now, the next read finds it again.
     if (names.length === 0 && !isLast) await this.#disk.rmdir(folder).catch(() => {});
     return names.flatMap((name) => {
       const mark = parseMark(name);
