@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { AIAgent } from "../../agent/AIAgent.ts";
 import type { PendingRequest } from "../../agent/feature/RunResult.ts";
 import type { ResumeOptions, RunOptions } from "../../agent/feature/RunRequest.ts";
@@ -37,6 +38,25 @@ export type HostedConfig = Omit<
   | "environment"
   | "storage"
 > & { readonly storage: NonNullable<PersistenceConfig["storage"]> };
+
+const given = z.unknown().optional();
+
+/** Names the options of {@link HostedConfig}. `install(Persistence)` checks their values. */
+export const hostedShape = {
+  storage: z.looseObject({}),
+  participants: given,
+  onToolCallInDoubt: given,
+  inverseRetry: given,
+  abortGraceMs: given,
+  sleepInProcessMs: given,
+  onEvent: given,
+  onListenerError: given,
+  maxCheckpointBytes: given,
+  retention: given,
+  retentionSchedule: given,
+  telemetry: given,
+  clock: given,
+} satisfies Record<keyof HostedConfig, z.ZodType>;
 
 /** A call of {@link HostedAgents.run} or `resume` in this process. */
 interface RunningBody {

@@ -12,10 +12,17 @@ import { z } from "zod";
 import type { RunOptions, WhenBusy } from "../../agent/feature/RunRequest.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import type { UnfinishedOptions, UnfinishedRun } from "../../persistence/PersistenceFeature.ts";
-import { HostedAgents, type HostedBody, type HostedConfig, type HostedResult } from "../hosted/HostedAgents.ts";
+import {
+  HostedAgents,
+  type HostedBody,
+  type HostedConfig,
+  type HostedResult,
+  hostedShape,
+} from "../hosted/HostedAgents.ts";
 import { type HostedToolSettings, hostedToolSettingsSchema } from "../hosted/HostedTool.ts";
 import { RecordedLoop } from "../hosted/RecordedLoop.ts";
 import { inRun } from "./wrapped/currentRun.ts";
@@ -76,8 +83,8 @@ const optionsSchema = z.looseObject({
 const inputSchema = z.union([z.string(), z.array(z.looseObject({}))], {
   error: "expected a text, a list of items or a RunState",
 });
-const runnerSchema = z.looseObject({
-  storage: z.looseObject({}),
+const runnerSchema = strictOptions({
+  ...hostedShape,
   tools: z.record(z.string(), hostedToolSettingsSchema).optional(),
   config: z.looseObject({}).optional(),
 });

@@ -232,3 +232,13 @@ describe("a durable run of an agent of OpenAI Agents", () => {
     await expect(runner.resume(agent, { agentId: "a" })).rejects.toMatchObject({ code: "nothing_to_resume" });
   });
 });
+
+it.each([
+  [{ modelProvider: {} }, /unknown option "modelProvider"; the options are storage, .*tools, config/],
+  [{ tool: {} }, 'unknown option "tool"; did you mean "tools"'],
+  [{ confg: {} }, 'unknown option "confg"; did you mean "config"'],
+  [{ rollbackToolRegistry: {} }, 'unknown option "rollbackToolRegistry"'],
+])("a DurableRunner refuses the unknown option of %j and lists its own", (options, message) => {
+  const storage = new InMemoryPersistenceStorageProvider();
+  expect(() => new DurableRunner({ storage, ...options } as never)).toThrow(message);
+});
