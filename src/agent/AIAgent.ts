@@ -64,7 +64,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
   /**
    * Adds a feature. Features wrap each other in install order. The first feature is the outermost.
    *
-   * @param config Optional if the feature requires no option.
+   * @param config Optional if the feature has no required option.
    * @throws DuplicateNameError if a feature with this key is installed.
    * @throws InvalidInputError for a wrong option of the feature.
    */
@@ -205,10 +205,13 @@ function isAsyncDisposable(value: unknown): value is AsyncDisposable {
   return typeof value === "object" && value !== null && Symbol.asyncDispose in value;
 }
 
-/** The same in every process, so that a later process finds a run that was started without an `agentId`. */
+/**
+ * The default id is the same in every process, so that a later process finds a run that was started without an
+ * `agentId`.
+ */
 const defaultAgentId = "agent";
 const defaultMaxIterations = 50;
-/** The default timeout of the clients of large model providers. */
+/** Equals the default timeout of the clients of large model providers. */
 const defaultModelTimeoutMs = 600_000;
 
 function defineAgent<Input, Output>(
@@ -255,26 +258,26 @@ function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
 
 export interface AIAgentConfig<Input, Output> {
   /**
-   * The `agentId` of runs that specify none. Agents that share a storage need different ids. A second agent that uses
-   * the default id is rejected with DefaultIdSharedError. Defaults to "agent", in every process.
+   * The `agentId` of runs that specify none. Defaults to "agent". Agents that share a storage need different ids. If a
+   * second agent uses the default id, it is rejected with DefaultIdSharedError.
    */
   readonly id?: string | undefined;
   /** Calls the model: `aiSdkExecutor(…)`, `scriptedModel(…)` in tests, or a custom executor. */
   readonly promptExecutor: PromptExecutor;
-  /** The model name that is passed to the executor. A node can change it for the run. */
+  /** The name of the model that is passed to the executor. A node can select another model for the rest of the run. */
   readonly llmModel: string;
-  /** Passed to the executor, such as a temperature. Defaults to the provider's defaults. */
+  /** Model parameters, such as a temperature, that are passed to the executor. Defaults to the provider's defaults. */
   readonly modelParameters?: Readonly<Record<string, unknown>> | undefined;
-  /** The first message of each fresh history. Defaults to no message. */
+  /** The first message of each new history. Defaults to no message. */
   readonly systemPrompt?: string | undefined;
   /** Defaults to a loop of the nodes `callModel` and `callTools` that ends when the model makes no tool call. */
   readonly strategy?: Strategy<Input, Output> | undefined;
-  /** The tools that the model can call unless a node configures others. Defaults to no tools. */
+  /** The tools that the model can call. A node can select other tools. Defaults to no tools. */
   readonly tools?: readonly AnyTool[] | undefined;
   /** How failed model requests are retried, with growing delays. `false` disables retries. Defaults to two retries. */
   readonly modelRetry?: ModelRetry | false | undefined;
   /**
-   * The timeout of one attempt of a model request in milliseconds. A late attempt is aborted and fails with
+   * The timeout of one attempt of a model request in milliseconds. An attempt that exceeds it is aborted and fails with
    * ModelTimeoutError. `Infinity` for no limit. Defaults to 600,000 (ten minutes).
    */
   readonly modelTimeoutMs?: number | undefined;
@@ -290,12 +293,12 @@ export interface AIAgentConfig<Input, Output> {
    * UnusableModelAnswerError. `Infinity` for no limit. Defaults to 1,000.
    */
   readonly maxToolCallsPerAnswer?: number | undefined;
-  /** The maximum number of nodes that a run visits. `Infinity` for no limit. Defaults to 50. */
+  /** The maximum number of node executions in a run. `Infinity` for no limit. Defaults to 50. */
   readonly maxIterations?: number | undefined;
 }
 
 export const agentConfigSchema: z.ZodType = strictOptions({
-  // Validated by assertAgentId.
+  // assertAgentId validates this value.
   id: z.unknown().optional(),
   promptExecutor: objectWithMethods<PromptExecutor>("execute"),
   llmModel: nonEmptyString,

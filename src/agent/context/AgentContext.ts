@@ -3,8 +3,8 @@ import type { InputRequest, ReceiveOptions } from "./InputRequest.ts";
 import type { StorageKey } from "./StorageKey.ts";
 
 /**
- * The API that nodes and tools use. A context belongs to one visit of one node. After the run has moved, every use of
- * the context throws ExecutionMovedError.
+ * The API that nodes and tools use. A context belongs to one execution of one node. After the run has moved, every use
+ * of the context throws ExecutionMovedError.
  */
 export interface AgentContext {
   readonly agentId: string;
@@ -21,12 +21,12 @@ export interface AgentContext {
    * Sets the progress of the run.
    *
    * @param percent 0 to 100.
-   * @param summary One line for people.
+   * @param summary One line of text for people.
    * @throws InvalidInputError
    */
   setProgress(percent: number, summary?: string): void;
   /**
-   * Adds a decision to the next checkpoints.
+   * Adds a decision to the next checkpoint of the run.
    *
    * @throws InvalidInputError
    */
@@ -34,14 +34,14 @@ export interface AgentContext {
   /**
    * Adds files and environment values that a later resume requires.
    *
-   * @throws InvalidInputError if one requirement is wrong. In this case, no requirement is added.
+   * @throws InvalidInputError if one of the requirements is wrong. No requirement is added then.
    */
   require(needs: Requirements): void;
   /**
-   * Requests input from a person or an external system. Await the returned promise. The run ends as `waiting` if the
-   * input is still missing after all other work of the node has settled. This promise then never settles. After the
-   * request is answered and the run is resumed, the node runs again from its start. Recorded calls return their
-   * recorded results, and this promise resolves to the answer.
+   * Requests input from a person or an external system. Await the returned promise. If the input is still missing after
+   * all other work of the node has settled, the run ends as `waiting`, and the promise never settles. After the request
+   * is answered and the run is resumed, the node runs again from its start. Recorded calls return their recorded
+   * results, and the promise of the repeated request resolves to the answer.
    *
    * @example
    * ```ts
@@ -53,19 +53,19 @@ export interface AgentContext {
    * ```
    * @throws InvalidInputError for a wrong request.
    * @throws FeatureNotInstalledError if no installed feature stores requests.
-   * @throws DuplicateNameError if this visit of the node has already used the id.
+   * @throws DuplicateNameError if this execution of the node has already used the id.
    * @throws RequestNotOpenError if the request expired without an answer.
    * @throws WaitingNotSupportedError if the storage cannot store requests.
    */
   requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer>;
   /**
-   * Resolves after `ms` milliseconds. Await the returned promise. With Persistence, the end of the sleep is recorded
-   * once, so a crash or a restart does not prolong it. If more than `sleepInProcessMs` are left when all other work of
-   * the node has settled, the run ends as `waiting`, like after {@link requestInput}. A resume after that time runs the
-   * node again from its start, and the promise resolves. Without Persistence, the process waits.
+   * Resolves after `ms` milliseconds. Await the returned promise. With Persistence, the end time of the sleep is
+   * recorded once, so a crash or a restart does not prolong the sleep. If more than `sleepInProcessMs` are left when
+   * all other work of the node has settled, the run ends as `waiting`, like after {@link requestInput}. A resume after
+   * the end time runs the node again from its start, and the promise resolves. Without Persistence, the process waits.
    *
-   * Sleeps of a node or a tool call are identified by their number. The first recorded time counts, even if the
-   * repeated code passes another one.
+   * The sleeps of a node or a tool call are matched by their number. The first recorded end time counts, even if the
+   * repeated code passes another duration.
    *
    * @example
    * ```ts
@@ -76,7 +76,7 @@ export interface AgentContext {
    */
   sleep(ms: number): Promise<void>;
   /**
-   * Like {@link sleep}, until a time of the wall clock. Resolves immediately if the time has passed.
+   * Like {@link sleep}, until a date of the system clock. Resolves immediately if the date is in the past.
    *
    * @throws InvalidInputError
    * @throws WaitingNotSupportedError for a long sleep, if the storage cannot store requests.
@@ -121,7 +121,7 @@ export interface AgentLlm {
   /**
    * Appends messages to the history.
    *
-   * @throws InvalidInputError if one value is not a message. In this case, no message is appended.
+   * @throws InvalidInputError if one of the values is not a message. No message is appended then.
    */
   append(...messages: readonly Message[]): void;
   /** Replaces the history with the messages that `change` returns. */
@@ -166,8 +166,8 @@ export interface AgentTools {
 /** The typed values of one run. Each checkpoint stores them. */
 export interface AgentStorage {
   /**
-   * Returns `undefined` if the key is not set. Plain objects and arrays are frozen. Dates, maps, sets and bytes are
-   * copies.
+   * Returns the value of a key, or `undefined` if the key is not set. Plain objects and arrays are frozen. Dates, maps,
+   * sets and bytes are copies.
    */
   get<Value>(key: StorageKey<Value>): Value | undefined;
   /**
@@ -185,7 +185,7 @@ export interface Decision {
   readonly reason?: string | undefined;
 }
 
-/** The requirements that are checked before the run is resumed. */
+/** Requirements of a run, which are checked before the run is resumed. */
 export interface Requirements {
   /** Absolute paths, or paths relative to the working directory. */
   readonly files?: readonly string[] | undefined;
@@ -198,7 +198,7 @@ export interface FeatureKey<out Instance> {
   install(pipeline: never, config: never): Instance;
 }
 
-/** Phantom key of tools, used only by the compiler. */
+/** A key of tools that exists only for the compiler. */
 export declare const argumentsOf: unique symbol;
 
 export interface ToolRef<in Arguments = never, out Output = unknown> {
@@ -208,9 +208,9 @@ export interface ToolRef<in Arguments = never, out Output = unknown> {
 }
 
 /**
- * The context of `merge`, which joins the branches of a parallel node. It starts with the history and settings of the
- * fork. Its storage contains the changes of all branches. If two branches changed a key differently, `merge` must set
- * or delete the key. Otherwise the run fails.
+ * The context of `merge`, which joins the branches of a parallel node. It starts with the history and settings from
+ * before the branches. Its storage contains the changes of all branches. If two branches changed a key differently,
+ * `merge` must set or delete the key. Otherwise the run fails.
  */
 export interface MergeContext<Branches> extends AgentContext {
   /** The finished branches by name, or for `graph.each` in the order of the items. */

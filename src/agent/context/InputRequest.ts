@@ -8,14 +8,14 @@ import { canonicalText } from "../../checkpoint/values/isSameValue.ts";
 /** A request of a node for input from outside the run. */
 export interface InputRequest<Answer = unknown> {
   /**
-   * Distinguishes the request from others with the same question; unique in the visit. Set it if equal questions can be
-   * requested in another order when the node runs again. Defaults to the number of the request among equal questions.
-   * An answer counts only for the same question, which consists of prompt, schema and `waitingFor`.
+   * Identifies the request within one execution of the node. Set it if the order of equal questions can change when the
+   * node runs again. Defaults to the number of the request among equal questions. Questions are equal if their prompt,
+   * schema and `waitingFor` are equal. An answer is valid only for an equal question.
    */
   readonly id?: string | undefined;
-  /** Shown to the person or system that answers. */
+  /** The text that is shown to the person or system that answers. */
   readonly prompt: string;
-  /** Validates the answer. Stored as JSON Schema for processes that do not run the node. */
+  /** Validates the answer. Its JSON Schema is stored for processes that do not run the node. */
   readonly schema: z.core.$ZodType<Answer>;
   /** Defaults to `user_input`. */
   readonly waitingFor?: Exclude<WaitingFor, "timer" | "event"> | undefined;
@@ -23,7 +23,7 @@ export interface InputRequest<Answer = unknown> {
   readonly expiresAt?: Date | undefined;
 }
 
-/** The request behind a sleep or the receipt of an event. It accepts no answer, and a sleep ends at `expiresAt`. */
+/** The request that represents a sleep, or the wait for an event. It accepts no answer. A sleep ends at `expiresAt`. */
 export interface TimerRequest extends Omit<InputRequest<never>, "waitingFor"> {
   readonly waitingFor: "timer" | "event";
 }
@@ -57,26 +57,29 @@ export const sleepMsSchema: z.ZodType = customSchema(
 
 export const sleepUntilSchema: z.ZodType = z.date();
 
-/** @param dueAt milliseconds since 1970. */
+/** @param dueAt The end of the sleep, in milliseconds since 1970. */
 export function timerRequest(dueAt: number): TimerRequest {
   const expiresAt = new Date(dueAt);
   return { prompt: `Sleeps until ${expiresAt.toISOString()}.`, schema: z.never(), waitingFor: "timer", expiresAt };
 }
 
-/** @param dueAt milliseconds since 1970. `Infinity` for no limit. */
+/** @param dueAt When the wait ends, in milliseconds since 1970. `Infinity` for no limit. */
 export function eventRequest(name: string, dueAt: number): TimerRequest {
   const expiry = dueAt === Infinity ? {} : { expiresAt: new Date(dueAt) };
   return { prompt: `Waits for event ${JSON.stringify(name)}.`, schema: z.never(), waitingFor: "event", ...expiry };
 }
 
-/** Returns the digest that all timers share. Their numbers tell them apart, because a repeated node may pass other times. */
+/**
+ * Returns the digest that all timers share. Timers are distinguished by number, because a repeated node can pass other
+ * times.
+ */
 export function timerQuestion(sha256: Sha256): string {
   return questionDigest({ ...askedQuestion(timerRequest(0)), prompt: "" }, sha256);
 }
 
 interface AskedQuestion {
   readonly prompt: string;
-  /** JSON Schema of the answer. */
+  /** The JSON Schema of the answer. */
   readonly schema: unknown;
   readonly waitingFor: WaitingFor;
 }
@@ -89,12 +92,14 @@ export function askedQuestion({
   return { prompt, schema: toJSONSchema(schema, { unrepresentable: "any", io: "input" }), waitingFor };
 }
 
-/** Digest of a tool call with its input as written. An approval counts only for a call with this digest. */
+/**
+ * Returns the digest of a tool call with its input as written. An approval is valid only for a call with this digest.
+ */
 export function approvalDigest(toolName: string, input: unknown, sha256: Sha256): string {
   return sha256.base64url(canonicalText([toolName, input]) ?? "");
 }
 
-/** SHA-256 of the canonical text of a question, in base64url. An answer counts only for a question with this digest. */
+/** Returns the digest of a question: SHA-256 in base64url. An answer is valid only for a question with this digest. */
 export function questionDigest({ prompt, schema, waitingFor }: AskedQuestion, sha256: Sha256): string {
   return sha256.base64url(canonicalText([prompt, schema, waitingFor]) ?? "");
 }

@@ -1,14 +1,11 @@
 const moved: unique symbol = Symbol.for("agent-persistence.moved");
 
-/** The result of a move. A node can return it without a change of its output type. */
+/** The result of a move. A node can return it without declaring it in its output type. */
 export interface RunMoved {
   readonly [moved]: true;
 }
 
-/**
- * Marks a value as the result of a move. The mark is not enumerable, so comparing or printing the value does not show
- * it.
- */
+/** Marks a value as the result of a move. The mark is not enumerable, so comparisons and printed output ignore it. */
 export function runMoved<Value extends object>(value: Value): Value & RunMoved {
   Object.defineProperty(value, moved, { value: true });
   return value as Value & RunMoved;

@@ -27,7 +27,11 @@ export function storageKey<Value>(name: string, schema: z.core.$ZodType<Value>):
   return Object.freeze({ name, schema });
 }
 
-/** Returns the key if it is valid. To delete a value, the name is enough. @throws InvalidInputError */
+/**
+ * Returns the key if it is valid. A key without a schema is valid too, because a deletion needs only the name.
+ *
+ * @throws InvalidInputError
+ */
 export function checkedKey<Key>(key: Key): Key {
   checkSchema(usedKeySchema, key, "storage key");
   return key;

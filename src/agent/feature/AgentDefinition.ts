@@ -17,14 +17,14 @@ export interface AgentDefinition {
   readonly systemPrompt?: string;
   readonly maxIterations: number;
   readonly modelLimits: ModelLimits;
-  /** The limit in milliseconds for tools without `timeoutMs`. */
+  /** The time limit in milliseconds of calls to tools without `timeoutMs`. */
   readonly toolTimeoutMs: number;
   readonly feature: <Instance>(feature: FeatureKey<Instance>) => Instance;
 }
 
 export interface ModelLimits {
   readonly retry: FullModelRetry;
-  /** The limit of one attempt in milliseconds. */
+  /** The time limit of one attempt in milliseconds. */
   readonly timeoutMs: number;
   readonly acceptCutAnswers: boolean;
   readonly maxToolCallsPerAnswer: number;
@@ -33,15 +33,16 @@ export interface ModelLimits {
 export interface SubAgent {
   readonly definition: AgentDefinition;
   /**
-   * Returns the input of the run from the input of the call. @throws InvalidInputError if the strategy's schema rejects
-   * it
+   * Returns the input of the sub-agent's run for the input of the call.
+   *
+   * @throws InvalidInputError if the strategy's schema rejects the input.
    */
   readonly inputOf: (input: unknown) => unknown;
 }
 
 const subAgents = new WeakMap<object, SubAgent>();
 
-/** By pipeline and tool name. */
+/** The tools of sub-agents, by pipeline and tool name. */
 const asTools = new WeakMap<object, Map<string, AnyTool>>();
 
 export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
@@ -51,7 +52,9 @@ export function registerSubAgent(tool: AnyTool, agent: SubAgent): void {
   subAgents.set(tool, agent);
 }
 
-/** Returns the tool that represents an agent. Node code of the agent can call it, though it is not among its tools. */
+/**
+ * Returns the tool that represents an agent. Node code can call this tool, although it is not among the agent's tools.
+ */
 export function asToolOf(pipeline: FeaturePipeline, name: string): AnyTool | undefined {
   return asTools.get(pipeline)?.get(name);
 }

@@ -6,8 +6,8 @@ import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 import type { AnyTool } from "../tool/Tool.ts";
 
 /**
- * A run, or a branch or sub-agent inside it, as features see and control it. Each is a line of execution that visits
- * one node after another.
+ * A line of execution that visits one node after another: a run, a branch or a sub-agent. Features observe and control
+ * runs through this interface.
  */
 export interface AgentRun {
   readonly agentId: string;
@@ -28,15 +28,16 @@ export interface AgentRun {
   readonly signal: AbortSignal;
   /** The tokens of all model requests of the run, including earlier processes. `undefined` if unknown. */
   readonly usage: ModelUsage | undefined;
-  /** A move replaces this object. */
+  /** The state of the line. A move replaces this object. */
   readonly state: RunState;
-  /** A feature that records the line sets it before the first visit. */
+  /** The lane that tool-call ids are derived from. A feature that records the run sets it before the first visit. */
   line: RunLine;
   readonly generation: number;
-  /** The object that a feature passed as `request.start`, or to the last move. `undefined` for a fresh start. */
+  /** The start position that a feature passed as `request.start` or to the last move. `undefined` for a new run. */
   readonly start: RunStart | undefined;
   /**
-   * The position that visits are numbered from. Setting it gives ordinal 0 to the next visit, not to the current one.
+   * The position that visits are numbered from. After it is set, the next visit has ordinal 0. The current visit keeps
+   * its ordinal.
    */
   visitBase: number;
   readonly visitOrdinal: number;
@@ -53,25 +54,26 @@ export interface AgentRun {
   /**
    * Interrupts the visit, calls `prepare` for the new position, and moves there. The run waits for the move even if the
    * body of the node settles first. If `prepare` rejects, this promise and the run reject. Moves run one at a time. A
-   * waiting move is rejected if an earlier move closes the context that requested it.
+   * move in the queue is rejected if an earlier move closes the context that requested it.
    */
   move(options: MoveOptions, prepare: (unended: readonly string[]) => Promise<RunStart>): Promise<void>;
   /**
    * Continues a line that waits for an answer. Its node runs again from the position that `start` resolves to. Returns
-   * true if the line waits, or is already continuing and will read this answer. An error of `start` fails the line.
+   * true if the line waits, or if it is already continuing and will read the new answer. An error of `start` fails the
+   * line.
    */
   goOn(start: () => Promise<RunStart>): boolean;
 }
 
 export interface InterruptOptions {
   /**
-   * The tool calls that are neither aborted nor awaited: the call that requests the interruption, and the calls of
-   * sub-agents around it. Defaults to no calls.
+   * The tool calls that are neither aborted nor awaited: the call that requests the interruption, and the enclosing
+   * calls of sub-agents. Defaults to no calls.
    */
   readonly except?: readonly string[];
 }
 
 export interface MoveOptions extends InterruptOptions {
-  /** The signal of the context that requests the move. Without it, the move is always made. */
+  /** The signal of the context that requests the move. If it aborts, the move is not made. Defaults to no signal. */
   readonly signal?: AbortSignal;
 }

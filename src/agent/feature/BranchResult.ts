@@ -5,7 +5,7 @@ import type { RecordedRequirements, RunSettings } from "../state/RunState.ts";
 export interface BranchResult {
   readonly output: unknown;
   readonly added: readonly NumberedMessage[];
-  /** The whole history. `undefined` if it is the history of the fork followed by `added`. */
+  /** The whole history. `undefined` if the branch only added the messages in `added`. */
   readonly history?: readonly NumberedMessage[];
   /** The changed storage keys. `undefined` marks a deleted key. */
   readonly storage: ReadonlyMap<string, { readonly value: unknown } | undefined>;

@@ -21,17 +21,17 @@ export function bindContext(context: AgentContext, binding: ContextBinding): voi
   bindings.set(context, binding);
 }
 
-/** Returns the run of a context. */
+/** Returns the run to which a context belongs. */
 export function runOf(context: AgentContext): AgentRun {
   return bindingOf(context).run;
 }
 
-/** Returns the visit of a context. */
+/** Returns the visit to which a context belongs. */
 export function visitOf(context: AgentContext): NodeVisit {
   return bindingOf(context).visit;
 }
 
-/** Returns the order of the ends in the visit of a context. */
+/** Returns the order in which recorded results are delivered in the visit of a context. */
 export function endsOf(context: AgentContext): EndOrder {
   return bindingOf(context).ends;
 }

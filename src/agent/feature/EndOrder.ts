@@ -2,20 +2,20 @@ import { nextTurn } from "../../internal/nextTurn.ts";
 
 /** The pending work of a visit. */
 interface VisitWork {
-  /** Resolves when no work can continue but the given number of works that wait for their turn. */
+  /** Resolves when no work can continue except the `blocked` pieces of work that wait for their turn. */
   atRest(blocked: () => number): Promise<void>;
-  /** Reports that the number of waiting works has changed. */
+  /** Reports that the number of waiting pieces of work has changed. */
   recheck(): void;
 }
 
 /**
- * Delivers the recorded ends of a visit one at a time, in the order of the log, so that a repeated node sees them in
- * the same order as before. The code that awaits an end has a turn of the event loop before the next end.
+ * Delivers the recorded results of a visit one at a time, in log order, so that a repeated node sees them in the same
+ * order as before. After each result, the code that awaits it has one turn of the event loop before the next result.
  */
 export class EndOrder {
-  /** The undelivered ends, in the order of the log. */
+  /** The keys of the undelivered results, in log order. */
   readonly #left = new Set<string>();
-  /** The works that have ended and wait for their turn. */
+  /** The work that has settled and waits for its turn. */
   readonly #ready = new Map<string, { readonly go: () => void; readonly group: unknown }>();
   readonly #work: VisitWork;
   #isDelivering = false;
@@ -25,22 +25,23 @@ export class EndOrder {
     this.#work = work;
   }
 
-  /** Adds a recorded end. Call it in the order of the log. */
+  /** Adds a recorded result. Call it in log order. */
   add(key: string): void {
     this.#left.delete(key);
     this.#left.add(key);
   }
 
-  /** Forgets the ends that no work has reached, because the node takes another way. */
+  /** Removes the results that the node has not requested, because the node takes another path. */
   forgetUnreached(): void {
     for (const key of this.#left) if (!this.#ready.has(key)) this.#left.delete(key);
     this.#next();
   }
 
   /**
-   * Calls `deliver` when all earlier ends are delivered. An end that was not added is delivered at once.
+   * Calls `deliver` after all earlier results are delivered. A result that was not added is delivered immediately.
    *
-   * @param group the value that consecutive ends have in common if the node awaits them together. They need one turn.
+   * @param group An object that consecutive results share if the node awaits them together. They are delivered in one
+   * turn.
    */
   async deliver<Result>(key: string, deliver: () => Result | Promise<Result>, group?: object): Promise<Result> {
     if (!this.#left.has(key)) return deliver();
@@ -77,7 +78,7 @@ export class EndOrder {
     ready?.go();
   }
 
-  /** The node does not reach the earlier ends any more, for example because its code has changed. */
+  /** Skips earlier results that the node no longer requests, for example because its code has changed. */
   async #goAtRest(): Promise<void> {
     this.#isResting = true;
     await this.#work.atRest(() => this.#ready.size);

@@ -19,10 +19,10 @@ import type { RunResult } from "./RunResult.ts";
 /** An interceptor. It wraps `next`, or returns a result without calling `next`. */
 export type Around<Event, Result> = (event: Event, next: (event: Event) => Promise<Result>) => Promise<Result>;
 
-/** A listener of an event. The runtime awaits it. If it throws, the run fails. */
+/** A listener of an event. The runtime awaits its result. If the listener throws, the run fails. */
 export type Listener<Event> = (event: Event) => void | PromiseLike<void>;
 
-/** Options and calls that a feature implements: options of `run()` and `resume()`, and `context.requestInput()`. */
+/** The options of `run()` and `resume()` that a feature can implement, and `context.requestInput()`. */
 export type ClaimableOption = "resume" | "runId" | "history" | "unfinished" | "whenBusy" | "requestInput";
 
 /** The event and the result of each interceptor. `aroundRun` of {@link FeaturePipeline} wraps `run`. */
@@ -39,16 +39,16 @@ export interface PipelineInterceptors {
   modelRequest: [event: ModelRequestEvent, result: PromptAnswer];
   /**
    * Wraps a tool call. `next` runs the tool and resolves to its output. `next` rejects with ToolFailedError if the tool
-   * failed, and with ToolNotStartedError if the call was aborted before the tool started. It rejects with the abort
-   * reason if the call was aborted later; the tool may then have taken effect. Any other error of the interceptor fails
-   * the run.
+   * failed, and with ToolNotStartedError if the call was aborted before the tool started. If the call was aborted
+   * later, it rejects with the abort reason, and the tool may have taken effect. Any other error of the interceptor
+   * fails the run.
    */
   toolCall: [event: ToolCallEvent, result: unknown];
   /**
-   * Wraps a request for input. The result is the answer as the schema of the request returns it. `next` never resolves,
-   * because the answer is missing. When all other work of the node has settled, the run ends as `waiting`. The node
-   * receives an error that the interceptor throws. With `approval`, the answer is `{ approved, reason? }`, and only an
-   * approval lets the call start.
+   * Wraps a request for input. The result is the answer, parsed by the schema of the request. `next` never resolves,
+   * because the answer is missing. When all other work of the node has settled, the run ends as `waiting`. An error of
+   * the interceptor is thrown in the node. If the event has an `approval`, the answer is `{ approved, reason? }`, and
+   * only an approval lets the call start.
    */
   inputRequest: [event: InputRequestEvent, result: unknown];
 }
@@ -87,7 +87,10 @@ export interface FeaturePipeline extends PipelineListeners, PipelineWrappers {
   limitAborts(grace: AbortGrace): void;
 }
 
-/** The grace period of an aborted or moved visit. After it, the run stops waiting for work that ignores its signal. */
+/**
+ * The grace period of a visit that is aborted or left by a move. After it, the run stops waiting for work that ignores
+ * its signal.
+ */
 export interface AbortGrace {
   readonly ms: number;
   readonly clock: Clock;

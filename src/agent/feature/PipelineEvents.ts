@@ -26,7 +26,10 @@ export interface ModelRequestEvent {
   readonly model: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly tools: readonly AnyTool[];
-  /** True if another runtime makes the request. A replay then finds the response by its number alone. */
+  /**
+   * True if another runtime makes the request. A replay then matches the response by its number and ignores the
+   * request.
+   */
   readonly isHosted?: true;
   /** The provider of the model, such as `openai`. `undefined` if unknown. */
   readonly provider?: string;
@@ -65,15 +68,17 @@ export type AgentCallBeginning = { readonly start: RunStart } | { readonly outpu
 export type BranchBeginning = { readonly start: RunStart } | { readonly result: BranchResult };
 
 export interface InputRequestEvent {
-  /** Stable when the visit is repeated. Different in another visit and after a move. */
+  /**
+   * Identifies the request. A repeated visit has the same id. Another visit, or a visit after a move, has another id.
+   */
   readonly requestId: string;
   readonly nodeId: string;
   readonly request: InputRequest | TimerRequest;
-  /** Digest of prompt, schema and `waitingFor`. An answer to another question is not used. */
+  /** The digest of prompt, schema and `waitingFor`. An answer is used only for a request with the same digest. */
   readonly question: string;
   /** The number, from 0, among requests of the context with this question and without an id. `undefined` with an id. */
   readonly ordinal?: number;
-  /** Why the last answer was rejected. Set by a feature that requests the input again. */
+  /** Why the last answer was rejected. Set by a feature when it requests the input again. */
   readonly problems?: readonly InputProblem[];
   /** The tool call that needs an approval. `undefined` if the node requests input. */
   readonly approval?: ApprovalEvent;
@@ -84,10 +89,10 @@ export interface InputRequestEvent {
   readonly visit: NodeVisit;
 }
 
-/** A tool call that may need an approval before it begins. */
+/** A tool call that may need an approval before it starts. */
 export interface ApprovalEvent {
   readonly call: ToolCallEvent;
-  /** Returns the verdict of the tool about the approval. Missing in an open request, which always needs approval. */
+  /** Returns whether the tool requires an approval. Missing in an open request, which always requires one. */
   readonly judge?: () => Promise<ApprovalVerdict>;
 }
 
@@ -127,9 +132,9 @@ export type CallOrigin =
     };
 
 /**
- * The event of each listener. `onNodeCompleted` of {@link FeaturePipeline} listens to `nodeCompleted`. The run waits
- * for its listeners, and an error of a listener fails the run. Errors in `agentFailed`, `strategyFailed`,
- * `subgraphFailed` and `nodeFailed` are ignored, because the run has already failed.
+ * The events of the pipeline. For example, `onNodeCompleted` of {@link FeaturePipeline} listens to `nodeCompleted`. The
+ * run waits for its listeners, and an error of a listener fails the run. Errors in listeners of `agentFailed`,
+ * `strategyFailed`, `subgraphFailed` and `nodeFailed` are ignored, because the run has already failed.
  */
 export interface PipelineEvents {
   /** A run starts or resumes, before its first node. Not emitted if a feature returns a recorded result. */
@@ -140,7 +145,7 @@ export interface PipelineEvents {
   agentFailed: { readonly run: AgentRun; readonly error: unknown };
   /** A line waits for these requests. Other lines of the run continue. */
   lineWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
-  /** A line that waited has an answer, and `next` runs again. */
+  /** A line that waited has an answer. The node of `next` runs again. */
   lineContinued: { readonly run: AgentRun; readonly next: NextStep };
   /** A parallel node starts, before its branches. `keys` are their names or keys. */
   forkStarting: {
@@ -154,7 +159,7 @@ export interface PipelineEvents {
   branchCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** A branch failed in this node. */
   branchFailed: { readonly run: AgentRun; readonly nodeId: string; readonly error: unknown };
-  /** All branches of a parallel node have finished, and its `merge` has not started. */
+  /** All branches of a parallel node have finished, but its `merge` has not started. */
   branchesJoined: {
     readonly run: AgentRun;
     readonly nodeId: string;
@@ -163,12 +168,12 @@ export interface PipelineEvents {
   };
   /** The run ends as `waiting`, because all lines need an answer. Their nodes run again when the run is resumed. */
   agentWaiting: { readonly run: AgentRun; readonly requests: readonly InputRequestEvent[] };
-  /** The first node is known and has not run. Also emitted if the run continues at a later node. */
+  /** The first node is known but has not started. Also emitted if the run continues at a later node. */
   strategyStarting: { readonly run: AgentRun; readonly next: NextStep };
   strategyCompleted: { readonly run: AgentRun; readonly output: unknown };
   /** The strategy failed. Emitted after the failures of its node and subgraphs. */
   strategyFailed: { readonly run: AgentRun; readonly error: unknown };
-  /** The run has moved to `next`, whose node has not run. */
+  /** The run has moved to `next`. Its node has not started. */
   runMoved: { readonly run: AgentRun; readonly next: NextStep };
   /** A visit of a node starts. Emitted before the interceptors of `aroundNode`. */
   nodeStarting: NodeEvent & { readonly run: AgentRun };
@@ -191,8 +196,8 @@ export interface PipelineEvents {
    */
   modelRequestStarting: ModelRequestEvent;
   /**
-   * The model or an interceptor has responded. The response carries the library's tool-call ids. `replayed` means that
-   * no model was called, so the tokens were counted before.
+   * The model or an interceptor has responded. The response has the library's tool-call ids. If `replayed` is true, no
+   * model was called, and the tokens were already counted.
    */
   modelRequestCompleted: ModelRequestEvent & PromptAnswer & { readonly replayed: boolean };
   /**

@@ -28,29 +28,32 @@ export interface RunOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;
   /**
-   * Identifies the run. An unfinished run with this id is resumed. A finished run returns its recorded output. If this
-   * process is running it, the call returns that run's result. A different input is rejected with RunInputDiffersError.
-   * Defaults to an unfinished run with equal input, or else a new run.
+   * Identifies the run. An unfinished run with this id is resumed. For a finished run, the recorded output is returned.
+   * If the run is in progress in this process, the call returns the result of that run. A different input is rejected
+   * with RunInputDiffersError. Defaults to an unfinished run with equal input, or else a new run.
    */
   readonly runId?: string | undefined;
   /** Aborting the signal rejects the run with its reason. An abort after the last node has no effect. */
   readonly signal?: AbortSignal | undefined;
   /** Receives model responses as they are streamed; see {@link RunDelta}. Without it, responses are not streamed. */
   readonly onDelta?: OnDelta | undefined;
-  /** `"continue"` keeps the messages of the last run. Defaults to `"fresh"`. */
+  /**
+   * `"continue"` starts with the messages of the last run. `"fresh"` starts with a new history. Defaults to `"fresh"`.
+   */
   readonly history?: "fresh" | "continue" | undefined;
   /**
-   * Decides about another run that is unfinished: finish it first, or end it as cancelled without reverting its
-   * effects. Without this option, `run` rejects with UnfinishedRunError. The same run, found by `runId` or input, is
-   * resumed instead. If its strategy has changed and it cannot resume, `"abandon"` starts it again from the beginning.
+   * What to do about another, unfinished run: finish it first, or end it as cancelled without reverting its effects.
+   * Without this option, `run` rejects with UnfinishedRunError. If the `runId` or the input shows that the unfinished
+   * run is the same run, it is resumed instead. If it cannot resume because its strategy has changed, `"abandon"`
+   * restarts it from the beginning.
    */
   readonly unfinished?: "finish_first" | "abandon" | undefined;
   /**
-   * Decides about a run that is in progress, while `unfinished` decides about a run that was interrupted. Defaults to
+   * What to do about a run that is in progress. The option `unfinished` is for interrupted runs. Defaults to
    * `"reject"`.
    */
   readonly whenBusy?: WhenBusy | undefined;
-  /** Runs an agent that was imported as a copy, although the original can still run. Defaults to `false`. */
+  /** Runs an imported copy of an agent, although the original can still run. Defaults to `false`. */
   readonly takeOver?: boolean | undefined;
 }
 
@@ -58,9 +61,14 @@ export interface RunOptions {
 export interface ResumeOptions {
   /** The durable identity. Defaults to the id of the agent. */
   readonly agentId?: string | undefined;
-  /** The checkpoint to resume from. An older one starts a branch and reverts no effects. Defaults to the latest. */
+  /**
+   * The checkpoint to resume from. An older checkpoint starts a branch and reverts no effects. Defaults to the latest.
+   */
   readonly checkpointId?: string | undefined;
-  /** Answers by request id, recorded before the run continues. If one is rejected, none is recorded. */
+  /**
+   * Answers by request id. All answers are recorded before the run continues. If one is rejected, no answer is
+   * recorded.
+   */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Resumes only if the agent still has one of these statuses. Otherwise rejects with StatusChangedError. Defaults to
@@ -83,7 +91,7 @@ export interface ResumeOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receives model responses as they are streamed; see {@link RunDelta}. Without it, responses are not streamed. */
   readonly onDelta?: OnDelta | undefined;
-  /** Runs an agent that was imported as a copy, although the original can still run. Defaults to `false`. */
+  /** Runs an imported copy of an agent, although the original can still run. Defaults to `false`. */
   readonly takeOver?: boolean | undefined;
 }
 
@@ -133,45 +141,47 @@ export interface RunRequest {
 /** The position and state at which a run starts, or continues after a move. */
 export interface RunStart {
   /**
-   * A node path, "start" to evaluate the start edges with `input`, or "finish" if `input` is the output of the
-   * strategy.
+   * A node path. `"start"` evaluates the start edges with `input`. `"finish"` ends the run with `input` as its output.
    */
   readonly nodeId: string;
   readonly input: unknown;
-  /** `input` is the output of `nodeId`. Its edges are evaluated, and the node does not run again. */
+  /** True if `input` is the output of `nodeId`. Only the edges of the node are then evaluated. */
   readonly unresolved?: true;
   readonly state: RunStateSeed;
-  /** The results of the branches of a parallel node, in order. Without it, the branches run. */
+  /** The results of the branches of a parallel node, in order. If omitted, the branches run. */
   readonly joined?: ReadonlyMap<string, BranchResult>;
-  /** Tool-call ids are derived from it. */
+  /** The lane that tool-call ids are derived from. */
   readonly line: RunLine;
   readonly generation: number;
   /** The position that visits are numbered from, such as the position of a checkpoint. */
   readonly visitBase: number;
   readonly visitOrdinal: number;
   readonly runId: string;
-  /** The tokens that the run has used so far. A move does not change them. `undefined` if zero or unknown. */
+  /**
+   * The tokens that the run has used so far. Not used by a move, which keeps the current number. `undefined` if zero or
+   * unknown.
+   */
   readonly usage?: ModelUsage;
-  /** Returns whether an earlier call, perhaps of another line, is recorded here and keeps its id. */
+  /** Returns whether an earlier call is recorded here and keeps its id, even if it was made on another line. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;
   /**
-   * Other lines on which the visits from `visitBase` on already made calls, with their number base there. Can be lines
-   * of other agents. Defaults to `line` only.
+   * Other lines on which the visits since `visitBase` have already made calls, each with its number base. They can
+   * belong to other agents. Defaults to `line` only.
    */
   readonly recordedOn?: readonly { readonly line: RunLine; readonly visitBase: number }[];
-  /** Returns whether a call of a message was rejected here, perhaps on another line, and keeps its id. */
+  /** Returns whether a call in a message was rejected here and keeps its id, even if it was made on another line. */
   readonly isRefusedCall?: (toolCallId: string) => boolean;
 }
 
 /**
- * A part of a model response. The parts of one `requestId` since its last `restart` make up the text of the response.
- * An executor that cannot stream sends a response as one part. A replay sends a recorded response as one part, with the
+ * A part of a model response. The response consists of the parts of one `requestId` since the last `restart`. An
+ * executor that cannot stream sends a response as one part. A replay sends a recorded response as one part, with the
  * original `requestId`.
  */
 export type RunDelta = (
   | ModelDelta
   | {
-      /** The request failed and is retried. All parts sent so far are void. */
+      /** The request failed and is retried. Discard all parts of this `requestId` that were sent before. */
       readonly type: "restart";
     }
 ) & {
@@ -181,12 +191,12 @@ export type RunDelta = (
   readonly branch?: string;
   /** The tool names that lead to the sub-agent, outermost first. `undefined` for the agent of the run. */
   readonly agentPath?: readonly string[];
-  /** Identifies the response within the run, also if responses are concurrent. */
+  /** Identifies the response within the run, even if several responses are streamed concurrently. */
   readonly requestId: string;
 };
 
 /**
- * Called for each part in order, without waiting. If it throws, a process warning is emitted, and it is not called
- * again in this run.
+ * Called for each part, in order. The run does not wait for it. If it throws, a process warning is emitted, and it is
+ * not called again in this run.
  */
 export type OnDelta = (delta: RunDelta) => void;

@@ -19,11 +19,11 @@ export type RunResult<Output> = RunFacts &
 
 interface RunFacts {
   readonly runId: string;
-  /** The tokens of all model requests of the run, in all processes. `undefined` if no provider reported any. */
+  /** The tokens of all model requests of the run, in all processes. `undefined` if no provider reported tokens. */
   readonly usage?: ModelUsage;
   /**
-   * An incomplete append at the end of the log, which this call found and skipped. After a crash, the append was never
-   * acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
+   * An incomplete append at the end of the log, which this call found and skipped. A crash leaves an append that was
+   * never acknowledged. Damage that truncates the log looks the same. `undefined` if the log was complete.
    */
   readonly tornTail?: TornTail;
 }
@@ -39,7 +39,7 @@ interface RequestFacts {
   readonly branch?: string;
   /** The tool names that lead to the sub-agent that made the request. Empty for the agent of the run. */
   readonly agentPath: readonly string[];
-  /** Shown to the person or system that answers. */
+  /** The text that is shown to the person or system that answers. */
   readonly prompt: string;
   /** JSON Schema of the answer. */
   readonly schema: unknown;
@@ -49,7 +49,7 @@ interface RequestFacts {
   readonly askedAt: string;
   /** When the request expires, in ISO 8601. `undefined` if never. */
   readonly expiresAt?: string;
-  /** Why the last answer was not used: the schema of the node rejected it, or it was for another question. */
+  /** Why the last answer was not used: the schema of the node rejected it, or it answered another question. */
   readonly problems?: readonly InputProblem[];
 }
 
@@ -82,13 +82,14 @@ export interface PendingApproval extends RequestFacts {
   readonly toolName: string;
   /** The input of the call as written. After approval, the call is made with this input. */
   readonly input: unknown;
-  /** Binds the approval to exactly this call. Pass it to `answer`. */
+  /** The digest of the call. Pass it to `answer`, so that the approval is valid only for exactly this call. */
   readonly digest: string;
 }
 
 /**
- * For a branch from an older checkpoint: the effects that remain from the abandoned line, and the effects of this line
- * that were reverted. For a run with `unfinished: "abandon"`: the effects that an unfinished rollback could not revert.
+ * Effects that do not match the history of the run. For a branch from an older checkpoint, `remaining` lists effects of
+ * the abandoned line that remain, and `missing` lists effects of this line that were reverted. For a run with
+ * `unfinished: "abandon"`, `remaining` lists the effects that an unfinished rollback could not revert.
  */
 export interface BranchEffects {
   readonly remaining: readonly RevertibleCall[];
@@ -104,13 +105,17 @@ export interface RevertibleCall {
   readonly input: unknown;
   /** The output of the tool. `undefined` if no output is recorded. */
   readonly output: unknown;
-  /** Why the recorded input or output cannot be read. The unreadable value is `undefined`. */
+  /** Why the recorded input or output cannot be read. The unreadable value itself is `undefined`. */
   readonly unreadable?: unknown;
-  /** The agent that made the call, if this agent is a fork of it. `undefined` if this agent made the call. */
+  /** The agent that made the call, if this agent was forked from it. `undefined` if this agent made the call. */
   readonly owner?: string;
 }
 
-/** Returns an open request as the result of a run lists it. @param askedAt milliseconds since 1970. */
+/**
+ * Returns an open request in the form of a run result.
+ *
+ * @param askedAt When the request was first made, in milliseconds since 1970.
+ */
 export function pendingRequest(event: InputRequestEvent, askedAt: number): PendingRequest {
   const { requestId, nodeId, request, problems, approval, question, timer } = event;
   const { expiresAt } = request;

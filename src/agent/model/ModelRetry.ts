@@ -11,12 +11,12 @@ export interface ModelRetry {
   readonly retries?: number | undefined;
   /**
    * The delay before the first retry in milliseconds. It doubles with each retry. A random jitter shortens it by up to
-   * half, so that processes do not retry at the same time. The `retryAfterMs` of an error replaces it, without jitter.
-   * Defaults to 1,000.
+   * half, so that processes do not retry at the same time. If the error has a `retryAfterMs`, that delay is used
+   * instead, without jitter. Defaults to 1,000.
    */
   readonly delayMs?: number | undefined;
   /**
-   * The longest delay in milliseconds. If a provider requests a longer one, the request fails at once. Defaults to
+   * The maximum delay in milliseconds. If a provider requests a longer delay, the request fails at once. Defaults to
    * 60,000.
    */
   readonly maxDelayMs?: number | undefined;

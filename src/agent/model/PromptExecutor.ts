@@ -5,13 +5,13 @@ import type { AnyTool } from "../tool/Tool.ts";
 /** Calls a model. Implement it to use a custom model. */
 export interface PromptExecutor {
   /**
-   * Sends a message history to the model and returns its response. Return the provider's tool-call ids: the runtime
-   * replaces them. Reject when the signal aborts.
+   * Sends a message history to the model and returns its response. The response must have the provider's tool-call ids,
+   * which the runtime replaces. Reject when the signal aborts.
    */
   execute(request: PromptRequest): Promise<PromptAnswer>;
   /**
-   * Like `execute`, but also passes on parts of the response as they arrive. Called instead of `execute` in runs with
-   * `onDelta`. Without it, the response is passed on as a whole.
+   * Like `execute`, but calls `onDelta` with each part of the response as it arrives. Called instead of `execute` in
+   * runs with `onDelta`. Without this method, the response is passed on in one part.
    */
   stream?(request: PromptRequest, onDelta: (delta: ModelDelta) => void): Promise<PromptAnswer>;
 }

@@ -49,7 +49,7 @@ export function assertMessage(message: Message, subject: string, role?: Message[
     const expected = `expected "${role}", found ${JSON.stringify(given.role) ?? "nothing"}`;
     throw new InvalidInputError(subject, [{ path: "role", expected }]);
   }
-  // Shortcut for text messages: parsing them with the schema costs more than saving them.
+  // Text messages skip the schema, because parsing costs more than saving them.
   if (typeof given.content === "string" && given.role !== "tool" && isRole(given.role)) return;
   const checked = messageSchema.safeParse(message);
   if (checked.success) return;

@@ -26,7 +26,7 @@ export async function retried<Result>(
   try {
     return await pRetry(() => request().catch(asError), {
       retries,
-      // The injected clock waits instead.
+      // The injected clock implements the delay, so p-retry must not wait.
       minTimeout: 0,
       async shouldRetry({ error: thrown, attemptNumber: attempt }) {
         signal.throwIfAborted();
@@ -53,7 +53,7 @@ function delayBefore(
     readonly retryable?: unknown;
     readonly retryAfterMs?: unknown;
   };
-  // p-retry filters TypeErrors, so only those of a failing network arrive here.
+  // p-retry rethrows other TypeErrors itself, so a TypeError here is a network failure.
   if (retryable !== true && !(error instanceof TypeError)) return undefined;
   if (typeof retryAfterMs === "number" && retryAfterMs >= 0)
     return retryAfterMs <= maxDelayMs ? retryAfterMs : undefined;
@@ -61,7 +61,7 @@ function delayBefore(
   return longest * (1 - Math.random() / 2);
 }
 
-/** Wraps a thrown value that is not an error. Otherwise the library replaces it. */
+/** Wraps a thrown value that is not an error, because p-retry would replace it. */
 class Thrown extends Error {
   constructor(readonly value: unknown) {
     super("something that is no error was thrown");

@@ -22,13 +22,13 @@ interface LinePosition {
   line: RunLine;
   visitBase: number;
   visitOrdinal: number;
-  /** The number of visits since the line started here or moved here. */
+  /** The number of visits since the line started or last moved. */
   visits: number;
 }
 
 export interface Nesting {
   readonly parent: ActiveLine;
-  /** The path of the node that the line runs. "" for a sub-agent, which runs a strategy. */
+  /** The path of the node that the line runs. "" for a sub-agent, which runs a whole strategy. */
   readonly root: string;
   readonly branch?: string | undefined;
   readonly call?: { readonly toolCallId: string; readonly toolName: string };
@@ -58,13 +58,13 @@ export class ActiveLine implements VisitedRun {
   #isStopped = false;
   readonly #iterationAtStart: number;
   #requests: readonly InputRequestEvent[] = [];
-  /** Ends a wait and continues from the given position, or stops without one. */
+  /** Ends the wait of the line. The line continues from the given position, or stops if there is no position. */
   #goOn: ((start: Promise<RunStart | undefined> | undefined) => void) | undefined;
-  /** Continues the line if it was answered after its visit settled but before it started to wait. */
+  /** Provides the position if the line is answered after its visit has settled but before its wait has started. */
   #goOnAtOnce: (() => Promise<RunStart>) | undefined;
-  /** True between the end of a visit that waits and the wait of the line. */
+  /** True from the end of a visit that waits until the wait of the line starts. */
   #beginsToWait = false;
-  /** True between an answer and the read of the new position. That read finds all answers given in between. */
+  /** True from an answer until the new position is read. The read includes all answers that arrive until then. */
   #isAnswered = false;
 
   constructor(
@@ -182,7 +182,7 @@ export class ActiveLine implements VisitedRun {
     return (this.#visit = new NodeExecution(this, nodeId, input, at));
   }
 
-  /** A sub-agent needs the feature in all its callers. */
+  /** Returns whether a feature implements an option. A sub-agent needs the feature in all its callers. */
   claims(option: ClaimableOption): boolean {
     return this.pipeline.claims(option) && (this.parent?.claims(option) ?? true);
   }
@@ -235,13 +235,13 @@ export class ActiveLine implements VisitedRun {
     });
   }
 
-  /** Waits for a move in progress. @throws its error, or `otherwise` without a move. */
+  /** Waits for a move in progress. @throws the error of the move, or `otherwise` if no move is in progress. */
   async arrival(otherwise: unknown): Promise<void> {
     if (!(await this.#target()) && !this.#isClosed) throw otherwise;
   }
 
   /**
-   * Continues at the target of the last move and resolves to whether one was made. @throws the error of a failed move.
+   * Continues at the target of the last move. Resolves to whether a move was made. @throws the error of a failed move.
    */
   async takeMove(): Promise<boolean> {
     const next = await this.#target();
@@ -283,7 +283,7 @@ export class ActiveLine implements VisitedRun {
     return start;
   }
 
-  /** Reports that the line waits. A waiting main line ends the run. */
+  /** Reports that the line waits. If the main line waits, the run ends. */
   waits(): void {
     if (this.#nesting) this.#nesting.onWaiting();
     else this.stopWaiting();

@@ -12,7 +12,7 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
   readonly signal: AbortSignal;
   readonly deltas: DeltaSender | undefined;
   readonly lines = new Set<Line>();
-  /** The next lane number for lines that no feature records. */
+  /** The next lane number. Used for lines that no feature records. */
   nextLane = 1;
   usage: ModelUsage | undefined;
   /** The last unfinished move. It never rejects. */
@@ -39,8 +39,8 @@ export class ActiveRun<Line extends { abortVisit(): void }> {
   }
 
   /**
-   * Runs moves one at a time. A move can close nodes that requested other moves, and it waits for these nodes. Their
-   * requests reject as soon as `signal` aborts, which prevents a deadlock.
+   * Runs moves one at a time. A move can close nodes that requested other moves, and it waits for these nodes. To
+   * prevent a deadlock, a requested move rejects as soon as its `signal` aborts.
    */
   async inTurn<Result>(signal: AbortSignal | undefined, move: () => Promise<Result>): Promise<Result> {
     const before = this.#moving;
@@ -71,7 +71,7 @@ export class Budget {
   }
 
   take(nodeId: string): void {
-    // A move restores an earlier count of completed nodes, so only the count of visits detects endless moves.
+    // A move restores an earlier number of completed nodes. Only the number of visits detects an endless loop of moves.
     if (Math.max(this.#completed, this.#visits) >= this.#most) throw new IterationLimitError(this.#most, nodeId);
     this.#visits++;
   }

@@ -23,7 +23,7 @@ export class BranchGroup {
   readonly #left: InputRequestEvent[] = [];
   #begun = 0;
   #running = 0;
-  /** The number of branches that wait for an answer, or for a free slot after an answer. */
+  /** The number of branches that wait for an answer, or that have an answer and wait for a free slot. */
   #waiting = 0;
   readonly #answered: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
@@ -40,10 +40,10 @@ export class BranchGroup {
   }
 
   /**
-   * Runs the branches. Resolves to their results in order, or to the open requests if all branches wait. Resolves to
-   * `undefined` if the line moves.
+   * Runs the branches. Resolves to their results in order, to the open requests if all branches wait, or to `undefined`
+   * if the line moves.
    *
-   * @throws the error of the first failed branch, when no other branch can continue.
+   * @throws the error of the first failed branch, after no other branch can continue.
    */
   async run(): Promise<ReadonlyMap<string, BranchResult> | Wait | undefined> {
     const ended = new Promise<void>((resolve) => (this.#ended = resolve));
@@ -64,7 +64,7 @@ export class BranchGroup {
     );
   }
 
-  /** Continues and starts branches while slots are free. If no branch can continue, the group waits or has finished. */
+  /** Continues and starts branches while slots are free. If no branch can continue, the group waits or finishes. */
   #goOn(): void {
     while (this.#hasRoom && this.#answered.length > 0) this.#answered.shift()?.();
     for (let next = this.#next(); next; next = this.#next()) {
@@ -92,7 +92,7 @@ export class BranchGroup {
     return isOver || !this.#hasRoom ? undefined : this.#branches[this.#begun];
   }
 
-  /** Continues a branch, and the line if it waits. Resolves when the line can continue. */
+  /** Continues a branch. If its line waits, the line continues too. Resolves when the line can continue. */
   async #lineGoingOn(): Promise<void> {
     if (this.#isWaiting) this.#lineGoesOn = this.#line.goesOn();
     this.#isWaiting = false;
@@ -154,7 +154,7 @@ export class BranchGroup {
   }
 }
 
-/** Returns the path of a branch, which includes the enclosing nodes and branches. */
+/** Returns the path of a branch, including the enclosing nodes and branches. */
 function branchPath({ branch, root }: ActiveLine, nodeId: string, key: string): string {
   if (branch === undefined) return `${nodeId}#${key}`;
   // The path of a branch ends with its node. Node paths of a sub-agent are relative to the sub-agent.
@@ -190,8 +190,9 @@ function changedIn(now: ReadonlyMap<string, unknown>, before: ReadonlyMap<string
 }
 
 /**
- * Returns the start position of a branch without a stored one. @throws InvalidInputError if its schema rejects the
- * input
+ * Returns the start position of a branch that has no stored position.
+ *
+ * @throws InvalidInputError if its schema rejects the input.
  */
 function branchStart(
   line: ActiveLine,

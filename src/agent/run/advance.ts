@@ -5,12 +5,12 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { EdgePlan, GraphPlan } from "../strategy/GraphPlan.ts";
 import type { StrategyGraph } from "../strategy/StrategyGraph.ts";
 
-/** More crossings between two nodes indicate an endless loop of subgraphs without a node. */
+/** More crossings between two nodes mean an endless loop of subgraphs without a node. */
 const maxCrossings = 1_000;
 
 /**
- * Returns the next step of a run. It follows the first edge whose condition holds, and leaves and enters subgraphs on
- * the way. It stops at a node with a body or at the end of the strategy.
+ * Returns the next step of a run. Follows the first edge whose condition is true, and enters and leaves subgraphs on
+ * the way. Stops at a node with a body or at the end of the strategy.
  *
  * @param from A node path, "start", or the path of a subgraph with "/start".
  * @param root The node or subgraph that the line runs. Its output ends the line. Defaults to the whole strategy.

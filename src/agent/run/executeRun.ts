@@ -22,7 +22,7 @@ export async function executeRun(definition: AgentDefinition, request: RunReques
   try {
     await pipeline.emit("agentStarting", { run });
     const end = await runLine(run);
-    // Only an abort stops the main line.
+    // The main line stops only if it is aborted.
     if ("stopped" in end) throw run.signal.reason;
     const { runId, usage } = run;
     const facts = { runId, ...(usage && { usage }) };
@@ -57,8 +57,9 @@ function freshStart({ agentId, input, options }: RunRequest, run: ActiveRun<Acti
 }
 
 /**
- * Runs a sub-agent for a tool call, as a line inside the caller's line. Resolves to its output. @throws the error of a
- * failed run
+ * Runs a sub-agent for a tool call, as a line within the caller's line. Resolves to the output of the sub-agent.
+ *
+ * @throws the error of a failed run.
  */
 async function callAgent(caller: ActiveLine, agent: SubAgent, call: AgentCall): Promise<unknown> {
   const { toolCallId, toolName, onWaiting } = call;
@@ -112,7 +113,7 @@ async function outputOf(line: ActiveLine): Promise<unknown> {
     }
     if (line.isClosed) throw new ExecutionMovedError(line.position.nodeId);
     if (line.isStopped) line.waits();
-    // The visit of the caller ends without this call, which is repeated when the line continues.
+    // The caller's visit ends without this call. When the line continues, the caller makes the call again.
     return await new Promise<never>(() => undefined);
   } catch (error) {
     await pipeline.emitFailure("agentFailed", { run: line, error });

@@ -11,7 +11,7 @@ import { BranchGroup, plannedBranches } from "./BranchGroup.ts";
 import { mergeBody } from "./mergeBody.ts";
 import type { RunState } from "../state/RunState.ts";
 
-/** Visits nodes until the line finishes or must wait. @throws the error of a failed node */
+/** Runs nodes until the line finishes or must wait. @throws the error of a failed node */
 export async function runLine(line: ActiveLine): Promise<LineEnd> {
   const at: LastStep = {};
   try {
@@ -59,7 +59,7 @@ async function nextStep(line: ActiveLine, step: NextStep): Promise<NextStep | Li
   line.signal.throwIfAborted();
   const node = line.graph.node(step.nodeId);
   const body = node.kind === "parallel" ? await joinBranches(line, step, node) : node;
-  // The branches have already waited for their requests.
+  // The lines of the branches have already waited for these requests.
   if (!body || "waiting" in body) return body;
   line.signal.throwIfAborted();
   const next = await visitNode(line, step, body);
@@ -100,7 +100,7 @@ function firstStep({ graph, position, root }: ActiveLine): NextStep {
   return unresolved ? advance(graph, path, input, root) : { nodeId: path, ...here };
 }
 
-/** A branch that is a subgraph starts by entering it. */
+/** Adds the subgraph to the entered ones if a branch is a subgraph, because the branch starts by entering it. */
 function withEntered(step: NextStep, path: string, value: unknown): NextStep {
   return {
     ...step,
@@ -122,8 +122,8 @@ function enclosing(path: string): readonly string[] {
 }
 
 /**
- * Runs the branches of a node concurrently. Resolves to the body that merges their results, or to the open requests if
- * all branches wait. Resolves to `undefined` if the line moved.
+ * Runs the branches of a node concurrently. Resolves to a body that merges their results, to the open requests if all
+ * branches wait, or to `undefined` if the line moved.
  *
  * @throws the error of the first failed branch, after the others have settled.
  */

@@ -43,8 +43,7 @@ export async function visitNode(
 }
 
 /**
- * Runs the body and awaits its pending work, except open requests. After an abort, it waits at most for the grace
- * period.
+ * Runs the body and awaits its pending work, except open requests. After an abort, waits at most for the grace period.
  */
 async function settle(visit: NodeExecution, event: Event, node: Body): Promise<Outcome | Wait> {
   const outcome = await visit.untilLeft(runToEnd(visit, event, node));
@@ -97,7 +96,7 @@ async function complete(line: ActiveLine, event: Event, output: unknown): Promis
   } catch (error) {
     return fail(line, { ...event, error, unresolved: { output } });
   }
-  // The line checks the signal before every other node.
+  // Before every other node, the line itself checks the signal.
   if (next.nodeId === "finish" && line.signal.aborted) return fail(line, { ...event, error: line.signal.reason });
   const { nodeId, input, context } = event;
   await line.pipeline.emit("nodeCompleted", { nodeId, input, context, run: line, output, next });
@@ -116,8 +115,8 @@ interface NodeEnd {
 }
 
 /**
- * Prevents lost tool calls. Rejects the end of a strategy or subgraph if its output is the text of a model response
- * with tool calls.
+ * Rejects an output that is only the text of a model response with tool calls, because these calls would be lost.
+ * Applies at the end of a strategy or subgraph.
  *
  * @throws UnansweredToolCallError
  */

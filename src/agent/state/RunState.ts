@@ -20,8 +20,8 @@ const requirementsSchema = strictOptions({
 });
 
 /**
- * The state of a run, which checkpoints store. It tracks changes, so that the cost of a save depends only on the
- * changes.
+ * The state of a run, which checkpoints store. It tracks changes, so that the cost of a save depends only on the size
+ * of the changes.
  */
 export class RunState {
   readonly history: MessageHistory;
@@ -34,7 +34,7 @@ export class RunState {
   readonly #decisions: Decision[];
   #decisionsTaken: number;
 
-  /** @param defaults From the agent configuration. They apply to members that the seed omits. */
+  /** @param defaults Values from the agent configuration, for members that the seed omits. */
   constructor(seed: RunStateSeed, defaults: { readonly settings: RunSettings; readonly systemPrompt?: string }) {
     this.history = new MessageHistory(seed.messages, seed.numbers);
     if (!seed.messages && defaults.systemPrompt !== undefined)
@@ -50,7 +50,7 @@ export class RunState {
     this.#decisionsTaken = this.#decisions.length;
   }
 
-  /** Each change replaces this object. */
+  /** The settings of the run. Each change creates a new object. */
   get settings(): RunSettings {
     return this.#settings;
   }
@@ -61,7 +61,7 @@ export class RunState {
   get progressSummary(): string | undefined {
     return this.#progressSummary;
   }
-  /** Each change replaces this object. */
+  /** The requirements of the run. Each change creates a new object. */
   get requirements(): RecordedRequirements {
     return this.#requirements;
   }
@@ -69,7 +69,7 @@ export class RunState {
     return this.#decisions;
   }
 
-  /** The members that make another state equal to this one. Tracked changes are excluded. */
+  /** The data from which an equal state can be created. Tracked changes are not included. */
   get seed(): RunStateSeed {
     const { history, storage, settings, iteration, progress, progressSummary, decisions, requirements } = this;
     return withoutUndefined({
@@ -89,7 +89,7 @@ export class RunState {
     this.#settings = frozenCopy({ ...this.#settings, ...change });
   }
 
-  /** Replaces the settings, and removes members that the new settings omit. */
+  /** Replaces the settings. Members that the new settings omit are removed. */
   replaceSettings(settings: RunSettings): void {
     this.#settings = settings;
   }
@@ -137,11 +137,11 @@ export class RunState {
 
 /** Plain data from which the state of a run is created. */
 export interface RunStateSeed {
-  /** Defaults to a fresh history that starts with the agent's system prompt. */
+  /** Defaults to a new history that starts with the agent's system prompt. */
   readonly messages?: readonly NumberedMessage[];
   /** Messages after `messages` that are not in a log yet. */
   readonly added?: readonly Message[];
-  /** Numbers the messages for all lines in the agent's log. Defaults to numbers from 1 for this line only. */
+  /** The message counter that all lines in the agent's log share. Defaults to a separate counter from 1. */
   readonly numbers?: MessageNumbers;
   /** Stored values by key. Each is validated when it is first read. */
   readonly storage?: ReadonlyMap<string, unknown>;
@@ -156,7 +156,7 @@ export interface RunStateSeed {
   readonly requirements?: RecordedRequirements;
 }
 
-/** The defaults of model requests. Each change replaces the object, so object identity reveals a change. */
+/** The defaults of model requests. Each change creates a new object, so that changes can be detected by identity. */
 export interface RunSettings {
   readonly model: string;
   /** `undefined` for the provider's defaults. */

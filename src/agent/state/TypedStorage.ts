@@ -21,7 +21,7 @@ export class TypedStorage implements AgentStorage {
     return this.#values;
   }
 
-  /** Makes {@link valuesAtMark} return the current values. The values are copied only when one changes. */
+  /** Makes {@link valuesAtMark} return the current values. The values are copied only before the next change. */
   mark(): void {
     this.#atMark = undefined;
   }
@@ -74,7 +74,7 @@ export class TypedStorage implements AgentStorage {
     );
   }
 
-  /** Returns a live set of the keys that are set or deleted until the next call. */
+  /** Returns a set that collects the keys that are set or deleted until the next call. */
   watch(): ReadonlySet<string> {
     return (this.#watched = new Set());
   }

@@ -28,7 +28,7 @@ type ParallelOptions = { readonly history?: BranchHistory; readonly onFailure?: 
 type EachOptions = ParallelOptions & Partial<Pick<EachBranchesPlan, "key" | "concurrency">>;
 type Rest<Options> = readonly [merge: Merge] | readonly [options: Options, merge: Merge];
 
-// The graph validates the values, so that its errors name the node or the edge.
+// The graph validates these values, so that its errors can name the node or the edge.
 const schemasSchema = strictOptions({ input: z.unknown().optional(), output: z.unknown().optional() });
 const edgeSchema = strictOptions({ when: z.unknown().optional(), map: z.unknown().optional() });
 const parallelShape = {
@@ -237,7 +237,7 @@ export class GraphBuilder {
   }
 }
 
-/** The part of a graph that names a node, and the rule for that node. */
+/** A reference of a graph part to a node, with the rule for that node. */
 interface Use {
   readonly user: string;
   readonly rule: string;

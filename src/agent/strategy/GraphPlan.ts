@@ -33,10 +33,10 @@ export interface ParallelPlan {
   readonly merge: (results: unknown, context: AgentContext) => unknown;
 }
 
-/** The history at the start of a branch: the history of the fork, or only its system prompt. */
+/** The messages at the start of a branch: the whole history, or only the system prompt. */
 export type BranchHistory = "fork" | "fresh";
 
-/** The behavior of the other branches after one has failed: they run to their end, or to their next checkpoint. */
+/** What other branches do after one branch has failed: run to their end, or to their next checkpoint. */
 export type BranchFailure = "finish" | "stop";
 
 export type BranchesPlan = NamedBranchesPlan | EachBranchesPlan;

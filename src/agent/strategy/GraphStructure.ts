@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { BranchesPlan, BranchFailure, BranchHistory, GraphPlan, NodePlan } from "./GraphPlan.ts";
 
-/** The structure of a graph as plain JSON. The fingerprint is a digest of it, and versions are compared by it. */
+/** The structure of a graph as plain JSON. Versions of a strategy are compared by it. The fingerprint is its digest. */
 export interface GraphStructure {
   /** Sorted by name. */
   readonly nodes: readonly NodeStructure[];
@@ -22,7 +22,7 @@ export interface NodeStructure {
   readonly output?: string;
 }
 
-/** How a parallel node runs its branches. The merge function is not compared. */
+/** How a parallel node runs its branches. The merge function is not included. */
 export interface ParallelStructure {
   readonly branches: BranchesStructure;
   readonly history: BranchHistory;
@@ -34,7 +34,7 @@ export type BranchesStructure =
   /** The node that runs for each item, and whether branches have a `key`. */
   | { readonly kind: "each"; readonly node: string; readonly keyed: boolean };
 
-/** An edge. Its condition and mapping are functions and are not compared. */
+/** An edge. Its condition and mapping are functions and are not included. */
 export interface EdgeStructure {
   readonly from: string;
   readonly to: string;
@@ -87,7 +87,7 @@ function branchesStructure(branches: BranchesPlan): BranchesStructure {
   return { kind, nodes: sorted.map(([branch, node]) => ({ branch, node })) };
 }
 
-/** Compares by code unit, independent of the locale. */
+/** Compares texts by code unit, independent of the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

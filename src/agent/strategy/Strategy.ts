@@ -7,9 +7,9 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { type BranchFailure, type BranchHistory, registerPlan } from "./GraphPlan.ts";
 import { z } from "zod";
 
-/** A complete graph. An agent runs it, or another graph contains it as a node. */
+/** A complete graph of nodes. An agent runs it, or another graph contains it as a node. */
 export interface Strategy<in Input = never, out Output = unknown> {
-  /** A label for people. Node paths do not contain it, so you can rename a strategy with stored runs. */
+  /** A label for people. Node paths do not contain the label, so you can rename a strategy that has stored runs. */
   readonly name: string;
   /** The version for migrations of stored runs: an integer from 0. */
   readonly version: number;
@@ -83,8 +83,8 @@ export function strategy<Input, Output>(
 }
 
 /**
- * Builds the nodes and edges of a strategy. Values pass from node to node as frozen copies. To modify its input, a node
- * makes a copy.
+ * Builds the nodes and edges of a strategy. Values pass from node to node as frozen copies. A node that changes its
+ * input must copy it first.
  */
 export interface Graph<Input, Output> {
   /** The source of the first edges. Its output is the input of the run or the subgraph. */
@@ -112,10 +112,10 @@ export interface Graph<Input, Output> {
   /**
    * Adds a node that runs other nodes of this graph concurrently as branches and joins their outputs. Each branch gets
    * the input of this node. A branch is a node or subgraph without edges that belongs only to this parallel node. It
-   * starts with a copy of the history, settings and storage at the fork.
+   * starts with a copy of the history, settings and storage of this node.
    *
-   * When all branches have finished, `merge` gets their outputs by name and returns the output of this node. After the
-   * join, history and settings are as at the fork, unless `merge` changes them.
+   * When all branches have finished, `merge` gets their outputs by name and returns the output of this node. History
+   * and settings are then the same as before the branches, unless `merge` changes them.
    *
    * @param branches At least one node of this graph by branch name. Branch names are not empty and contain neither "/"
    * nor "#".
@@ -156,8 +156,8 @@ export interface Graph<Input, Output> {
   ): Node<readonly In[], NodeOutput<Returned>>;
 
   /**
-   * Adds an edge. The edges of a node are tried in the order in which they were added. `to` gets the output of `from`
-   * if the type guard `when` accepts it, mapped by `map`.
+   * Adds an edge. The edges of a node are tried in the order in which they were added. If the type guard `when` accepts
+   * the output of `from`, `to` gets this output, mapped by `map`.
    */
   edge<Out, Narrowed extends Out, In>(
     from: Node<never, Out>,
@@ -169,13 +169,13 @@ export interface Graph<Input, Output> {
     to: Node<Narrowed>,
     options: { readonly when: (output: Out) => output is Narrowed },
   ): void;
-  /** Adds an edge that passes the result of `map`. */
+  /** Adds an edge that passes the result of `map` to the next node. */
   edge<Out, In>(
     from: Node<never, Out>,
     to: Node<In>,
     options: { readonly when?: ((output: Out) => boolean) | undefined; readonly map: (output: Out) => NoInfer<In> },
   ): void;
-  /** Adds an edge that passes the output of `from`. */
+  /** Adds an edge that passes the output of `from` to the next node. */
   edge<Out>(
     from: Node<never, Out>,
     to: Node<NoInfer<Out>>,
@@ -183,7 +183,9 @@ export interface Graph<Input, Output> {
   ): void;
 }
 
-/** Schemas that validate each run of a node. The node receives and returns the parsed values. */
+/**
+ * Schemas that validate the values of a node. The node receives the parsed input, and its parsed output is passed on.
+ */
 export interface NodeOptions<In, Out> {
   /** Without a schema, the input is not validated. */
   readonly input?: z.core.$ZodType<In> | undefined;
@@ -194,12 +196,12 @@ export interface NodeOptions<In, Out> {
 /** Options of a parallel node. */
 export interface ParallelOptions {
   /**
-   * The messages at the start of each branch. `"fork"` copies the history of the fork, `"fresh"` only its system
-   * prompt. Defaults to `"fork"`.
+   * The messages at the start of each branch. `"fork"` copies the whole history, `"fresh"` only the system prompt.
+   * Defaults to `"fork"`.
    */
   readonly history?: BranchHistory | undefined;
   /**
-   * The behavior of the other branches after one has failed. `"finish"` runs them to their end, `"stop"` to their next
+   * What the other branches do after one branch has failed. `"finish"` runs them to their end, `"stop"` to their next
    * checkpoint. Afterwards the run rejects with the error. Defaults to `"finish"`.
    */
   readonly onFailure?: BranchFailure | undefined;
@@ -213,13 +215,13 @@ export interface EachOptions<Item> extends ParallelOptions {
   readonly concurrency?: number | undefined;
 }
 
-/** Phantom keys of nodes and strategies, used only by the compiler. */
+/** Keys of nodes and strategies that exist only for the compiler. */
 export declare const inputOf: unique symbol;
 export declare const outputOf: unique symbol;
 
-/** A node of a strategy, as edges refer to it. */
+/** A node of a strategy. Edges refer to it. */
 export interface Node<in Input = never, out Output = unknown> {
-  /** Unique in its graph. Contains no "/", and no "#" in a graph with parallel nodes. */
+  /** Unique in the graph of the node. Contains no "/", and no "#" in a graph with parallel nodes. */
   readonly name: string;
   readonly [inputOf]: (input: Input) => void;
   readonly [outputOf]: () => Output;

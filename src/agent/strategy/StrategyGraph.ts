@@ -38,9 +38,9 @@ export class StrategyGraph {
   /**
    * Returns the path of a node.
    *
-   * @param node The path, a name that only one node has, or the result of `graph.node`, `graph.parallel` or
-   * `graph.each`.
-   * @throws UnknownNodeError if the number of matching nodes is not 1.
+   * @param node The path of the node, its name if no other node has the name, or the result of `graph.node`,
+   * `graph.parallel` or `graph.each`.
+   * @throws UnknownNodeError if no node or several nodes match.
    */
   resolve(node: string | Node): string {
     if (typeof node === "string" && this.#nodes.has(node)) return node;
@@ -87,7 +87,7 @@ export class StrategyGraph {
     return { kind: "named", nodes: new Map([...branches.nodes].map(([branch, name]) => [branch, prefix + name])) };
   }
 
-  /** Returns the node of the innermost branch around a path, or "" for the main line. */
+  /** Returns the path of the innermost branch node that contains a path, or "" for the main line. */
   lineOf(path: string): string {
     const within = [...this.#branchNodes].filter((root) => path === root || path.startsWith(`${root}/`));
     return within.toSorted((a, b) => b.length - a.length)[0] ?? "";
@@ -120,8 +120,8 @@ function* nodesOf(graph: GraphPlan, prefix: string): Generator<[string, LeafPlan
 }
 
 /**
- * Returns the schema that checks the input of a node. The schemas of all branches apply to a parallel node. The schema
- * does not transform values; transformations run with the node.
+ * Returns the schema that checks the input of a node. For a parallel node, the schemas of all branches apply. The
+ * schema only checks values. Transformations run with the node.
  *
  * @returns `undefined` if any value is accepted.
  */
@@ -136,7 +136,10 @@ function inputSchema(graph: GraphPlan, node: NodePlan): z.core.$ZodType | undefi
   return schemas.length === 0 ? undefined : acceptedByAll(schemas);
 }
 
-/** An intersection of schemas would merge their results, which fails for schemas that transform the value. */
+/**
+ * Returns a schema that all given schemas must accept. An intersection of schemas would also merge their results, which
+ * fails for schemas that transform the value.
+ */
 function acceptedByAll(schemas: readonly z.core.$ZodType[]): z.ZodType {
   return z.unknown().superRefine(async (value, refused) => {
     for (const schema of schemas) {

@@ -25,8 +25,8 @@ function edgeOfBranch({ nodes, edges }: Pick<GraphPlan, "nodes" | "edges">): str
 
 /**
  * The path of a branch, such as "both#facts", contains the names of its parallel node and of the enclosing subgraphs.
- * These names must not contain "#". Graphs without branches can use "#", because existing strategies with stored runs
- * do.
+ * These names must not contain "#". In graphs without branches, "#" stays allowed, because existing strategies with
+ * stored runs use it.
  */
 function nameOfPath({ nodes }: Pick<GraphPlan, "nodes">): string | undefined {
   if (![...nodes.values()].some(hasParallel)) return undefined;

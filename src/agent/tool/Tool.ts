@@ -8,16 +8,18 @@ import type { AgentContext, argumentsOf, ToolRef } from "../context/AgentContext
 import { z } from "zod";
 
 /**
- * The kind of side effect of a tool call. It decides how a call in doubt is handled, which started but has no recorded
- * outcome. `none` and `idempotent` calls run again. For `reversible` and `irreversible` calls, the `probe` of the tool
- * decides, then `onToolCallInDoubt` of `PersistenceConfig`. If both cannot decide, the run stops with
- * ToolCallInDoubtError.
+ * The kind of side effect of a tool call. It decides about a call in doubt, which started but has no recorded outcome.
+ * `none` and `idempotent` calls run again. For `reversible` and `irreversible` calls, the `probe` of the tool decides,
+ * then `onToolCallInDoubt` of `PersistenceConfig`. If neither can decide, the run stops with ToolCallInDoubtError.
  */
 export type ToolEffect = "none" | "idempotent" | "reversible" | "irreversible";
 
 /** The second argument of a tool's `execute`. */
 export interface ToolCallOptions {
-  /** The library's id of the call. Use it as an idempotency key: retries and replays keep it, a rollback changes it. */
+  /**
+   * The library's id of the call. Use it as an idempotency key: retries and replays keep the id. After a rollback, the
+   * same call gets another id.
+   */
   readonly toolCallId: string;
   /**
    * The fencing token of the process that runs the agent. 0 without fencing. Pass it to systems that check such tokens.
@@ -25,22 +27,22 @@ export interface ToolCallOptions {
   readonly generation: number;
   /** The message history at the start of the call. */
   readonly messages: readonly Message[];
-  /** Aborted when the run is aborted or moves. `reason` tells which. */
+  /** Aborted when the run is aborted or moves. `reason` shows which of the two happened. */
   readonly abortSignal: AbortSignal;
-  /** A context of the calling node for this call. */
+  /** The context of the calling node, bound to this call. */
   readonly context: AgentContext;
 }
 
 /** The second argument of a tool's `probe`. */
 export interface ToolProbeOptions {
-  /** The id that the call started with. */
+  /** The id of the call in doubt. */
   readonly toolCallId: string;
   /** Aborted when the run is aborted or moves. */
   readonly abortSignal: AbortSignal;
 }
 
 /**
- * The result of a probe. `done` without an output means that the output is `undefined`. Return the output if callers or
+ * The result of a probe. `done` without an output means that the output is `undefined`. Pass the output if callers or
  * the inverse use it. `not-done` runs the call again with the same id. `unknown` leaves the decision open.
  */
 export type ToolProbeAnswer<Output = unknown> =
@@ -68,7 +70,8 @@ export interface ToolApprovalOptions {
 }
 
 /**
- * A tool. `Arguments` is the type that the model writes and the log stores. `Input` is the parsed type for `execute`.
+ * A tool. `Arguments` is the type that the model writes and the log stores. `Input` is the parsed type that `execute`
+ * gets.
  */
 export interface Tool<in Arguments = never, out Output = unknown, in Input = Arguments> {
   /** Unique among the tools of an agent. 1 to 64 letters a to z, digits, `_` and `-`, as model providers require. */
@@ -87,15 +90,15 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   /** Marks calls that change files for the trigger `afterFileModification`. Defaults to `false`. */
   readonly modifiesFiles?: boolean;
   /**
-   * The timeout of a call in milliseconds. After it, the signal aborts. A call with effect `none` or `idempotent`
+   * The time limit of a call in milliseconds. After it, the signal aborts. A call with effect `none` or `idempotent`
    * fails. Any other call could still take effect, so its outcome is recorded as unknown, as for a call in doubt.
    * `Infinity` for no limit. Defaults to the agent's `toolTimeoutMs`.
    */
   readonly timeoutMs?: number;
   /**
-   * Whether a person must approve a call before it starts. A function decides by the parsed input. It is not called
-   * again after the request for approval is recorded. A rejected call becomes an error result for the model, and
-   * ToolRejectedError for node code. Requires Persistence. Defaults to `false`.
+   * Whether a person must approve a call before it starts. A function receives the parsed input and decides. After the
+   * request for approval is recorded, the function is not called again. A rejected call becomes an error result for the
+   * model, and ToolRejectedError for node code. Requires Persistence. Defaults to `false`.
    */
   readonly needsApproval?:
     | boolean
@@ -103,8 +106,8 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
   /** Executes a call. Errors are reported to the model, or thrown as ToolFailedError to node code. */
   readonly execute: (input: Input, options: ToolCallOptions) => Output | PromiseLike<Output>;
   /**
-   * Checks whether a call in doubt took effect. Called before `onToolCallInDoubt`, except for tools with effect `none`
-   * or `idempotent`. An error counts as `unknown`. Defaults to `unknown`.
+   * Checks whether a call in doubt took effect. Called before `onToolCallInDoubt`. Not called for tools with effect
+   * `none` or `idempotent`. An error counts as `unknown`. Defaults to `unknown`.
    */
   readonly probe?: (
     input: Input,
@@ -115,7 +118,7 @@ export interface Tool<in Arguments = never, out Output = unknown, in Input = Arg
 
 export type AnyTool = Tool<never, unknown, never>;
 
-/** The format that all large providers accept. */
+/** The name format that all large providers accept. */
 const nameSchema = z.string().regex(/^[\w-]{1,64}$/, {
   error: ({ input }) =>
     `expected 1 to 64 letters of a to z, digits, "_" and "-", as models require, received ${JSON.stringify(input)}`,
@@ -200,7 +203,7 @@ export function toldToModel(error: ToolFailedError | ToolOutcomeUnknownError | T
   return error instanceof ToolRejectedError ? `The call was rejected: ${error.reason}` : error.reason;
 }
 
-/** Returns the names of tools. @throws UnknownToolError for a tool that a resumed run could not find */
+/** Returns the names of tools. @throws UnknownToolError for a tool that a resumed run could not find. */
 export function namesOfTools(known: ReadonlyMap<string, ToolRef>, tools: readonly ToolRef[]): readonly string[] {
   for (const tool of tools) {
     if (known.get(tool.name) !== tool) throw new UnknownToolError(tool.name, [...known.keys()]);
@@ -218,7 +221,7 @@ export function toolsByNames(known: ReadonlyMap<string, AnyTool>, names: readonl
 
 const declaration: unique symbol = Symbol("declaration");
 
-/** Returns a tool declared by code other than `tool()`. @param code The code that declares calls safe to repeat. */
+/** Returns a tool with the code that declares its calls safe to repeat. Used for tools that `tool()` did not create. */
 export function withDeclaration(tool: AnyTool, code: string): AnyTool {
   return { ...tool, [declaration]: code } as AnyTool;
 }

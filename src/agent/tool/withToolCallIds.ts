@@ -6,7 +6,8 @@ import { frozenCopy } from "../../internal/frozenCopy.ts";
  * Returns a frozen copy of a message with the library's tool-call ids. A replaced id becomes the `providerToolCallId`.
  *
  * @param idAt Returns the new id of the call at an index of the content.
- * @param keeps Returns whether an id belongs to the library and stays. A repeated id stays only at its first call.
+ * @param keeps Returns whether an id already belongs to the library. Such an id stays. If two calls have the same id,
+ * only the first one keeps it.
  */
 export function withToolCallIds(
   message: AssistantMessage,
@@ -27,7 +28,7 @@ export function withToolCallIds(
   return frozenCopy(changed ? { ...message, content } : message);
 }
 
-/** Replaces `message` in the history, if present, with `issued`, the same message with new ids. */
+/** Replaces `message` in the history, if present, by `issued`, which is the same message with new ids. */
 export function replaceToolCallIds(history: MessageHistory, message: AssistantMessage, issued: AssistantMessage): void {
   const ids = callIdsOf(message);
   if (ids === callIdsOf(issued)) return;

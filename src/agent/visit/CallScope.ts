@@ -4,7 +4,7 @@ import type { AgentContext } from "../context/AgentContext.ts";
 import { withToolCallIds } from "../tool/withToolCallIds.ts";
 import type { NodeExecution } from "./NodeExecution.ts";
 
-/** The letters are part of digests in stored ids, so they never change. */
+/** Digests in stored ids contain these letters, so the letters must never change. */
 const letters = { model: "m", call: "c", execute: "x" } as const;
 
 type CallKind = keyof typeof letters;
@@ -12,19 +12,19 @@ type CallKind = keyof typeof letters;
 export interface ScopeCall {
   readonly toolCallId: string;
   readonly around: readonly string[];
-  /** The ids that the call could have on the lines on which the visit started earlier. */
+  /** The ids that the call can have on other lines on which the visit started before. */
   readonly earlierIds: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * The requests and calls that one context starts, in a visit or in a tool call within it. They are numbered in start
- * order, so that repeated code gets the same ids even if its calls overlap.
+ * The requests and calls that one context starts, in a visit or in a tool call within the visit. They are numbered in
+ * start order, so that repeated code gets the same ids even if its calls overlap.
  */
 export class CallScope {
   readonly #ordinals = { model: 0, call: 0, execute: 0 };
   readonly #questions = new Map<string, number>();
-  /** The numbers of failed model requests. The next request gets the lowest one. */
+  /** The free numbers of failed model requests. The next request gets the lowest free number. */
   readonly #vacated: number[] = [];
   readonly #earlierIds = new Map<string, readonly string[]>();
 
@@ -51,7 +51,8 @@ export class CallScope {
   }
 
   /**
-   * Frees the number of a failed model request. Only responses are numbered, so that a repeated visit finds them again.
+   * Frees the number of a failed model request. Only requests with a response keep their numbers, so that a repeated
+   * visit finds the responses by number.
    */
   vacate(ordinal: number): void {
     this.#vacated.push(ordinal);
@@ -72,7 +73,7 @@ export class CallScope {
     const own = idOn(line, at.base, this.call?.toolCallId);
     const { isRecordedCall, recordedOn, visitBase } = run.position;
     if (!recordedOn || at.base !== visitBase) return own;
-    // The visit could have started on another line earlier and made the call there.
+    // The visit could have made this call before, on another line.
     const around = this.call ? [this.call.toolCallId, ...this.call.earlierIds] : [undefined];
     const earlier = recordedOn.flatMap((on) => around.map((within) => idOn(on.line, on.visitBase, within)));
     const recorded = earlier.find((id) => isRecordedCall?.(id));
@@ -84,14 +85,14 @@ export class CallScope {
     return this.call ? [this.call.toolCallId, ...this.call.around] : [];
   }
 
-  /** Returns the ids that a call of this context could have on the lines on which the visit started earlier. */
+  /** Returns the ids that a call of this context can have on other lines on which the visit started before. */
   earlierIdsOf(toolCallId: string): readonly string[] {
     return this.#earlierIds.get(toolCallId) ?? [];
   }
 
   /**
-   * Returns the id of a request that this context makes. It is derived from the question and either the given id, which
-   * is unique in the visit, or the number.
+   * Returns the id of a request that this context makes. The id is derived from the question and from either the given
+   * id or the number of the request.
    */
   requestIdAt(place: { readonly question: string } & ({ readonly id: string } | { readonly ordinal: number })): string {
     const { at, line, run } = this.visit;

@@ -13,7 +13,7 @@ export class DeltaSender {
     this.#onDelta = onDelta;
   }
 
-  /** Starts a request. Parts of an earlier attempt become void. */
+  /** Starts an attempt of a request. The parts of an earlier attempt become invalid. */
   begin(place: DeltaPlace): void {
     if (this.#begun.delete(place.requestId)) this.#send({ type: "restart", ...place });
   }
@@ -23,7 +23,7 @@ export class DeltaSender {
     this.#send(delta);
   }
 
-  /** Completes a response. If no part was sent, the whole response is sent. */
+  /** Completes a response. If no part was sent, sends the whole response as one part. */
   end(place: DeltaPlace, { content }: AssistantMessage): void {
     if (this.#begun.delete(place.requestId)) return;
     const parts: readonly ContentPart[] = typeof content === "string" ? [{ type: "text", text: content }] : content;

@@ -26,11 +26,11 @@ import type { NodeExecution } from "./NodeExecution.ts";
 import { NodeLlm } from "./NodeLlm.ts";
 import { NodeTools } from "./NodeTools.ts";
 
-/** The context of a node, or of a tool call within it. A move closes every member and every object that it returned. */
+/** The context of a node, or of a tool call within it. A move closes the context and all objects that it returned. */
 export class NodeContext implements AgentContext {
   readonly #visit: NodeExecution;
   readonly scope: CallScope;
-  // Created on first use, because every step of a run has a separate context.
+  // Created on first use, because every visit has a context and few use all members.
   #llm: NodeLlm | undefined;
   #tools: NodeTools | undefined;
   #storage: AgentStorage | undefined;
@@ -96,7 +96,7 @@ export class NodeContext implements AgentContext {
   async requestInput<Answer>(request: InputRequest<Answer>): Promise<Answer> {
     const { nodeId, run, at } = this.#open;
     if (!run.claims("requestInput")) throw new FeatureNotInstalledError("Persistence", "requestInput()");
-    // Rejected here, so that the node can catch the error.
+    // Throws here and not later, so that the node can catch the error.
     checkSchema(inputRequestSchema, request, "request for input");
     const { id } = request;
     if (id !== undefined && !this.#visit.claimRequest(id))
@@ -146,7 +146,7 @@ export class NodeContext implements AgentContext {
   }
 
   /**
-   * Waits for the approval of a tool call if it needs one. The context belongs to the call.
+   * Waits for the approval of a tool call if the call needs one. This context belongs to the call.
    *
    * @throws ToolRejectedError
    */

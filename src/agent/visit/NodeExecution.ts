@@ -14,7 +14,7 @@ import type { RunState } from "../state/RunState.ts";
 import type { DeltaSender } from "./DeltaSender.ts";
 import { PendingWork } from "./PendingWork.ts";
 
-/** The members of a run that the execution of a node needs in addition to those for features. */
+/** The members of a run that the execution of a node needs, in addition to the members for features. */
 export interface VisitedRun extends AgentRun {
   readonly definition: AgentDefinition;
   readonly pipeline: Pipeline;
@@ -37,27 +37,28 @@ export interface AgentCall {
   readonly onWaiting: (waits: boolean) => void;
 }
 
-/** The run can continue only when these requests are answered. */
+/** The requests that must be answered before the run can continue. */
 export interface Wait {
   readonly waiting: readonly InputRequestEvent[];
 }
 
 /**
  * One visit of one node. It lasts until the body and all its calls have settled, or until only unanswered requests are
- * left. A move and a wait close the visit. From then on, all its members throw, even if its code still runs.
+ * left. A move or a wait closes the visit. From then on, all members of its contexts throw, even if its code still
+ * runs.
  */
 export class NodeExecution {
-  /** The values at the start of the visit. A later move changes the values of the run. */
+  /** These values belong to the start of the visit. A later move changes the values of the run. */
   readonly line: RunLine;
   readonly state: RunState;
   readonly pending: PendingWork = new PendingWork((request) => this.#onDropped(request));
   readonly ends: EndOrder = new EndOrder(this.pending);
-  /** Created when the signal is first read, because most nodes never read it. */
+  /** Created when the signal is first read, because most nodes never read the signal. */
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
   /**
-   * Returns the reason. Set when the visit has ended, when the run moved or waits, and after an abort with its grace
-   * period.
+   * Returns the reason why the visit is closed. Set when the visit has ended, when the run moves or waits, and after
+   * the grace period of an abort.
    */
   #closed: (() => unknown) | undefined;
   #isMoved = false;
@@ -118,12 +119,14 @@ export class NodeExecution {
     return isFree;
   }
 
-  /** Allows the node to leave requests unanswered, because another request was answered or an error was thrown. */
+  /**
+   * Allows the node to finish with unanswered requests, because another request was answered or an error was thrown.
+   */
   allowUnanswered(): void {
     this.#mayLeaveUnanswered = true;
   }
 
-  /** Holds an unanswered request. Never resolves. Rejects if the run moves or is aborted first. */
+  /** Keeps an unanswered request pending. The promise never resolves. It rejects if the run moves or is aborted. */
   hold(request: InputRequestEvent, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
     this.pending.hold(request);
@@ -133,7 +136,10 @@ export class NodeExecution {
     });
   }
 
-  /** Resolves when a timer is due. The run can end as waiting before, if the timer allows it. Rejects like {@link hold}. */
+  /**
+   * Resolves when a timer is due. If the timer allows it, the run can end as `waiting` before. Rejects like {@link
+   * hold}.
+   */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
     const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
     signal.throwIfAborted();
@@ -191,7 +197,7 @@ export class NodeExecution {
     throw error;
   }
 
-  /** Aborts all pending work because the run is aborted. The run waits for it during the grace period. */
+  /** Aborts all pending work because the run is aborted. The run waits for this work during the grace period. */
   abort(reason: unknown): void {
     this.#abort(reason);
     if (this.#isLeft) return;
@@ -204,8 +210,8 @@ export class NodeExecution {
   }
 
   /**
-   * Resolves with the work, or to the open requests when only they are pending. Resolves to `undefined` when the run
-   * was aborted and the grace period is over.
+   * Resolves with the result of the work, or to the open requests when only these are pending. Resolves to `undefined`
+   * when the run was aborted and the grace period is over.
    */
   async untilLeft<Result>(work: Promise<Result>): Promise<Result | Wait | undefined> {
     try {
@@ -221,8 +227,8 @@ export class NodeExecution {
   }
 
   /**
-   * Closes the visit because the run moves. Aborts all pending work except the requesting call, and rejects its
-   * callers.
+   * Closes the visit because the run moves. Aborts all pending work except the call that requested the move, and
+   * rejects the promises of its callers.
    */
   close(except?: readonly string[]): void {
     if (this.#isMoved) return;
@@ -234,7 +240,8 @@ export class NodeExecution {
   }
 
   /**
-   * Closes the contexts after the visit. The error is created lazily, because it costs more than the rest of a visit.
+   * Closes the contexts after the visit. The error is created only when it is needed, because creating it costs more
+   * than the rest of a visit.
    */
   end(): void {
     this.#closed ??= () => new ExecutionMovedError(this.nodeId);
@@ -247,8 +254,8 @@ export class NodeExecution {
   }
 
   /**
-   * Waits until all work has settled and only open requests are pending. Then closes the visit without settling their
-   * promises, because the node runs again when they are answered.
+   * Waits until all work has settled and only open requests are pending. Then closes the visit. The promises of the
+   * open requests never settle, because the node runs again after the answers.
    */
   async #watch(): Promise<void> {
     if (this.#isWatching) return;
@@ -261,12 +268,14 @@ export class NodeExecution {
     this.#leave({ waiting: [...openRequests, ...this.run.beginWaiting()] });
   }
 
-  /** The sleeps then never end, because the visit is over. */
+  /** Cancels the timers of sleeps. Their promises never settle, because the visit is over. */
   #cancelSleeps(): void {
     for (const cancel of this.#sleeps.values()) cancel();
   }
 
-  /** A race often leaves a sleep, so only requests for input lead to a warning. */
+  /**
+   * Warns about requests for input that the node left open. Sleeps cause no warning, because a race often leaves one.
+   */
   #onDropped({ nodeId, requestId, timer }: InputRequestEvent): void {
     this.#sleeps.get(requestId)?.();
     if (timer) return;

@@ -98,7 +98,7 @@ export class NodeLlm implements AgentLlm {
     };
   }
 
-  /** @param request Defaults to a request to the agent's executor, within its limits. */
+  /** @param request Makes the request. Defaults to a request to the agent's executor, with retries and a timeout. */
   async perform(
     event: ModelRequestEvent,
     signal: AbortSignal,
@@ -189,7 +189,7 @@ export class NodeLlm implements AgentLlm {
     };
   }
 
-  /** A rejected response has used tokens, and its error can report them. */
+  /** Adds the tokens of a rejected response, if its error reports them. */
   #addUsage(source: unknown): void {
     this.#scope.visit.run.addUsage((Object(source) as { readonly usage?: unknown }).usage);
   }
@@ -203,8 +203,8 @@ export interface GivenResponse extends PromptAnswer {
 export type RequestModel = (event: ModelRequestEvent, asked: RequestAttempt) => Promise<PromptAnswer>;
 
 export interface RequestAttempt {
-  /** `undefined` until the executor responds. */
+  /** The response of the executor. `undefined` until it responds. */
   answer?: PromptAnswer;
-  /** Errors of the executor. A node can catch these, but not errors of features. */
+  /** Errors of the executor, which a node can catch. A node cannot catch errors of features. */
   readonly refusals: Set<unknown>;
 }

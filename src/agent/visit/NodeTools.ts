@@ -22,7 +22,10 @@ type ToolCallPart = Extract<ContentPart, { type: "tool-call" }>;
 type ToolResultPart = Extract<ContentPart, { type: "tool-result" }>;
 export type PlannedCall = Omit<ToolCallEvent, "context" | "visit">;
 
-/** The outcome of a call that did not fail. A call with a rejected input reaches neither the tool nor any feature. */
+/**
+ * The outcome of a call that did not fail. A call whose input the schema rejects reaches neither the tool nor any
+ * feature.
+ */
 export type CallOutcome =
   | { readonly refused: InvalidInputError }
   | { readonly refused?: never; readonly output: unknown };
@@ -65,7 +68,7 @@ export class NodeTools implements AgentTools {
     const { visit } = this.#scope;
     visit.assertOpen();
     assertMessage(message, "message to execute", "assistant");
-    // A message of another run gets ids of this run, and the history shows them.
+    // Calls in a message of another run get ids of this run. The history must contain the new ids.
     const issued = this.#scope.withIds(message, "execute", this.#scope.nextOrdinal("execute"));
     replaceToolCallIds(visit.state.history, message, issued);
     const parts = typeof issued.content === "string" ? [] : issued.content;
@@ -93,7 +96,10 @@ export class NodeTools implements AgentTools {
     }
   }
 
-  /** Starts a call. Rejects with an error of the tool, which the node can catch, or with an error of a feature. */
+  /**
+   * Starts a call. Rejects with an error of the tool, which the node can catch, or with an error of a feature, which it
+   * cannot catch.
+   */
   start(planned: PlannedCall): Promise<CallOutcome> {
     return this.#scope.start(planned.toolCallId, async (signal) => {
       const parsed = await tryParse(planned.tool, planned.input);
@@ -110,7 +116,7 @@ export class NodeTools implements AgentTools {
     if (needsApproval === false) return;
     const judge = async () => {
       if (needsApproval === true) return true;
-      // The schema of the tool has parsed this input.
+      // The cast is safe, because the schema of the tool has parsed this input.
       const verdict = await needsApproval(input as never, { toolCallId, abortSignal: signal });
       checkSchema(verdictSchema, verdict, `result of needsApproval of tool "${tool.name}"`);
       return verdict;
@@ -129,8 +135,8 @@ export class NodeTools implements AgentTools {
   }
 
   /**
-   * Throws an error that the node can catch: an outcome of the call, an abort, or a move. Any other error fails the
-   * run.
+   * Throws an error that the node can catch if the cause is the outcome of the call, an abort, or a move. Any other
+   * error fails the run.
    */
   #rethrow(error: unknown, signal: AbortSignal): never {
     const { visit } = this.#scope;
@@ -175,7 +181,7 @@ export class NodeTools implements AgentTools {
       if (isToolFailure(cause) && cause.toolCallId === toolCallId) throw cause;
       throw new ToolFailedError(tool.name, toolCallId, reasonOf(cause), { cause });
     } finally {
-      // The call may still wait for its turn to end, and then it does not wait for these requests.
+      // The result of the call may still wait for its turn. That wait must not include these requests.
       visit.pending.dropRequests(toolCallId);
     }
   }
@@ -231,16 +237,16 @@ interface LimitedCall {
   readonly toolCallId: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** The clock that measures the limit, and the grace period for a tool that ignores its signal. */
+  /** The clock that measures the time limit, and the grace period for a tool that ignores its signal. */
   readonly grace: AbortGrace;
   readonly onLate: (reason: unknown) => void;
 }
 
 /**
- * Runs a tool with a timeout. An output within the grace period still counts.
+ * Runs a tool with a time limit. An output that arrives within the grace period still counts.
  *
- * @throws ToolFailedError after the timeout if the call is safe to repeat.
- * @throws ToolOutcomeUnknownError after the timeout if the call could have taken effect.
+ * @throws ToolFailedError after the time limit if the call is safe to repeat.
+ * @throws ToolOutcomeUnknownError after the time limit if the call could have taken effect.
  */
 async function executeInTime(call: LimitedCall, execute: (signal: AbortSignal) => unknown): Promise<unknown> {
   const { tool, toolCallId, timeoutMs, signal, grace, onLate } = call;

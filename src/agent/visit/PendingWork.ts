@@ -11,7 +11,7 @@ interface Work {
   readonly end: () => void;
   detached: boolean;
   request?: InputRequestEvent;
-  /** True if a sub-agent runs for the call and waits for an answer. */
+  /** True while a sub-agent that runs for the call waits for an answer. */
   waits?: boolean;
 }
 
@@ -22,12 +22,12 @@ interface Work {
 export class PendingWork {
   readonly #pending = new Set<Work>();
   readonly #onDrop: (request: InputRequestEvent) => void;
-  /** Created with the first work, because most nodes start none. */
+  /** Created with the first work, because most nodes start no work. */
   #detached: Promise<never> | undefined;
   #reject: (reason: unknown) => void = () => undefined;
   #started = 0;
   #isNodeOver = false;
-  /** Resolves when work has settled or only waits. `undefined` if nobody awaits it. */
+  /** Resolves when work has settled or only waits. `undefined` if no code awaits it. */
   #change: Promise<void> | undefined;
   #changed: () => void = () => undefined;
 
@@ -35,7 +35,7 @@ export class PendingWork {
     this.#onDrop = onDrop;
   }
 
-  /** Starts work at once. The promise settles with the work, or rejects when the work is detached. */
+  /** Starts work immediately. The returned promise settles with the work, or rejects when the work is detached. */
   start<Result>(
     id: string | undefined,
     within: string | undefined,
@@ -64,7 +64,10 @@ export class PendingWork {
     for (const work of this.#pending) if (work.id === id) work.id = renamed;
   }
 
-  /** Marks a request as unanswered. From now on it only waits, unless it is a timer that has to end in this process. */
+  /**
+   * Marks a request as unanswered. It no longer counts as active work, unless it is a timer that must end in this
+   * process.
+   */
   hold(request: InputRequestEvent): void {
     for (const work of this.#pending) if (work.id === request.requestId) work.request = request;
     this.#started++;
@@ -92,7 +95,7 @@ export class PendingWork {
     return [...this.#pending].flatMap(({ request }) => (request && onlyWaits(request) ? request : []));
   }
 
-  /** Drops the open requests of a tool call, or of the node, that settled without awaiting them. */
+  /** Removes open requests that a tool call or the node has left unawaited when it settled. */
   dropRequests(within?: string): void {
     // A request that is held later is dropped then.
     this.#isNodeOver ||= within === undefined;
@@ -120,13 +123,13 @@ export class PendingWork {
     this.#changed();
   }
 
-  /** Rejects the promises that {@link start} returned, and stops waiting for aborted work. */
+  /** Rejects the promises that {@link start} returned. Aborted work is no longer awaited. */
   detach(reason: unknown): void {
     for (const work of this.#pending) work.detached = work.controller.signal.aborted;
     this.#reject(reason);
   }
 
-  /** Waits for all other calls within the grace period. Resolves to the ids of calls that did not settle. */
+  /** Waits for all other calls, at most for the grace period. Resolves to the ids of calls that did not settle. */
   async unendedAfter({ ms, clock }: AbortGrace, except?: readonly string[]): Promise<readonly string[]> {
     const others = this.#others(except);
     if (others.length > 0) {
@@ -148,10 +151,10 @@ export class PendingWork {
   }
 
   /**
-   * Like {@link settled}, without open requests and the tool calls that wait for them, until one more turn of the event
-   * loop starts no work.
+   * Like {@link settled}, but does not wait for open requests and the tool calls that wait for them. Resolves after a
+   * turn of the event loop in which no work started.
    *
-   * @param blocked the number of works that cannot continue before this resolves. Defaults to 0.
+   * @param blocked The number of pieces of work that cannot continue before this promise resolves. Defaults to 0.
    */
   async atRest(blocked: () => number = () => 0): Promise<void> {
     for (let started = -1; started !== this.#started || this.#active > blocked(); await nextTurn()) {

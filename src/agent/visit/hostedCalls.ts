@@ -10,12 +10,14 @@ import type { RequestModel, GivenResponse } from "./NodeLlm.ts";
 import type { PlannedCall } from "./NodeTools.ts";
 
 export interface RequestPlace {
-  /** Returns the library's id of the tool call at an index of the content. It is known before the response. */
+  /**
+   * Returns the library's id of the tool call at an index of the content. The id is known before the response arrives.
+   */
   readonly toolCallId: (index: number) => string;
   readonly signal: AbortSignal;
 }
 
-/** The model that another runtime calls. It is informational: a replay does not compare it. */
+/** The model that another runtime calls. Used only for information: a replay does not compare it. */
 export interface HostedModel {
   /** Defaults to the name of the agent's model. */
   readonly model?: string | undefined;
@@ -25,7 +27,7 @@ export interface HostedModel {
 
 export interface HostedRequest {
   readonly asked?: HostedModel | undefined;
-  /** Makes the request. A failed request frees its number. */
+  /** Makes the request. If it fails, its number is free again. */
   readonly execute: (place: RequestPlace) => Promise<PromptAnswer>;
 }
 
@@ -34,13 +36,16 @@ export interface ResponseToolCall {
   readonly index: number;
   /** The tool, which the agent does not need to have. */
   readonly tool: AnyTool;
-  /** The input for the tool. Pass the object of the response if it is equal, so that it is not stored twice. */
+  /**
+   * The input for the tool. If it equals the input in the response, pass the same object, so that it is not stored
+   * twice.
+   */
   readonly input: unknown;
 }
 
 /**
  * Makes a model request through `execute` instead of the agent's executor, without retries or timeout. When the node
- * runs again, the response is found by its number alone, because the request can differ. A failed request frees its
+ * runs again, the response is matched only by its number, because the request can differ. A failed request frees its
  * number.
  */
 export async function requestThrough(
