@@ -16,7 +16,7 @@ async function indexBytes(characters: number): Promise<number> {
   return estimateBytes([[...log.laneRecords.values()], events, [...calls.values()], [...log.runRecords.values()]]);
 }
 
-it("an index of a log holds no values of any size", async () => {
+it("an index of a log keeps no values in memory, whatever their size", async () => {
   expect(await indexBytes(10_000)).toBe(await indexBytes(10));
 });
 

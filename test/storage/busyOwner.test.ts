@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 const owner = { host: "here", processId: 7, nonce: "n", generation: 3 };
 
-it("AgentBusyError states in whole seconds when a takeover is possible at the latest", () => {
+it("AgentBusyError states after how many whole seconds another process can take over at the latest", () => {
   const { message } = new AgentBusyError("a", owner, 11_177.281246997416);
   expect(message).toBe(
     'Agent "a" is owned by process 7 on here (generation 3). ' +

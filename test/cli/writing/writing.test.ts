@@ -204,7 +204,7 @@ describe("--agent", () => {
     expect(found).toMatchObject({ code, err: expect.stringContaining(message) });
   });
 
-  it("loads the default export and refuses --storage with it", async () => {
+  it("loads the default export, and is refused together with --storage", async () => {
     await using desk = await Desk.open();
     await desk.waits("order-1");
     expect(await desk.command(["answer", "--agent", deskModule, "--json"])).toMatchObject({ code: 0 });

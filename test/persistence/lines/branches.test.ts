@@ -167,7 +167,7 @@ describe.each(logStorages)("$name: stopped branches", (storage) => {
     expect(await durableAgent(built, opened(), { tools: [ask] }).resume()).toMatchObject({ output: "go one two" });
   });
 
-  it("end even if a called agent then requests input", async () => {
+  it("end their current node even if a called agent then requests input", async () => {
     const [begun, failed] = [gate(), gate()];
     const ask = called(
       "ask",

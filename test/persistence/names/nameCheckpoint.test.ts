@@ -120,7 +120,7 @@ describe.each(logStorages)("$name: names of checkpoints", (storage) => {
     expect((await checkpointsOf(agent)).map(({ checkpointId }) => checkpointId)).not.toContain("1-13");
   });
 
-  it("are part of snapshots, and naming near the head reads from the newest snapshot", async () => {
+  it("are part of snapshots, and naming a recent checkpoint reads only from the newest snapshot", async () => {
     const opened = await storage.open();
     const first = durableAgent(counting(9_000), opened(), options);
     await first.run("4");

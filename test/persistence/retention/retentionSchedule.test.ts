@@ -161,7 +161,7 @@ describe.each(logStorages)("$name: a retention schedule", ({ open }) => {
     expect(listed).toEqual(["a"]);
   });
 
-  it("drops a finished agent after its days, at the scheduled time", async () => {
+  it("drops a finished agent at the scheduled time, once its retention time is over", async () => {
     const { after, events } = await scheduled();
     await after(...Array.from({ length: 8 * 24 }, () => hour));
     expect(events.filter(({ type }) => type === "checkpoint_pruned").at(-1)).toMatchObject({ dropped: true });

@@ -101,12 +101,12 @@ describe.each(["completed", "dropped"] as const)("among many agents that are %s"
     await claimable.return(undefined);
   };
 
-  it("a worker starts, finds one task and runs it at the cost of a small storage", async () => {
+  it("a worker starts, finds and runs one task in a large storage at the same cost as in a small one", async () => {
     for (const store of stores) await store.enqueue(1);
     expect(await growth((store) => store.work())).toBeLessThan(atMost);
   });
 
-  it("an empty poll and a claim cost as much as in a small storage", async () => {
+  it("an empty poll and a claim cost as much in a large storage as in a small one", async () => {
     expect(await growth(claim)).toBeLessThan(atMost);
     for (const store of stores) await store.enqueue(1);
     expect(await growth(claim)).toBeLessThan(atMost);

@@ -54,7 +54,7 @@ async function interrupted(
 describe.each(logStorages)("an interrupted command, $name", ({ open }) => {
   const storage = async () => ({ storage: (await open())() });
 
-  it("is previewed and rolled back by choice, with the same report on repetition", async () => {
+  it("is previewed, and rolled back if a handler decides so, with the same report each time", async () => {
     const root = folderWithFiles();
     const before = treeOf(root);
     const { asked, onConflict } = answering("use_checkpoint");
@@ -164,7 +164,7 @@ describe("an interrupted command", () => {
     expect(treeOf(root)).toEqual(before);
   });
 
-  it("requires a choice for a file that its repetition and then a person changed", async () => {
+  it("requires a decision about a file that the repeated command and then a person changed", async () => {
     const root = folderWithFiles();
     const { asked, onConflict } = answering("use_checkpoint");
     let runs = 0;

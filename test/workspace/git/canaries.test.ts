@@ -54,7 +54,7 @@ describe("an untrusted repository", () => {
     expect(fired()).toEqual([]);
   });
 
-  it("a hostile name becomes no option or expression of git", async () => {
+  it("git doesn't interpret a hostile name as an option or an expression", async () => {
     const { root } = hostileRepository().repository;
     const target = join(temporaryFolder(), "written");
     const names = [

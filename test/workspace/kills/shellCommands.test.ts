@@ -95,7 +95,7 @@ function save(root: string, path: string, saved: Map<string, string[]>, tag: num
   saved.set(path, [...(saved.get(path) ?? []), `644 by a person ${tag}\n`]);
 }
 
-it("real commands on a repository roll back after any kills, and a person's work needs a choice", async () => {
+it("changes of real commands are rolled back after any kills, and a person's work is replaced only by a decision", async () => {
   const random = seededNumbers(seed);
   const pick = (most: number) => Math.floor(random() * most);
   let left = kills;

@@ -27,7 +27,7 @@ describe("merge beside git merge-file", () => {
     }
   });
 
-  it("a merge of long files has the result of git, where neither looks for the shortest way", async () => {
+  it("a merge of long files has the result of git, even where neither computes the shortest difference", async () => {
     using git = new GitMergeFile();
     for (let seed = 1; seed <= longCases; seed++) {
       const { base, ours, theirs } = longVersions(seed);
@@ -164,7 +164,7 @@ describe("merge", () => {
     expect(result.text).toBe("a\r\n<<<<<<< OURS\r\nx\r\n=======\r\ny\r\n>>>>>>> THEIRS\r\n");
   });
 
-  it("a merge leaves other work of the process its turns, and gives the same result", async () => {
+  it("a merge lets other work of the process run in between, with the same result", async () => {
     const base = numbered(130_000);
     const ours = base.map((line, at) => (at % 100 === 10 ? `${line} ours` : line));
     const theirs = base.map((line, at) => (at % 100 === 60 ? `${line} theirs` : line));
@@ -189,7 +189,7 @@ describe("merge", () => {
     }
   });
 
-  it("a merge of files whose lines are all alike has the result of git", async () => {
+  it("a merge of files whose lines are all equal has the result of git", async () => {
     using git = new GitMergeFile();
     const alike = Array.from({ length: 4_000 }, () => "same");
     const [base, ours, theirs] = [text(...alike), text(...alike.with(100, "ours")), text(...alike, "theirs")];
