@@ -141,7 +141,8 @@ async function indexed(entries: readonly Entry[], index: LogProjection, visit?: 
   const pace = new Pace();
   const checksums = new Map<number, string>();
   for (const entry of entries) {
-    // Versions restart at a snapshot, so earlier records in the same append are checked with the following ones.
+    // A read that starts at a snapshot does not know the numbers of earlier records, so its first entry is checked
+    // without them.
     assertSound(entry, index.entries === 0 && entry.position > 1 ? undefined : index);
     await pace.after(index.add(entry));
     checksums.set(entry.position, entry.checksum);

@@ -109,7 +109,7 @@ export class StreamLegs {
     }
   }
 
-  /** Forwards the stream of a pass and ends after the run. */
+  /** Forwards the stream of a pass. The forwarded stream ends only after the run. */
   async *#endingAtTheEnd(stream: unknown): AsyncGenerator<unknown> {
     yield* this.#failingAtTheEnd(stream);
     await this.#last();

@@ -47,8 +47,8 @@ export async function receiveAppends(
 }
 
 /**
- * Returns the bytes before the lines. `open` precedes the lines, because the segment is published only when all lines
- * are durable.
+ * Returns the bytes before the lines. `open` may precede the lines here, because the segment is published only after
+ * all lines are durable.
  */
 function headOf(claim: Claim, from: number, { sha256 }: FileBackend): Uint8Array {
   return Buffer.concat([

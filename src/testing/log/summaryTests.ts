@@ -127,7 +127,7 @@ export const summaryTests: readonly RecordLogTest[] = [
 ];
 
 const long = "é".repeat(200);
-/** Orders in list order. They sort differently by code units, without case, or truncated. */
+/** The orders, sorted like a list. Sorting them by code units, without case, or truncated would give another result. */
 const orders = ["1", "10", "2 B", "2 a", "2 a ", "z", "é", `${long}-1`, `${long}-2`, "\ue000", "\uffff", "😀", "😀!"];
 
 /** Creates agents whose ids sort in the opposite order. */

@@ -116,7 +116,7 @@ const taskSchema = strictOptions({
   preference: z.enum(["restart", "merge_and_continue"]).optional(),
 });
 
-/** The progress in percent below which a restart costs less than resolving a hard conflict. */
+/** Below this progress in percent, a restart costs less than resolving a hard conflict. */
 const littleProgress = 20;
 
 /**

@@ -168,7 +168,7 @@ export class Reservations {
  */
 function fileNamed(path: string, root: string): string {
   const file = isAbsolute(path) ? canonicalPath(path, root) : canonicalPath(relativePath(path), root);
-  // A directory link may lead out of the root, but a path may not.
+  // A relative path may lead out of the root through a directory link. An absolute path must be below the root.
   return isAbsolute(path) || !isAbsolute(file) ? relativePath(file) : file;
 }
 

@@ -12,7 +12,7 @@ export type RestoreStep = { readonly kind: "restore"; readonly parts: readonly R
 
 export type RestorePart =
   | FilePart
-  /** The current file is kept by decision. */
+  /** A decision kept the current file. */
   | { readonly kind: "kept"; readonly path: string; readonly settled: FileResolution }
   | FolderPart
   | FolderModePart

@@ -41,7 +41,7 @@ export async function lookAgain(parts: readonly RestorePart[], restoring: Restor
   const obstacles = new Obstacles(files, removed, new Set(folders));
   const todo: FilePart[] = [];
   const open: ConflictingFile[] = [];
-  // Removals are first, because a removal that is skipped may block another file.
+  // Decides about removals first, because a skipped removal may block another file.
   for (const [part, seen] of [...found].toSorted(([a], [b]) => Number(!!a.after) - Number(!!b.after))) {
     const now = (await obstacles.include(part.path, seen)) ? ({ kind: "missing" } as const) : seen;
     if (isThere(now, part.after) || (isDirectory(now) && !part.after)) continue;

@@ -40,7 +40,7 @@ export interface GitIndexPart {
   readonly replaced?: string;
 }
 
-/** HEAD or the index is kept by decision. */
+/** A decision kept HEAD or the index. */
 interface GitKeptPart {
   readonly kind: "git_kept";
   readonly path: string;
@@ -113,8 +113,8 @@ function changedEntries({ index }: GitHistory, now: GitState): readonly string[]
 }
 
 /**
- * Returns whether the branch that will be checked out keeps commits of a command. The index belongs to these commits
- * then.
+ * Returns whether the branch that will be checked out keeps commits of a command. If so, the index belongs to these
+ * commits.
  */
 function keepsCommits({ head, moved, base }: GitHistory, now: GitState): boolean {
   const { branch } = head ? head.target : now.head;

@@ -19,7 +19,7 @@ export function writesBefore(entry: CheckpointEntry, child: StoredPut): readonly
   return sorted(entry.writes.filter(({ order }) => order > elder && order < child.order));
 }
 
-/** Returns whether the task made this regular write since the last child. */
+/** Returns whether the task already stored this regular write after the last child checkpoint. */
 export function isWritten({ writes, children }: CheckpointEntry, task: string, index: number): boolean {
   const last = children.at(-1) ?? -1;
   return index >= 0 && writes.some((write) => write.order > last && write.task === task && write.index === index);

@@ -147,7 +147,7 @@ async function readMarked(
     const agent = await readListed(backend, mark.folder, mark.position);
     await mendMarked(backend, mark, agent).catch(() => {});
     const { summary } = agent;
-    // An agent with another order is found at its other mark.
+    // The summary belongs at another position of the list, where the agent has another mark.
     if (!summary || seen.has(mark.folder) || !hasKey(mark, summary)) return [];
     seen.add(mark.folder);
     return summary.status === unreadable ? unreadableAt(mark, summary) : summary;
