@@ -17,7 +17,7 @@ export class SessionConflictError extends AgentPersistenceError {
     const found =
       problem === "operation_reused"
         ? "the operation was already applied with a different transaction. Give each transaction a unique id."
-        : "the session does not end with the expected items. Read the items again before you retry.";
+        : "the expected suffix no longer matches the items of the session. Read the items again before you retry.";
     super(`Session ${quoted(sessionId)} rejected transaction ${quoted(operationId)}: ${found}`);
   }
 }

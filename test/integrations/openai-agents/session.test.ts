@@ -243,4 +243,17 @@ describe("a PersistenceSession", () => {
     expect(() => new PersistenceSession({ storage: {} as never, sessionId: "talk" })).toThrow(InvalidInputError);
     expect(() => new PersistenceSession({ storage, sessionId: "" })).toThrow(InvalidInputError);
   });
+
+  it("reports conflicts of transactions in the words of the SDK", async () => {
+    const reuse: SessionHistoryTransaction = { type: "append_items", items: [says("other")] };
+    const replace: SessionHistoryTransaction = { type: "replace_suffix", expectedSuffix: [says("x")], replacement: [] };
+    const storage = new InMemoryPersistenceStorageProvider();
+    for (const session of [new PersistenceSession({ storage, sessionId: "s" }), new MemorySession()]) {
+      const apply = (operationId: string, transaction: SessionHistoryTransaction) =>
+        session.applyHistoryTransaction({ operationId, transaction });
+      await apply("a", { type: "append_items", items: [says("first")] });
+      await expect(apply("a", reuse)).rejects.toThrow("already applied with a different transaction");
+      await expect(apply("b", replace)).rejects.toThrow("suffix no longer matches");
+    }
+  });
 });
