@@ -82,11 +82,13 @@ export class ModelRequestError extends AgentPersistenceError {
 
 function messageOf({ model, provider, statusCode, retryable, retryAfterMs, cause }: Failure): string {
   const status = statusCode === undefined ? "" : ` with status ${statusCode}`;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, "");
   const wait = retryAfterMs === undefined ? "" : ` after ${retryAfterMs} ms`;
   const next = retryable
     ? `Try the same request again${wait}.`
-    : "Change the request, because the same request will probably fail again.";
+    : statusCode === 401 || statusCode === 403
+      ? "Check the API key and its permissions."
+      : "Change the request, because the same request will probably fail again.";
   return `The request to model ${quoted(model)} of ${provider} failed${status}: ${reason}. ${next}`;
 }
 

@@ -167,7 +167,9 @@ export class StopRequestedError extends AgentPersistenceError {
     readonly agentId: string,
     readonly reason: string,
   ) {
-    super(`The owner of agent ${quoted(agentId)} must stop: ${reason}. Finish pending work and release the agent.`);
+    super(
+      `The owner of agent ${quoted(agentId)} was requested to stop: ${reason}. Finish pending work and release the agent.`,
+    );
   }
 }
 

@@ -89,11 +89,13 @@ export class NotSerializableError extends AgentPersistenceError {
     path: string,
     /** The reason, as a phrase that follows the path, such as `is a function`. */
     readonly reason: string,
+    /** Further instructions. Defaults to none. */
+    next = "",
   ) {
     const place = path.length < 2 ? "the value" : path.length > longestPath ? `…${path.slice(-longestPath)}` : path;
     super(
       `Cannot save ${subject}: ${place} ${reason}. ` +
-        `Use plain JSON, Date, Map, Set, bigint, bytes, URL or undefined, or register the class with registerClass().`,
+        `Use plain JSON, Date, Map, Set, bigint, bytes, URL or undefined, or register the class with registerClass().${next}`,
     );
     this.path = path || ".";
   }

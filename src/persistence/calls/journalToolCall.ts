@@ -176,26 +176,34 @@ function recordOutcome(
   given: { readonly output: unknown; readonly parts: number },
 ): unknown {
   const { writer } = recorder.journal;
-  const subject = `the output of tool "${tool.name}"`;
   try {
     if (given.parts > maximumParts)
-      throw new NotSerializableError(subject, "", `has more than ${maximumParts} fields and nested values`);
+      throw unsavedOutput(tool, "", `is circular or has more than ${maximumParts} fields and nested values`);
     const output = frozenCopy(given.output);
-    const slot = writer.value(output, subject);
+    const slot = writer.value(output, outputOf(tool));
     recordEnd(recorder, facts, { output: slot }, { input, status: "succeeded", output });
     writer.noteOutcome(facts.call, output, recorder.lane);
     return output;
   } catch (error) {
     if (recorder.journal.failed) throw error;
     // The tool has taken effect. This record allows a rollback and prevents a second call.
-    const refusal =
-      error instanceof NotSerializableError
-        ? error
-        : new NotSerializableError(subject, "", `cannot be copied: ${reasonOf(error)}`);
-    const { path, reason } = refusal;
-    recordEnd(recorder, facts, { lost: { path, reason } }, { input, status: "lost" });
+    const { path, reason } =
+      error instanceof NotSerializableError ? error : { path: "", reason: `cannot be copied: ${reasonOf(error)}` };
+    const refusal = unsavedOutput(tool, path, reason);
+    recordEnd(recorder, facts, { lost: { path: refusal.path, reason } }, { input, status: "lost" });
     throw refusal;
   }
+}
+
+function outputOf({ name }: ToolCallEvent["tool"]): string {
+  return `the output of tool "${name}"`;
+}
+
+/** The call has taken effect and is not repeated, so only a rollback leads past it. */
+function unsavedOutput(tool: ToolCallEvent["tool"], path: string, reason: string): NotSerializableError {
+  const next =
+    " The call has ended and is not repeated. Change the tool, then roll back to a checkpoint before the call.";
+  return new NotSerializableError(outputOf(tool), path, reason, next);
 }
 
 function intentOf(recorder: RunRecorder, event: ToolCallEvent): IntentRecord {
@@ -234,8 +242,7 @@ function replay(recorder: RunRecorder, call: string, { outcome, output }: CallEn
   if (error)
     throw new ToolFailedError(tool.name, call, error.message, withoutUndefined({ failedCalls, errorName: error.name }));
   if (outcome.unknown) throw new ToolOutcomeUnknownError(tool.name, call);
-  if (outcome.lost)
-    throw new NotSerializableError(`the output of tool "${tool.name}"`, outcome.lost.path, outcome.lost.reason);
+  if (outcome.lost) throw unsavedOutput(tool, outcome.lost.path, outcome.lost.reason);
   recorder.journal.writer.noteOutcome(call, output, recorder.lane);
   return output;
 }

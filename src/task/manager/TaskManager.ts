@@ -261,7 +261,8 @@ export class TaskManager {
   ): Promise<TaskWithStatus<"cancelled">> {
     checkSchema(taskManagerSchemas.cancel, { reason, options }, "cancellation");
     const { timeoutMs = defaultStopTimeoutMs } = options;
-    return this.#move(taskId, "cancelled", { reason: reason ?? "cancelled", timeoutMs }, async (journal) =>
+    const request = `the task is cancelled${reason === undefined ? "" : `: ${reason}`}`;
+    return this.#move(taskId, "cancelled", { reason: request, timeoutMs }, async (journal) =>
       endOf(taskId, journal, withoutUndefined({ status: "cancelled", reason })),
     );
   }

@@ -32,6 +32,12 @@ describe("a failed request", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([401, 403])("with status %i suggests to check the key", async (code) => {
+    await using server = await ChatServer.start();
+    server.next(status(code, "no such key."));
+    await expect(ask(executorOf(server))).rejects.toThrow(/no such key\. Check the API key and its permissions\.$/);
+  });
+
   it.each([
     [{ "retry-after": "2" }, 2_000],
     [{ "retry-after-ms": "150", "retry-after": "2" }, 150],

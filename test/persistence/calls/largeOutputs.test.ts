@@ -44,6 +44,18 @@ describe("a large output of a tool", () => {
     expect(await persistence(agent).agent().getLatestCheckpoint()).toBeDefined();
   });
 
+  it("that is circular is refused, and a resume says how to get past the call", async () => {
+    const circle: { self?: object } = {};
+    circle.self = circle;
+    const { result, agent } = await outcomeOf(circle);
+    expect(String(result)).toContain("is circular or has more than 250000 fields");
+    const again: unknown = await agent.resume().catch((error: unknown) => error);
+    for (const error of [result, again]) {
+      expect(error).toMatchObject({ code: "not_serializable" });
+      expect(String(error)).toContain("The call has ended and is not repeated. Change the tool, then roll back");
+    }
+  });
+
   it("is kept if it is an array of many numbers", async () => {
     const { result } = await outcomeOf(Array.from({ length: 300_000 }, (_, at) => at % 10));
     expect(result).toMatchObject({ status: "completed" });

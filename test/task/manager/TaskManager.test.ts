@@ -7,7 +7,6 @@ import {
   strategy,
 } from "agent-persistence";
 import { CorruptLogError, StorageNotListableError } from "agent-persistence/errors";
-import { StopRequestedError } from "agent-persistence/feature";
 import type { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import {
   STATE_TRANSITIONS,
@@ -388,9 +387,10 @@ describe("a running task", () => {
     await beginning;
     expect(await tasks.isResumable("t")).toBe(false);
     await expect(tasks.complete("t", { output: 1 })).rejects.toBeInstanceOf(AgentBusyError);
-    await expect(tasks.pause("t", "?", { timeoutMs: 0 })).rejects.toBeInstanceOf(AgentBusyError);
+    await expect(tasks[verb]("t", "?", { timeoutMs: 0 })).rejects.toBeInstanceOf(AgentBusyError);
     await tasks[verb]("t", "enough");
-    expect(await ended).toBeInstanceOf(StopRequestedError);
+    const request = { pause: "?", cancel: "the task is cancelled: ?" }[verb];
+    expect(await ended).toMatchObject({ code: "stop_requested", reason: request });
     const expected = {
       pause: { status: "paused", data: { pauseReason: "enough", snapshot: "2-1" } },
       cancel: { status: "cancelled", data: { reason: "enough" } },
