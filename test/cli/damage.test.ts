@@ -73,6 +73,37 @@ describe("unreadable agents", () => {
   });
 
   it.each([
+    ["tree"],
+    ["show"],
+    ["show", "1-1"],
+    ["diff", "1-1"],
+    ["rollback", "1-1", "--preview"],
+    ["ui", "--out", "page.html"],
+  ])("show what is readable, warn, and exit like verify: %s %s", async (name, ...rest) => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    const [command, whole] = [[name, "order-1", ...rest], await desk.command([name, "order-1", ...rest])];
+    expect(whole).toMatchObject({ code: 0, err: "" });
+    await desk.damage("order-1", 0.97);
+    const warning = expect.stringMatching(
+      /^Warning: This is only what is before the damage: The log of agent "order-1" .*verify/,
+    );
+    expect(await desk.command(command)).toMatchObject({ code: 6, out: expect.stringMatching(/./), err: warning });
+    const programs = await desk.command([...command, "--json"]);
+    expect(documentOf(programs)).toBeDefined();
+    expect(JSON.parse(programs.err)).toMatchObject({ error: { code: "corrupt_log" } });
+    expect(programs.code).toBe((await desk.command(["verify"])).code);
+  });
+
+  it("are listed with a hint that only verify finds all of them", async () => {
+    await using desk = await Desk.open();
+    await desk.completes("order-1");
+    await desk.damage("order-1", 0.97);
+    const { err } = await desk.command(["list", "--status", "unreadable"]);
+    expect(err).toBe("There are no such agents.\nlist reads no whole logs: verify finds all damage.\n");
+  });
+
+  it.each([
     ["diff", "1-1"],
     ["rollback", "1-1", "--preview"],
     ["show", "1-1"],

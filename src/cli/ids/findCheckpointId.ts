@@ -39,12 +39,19 @@ export async function checkpointGiven(
   return given === undefined ? undefined : findCheckpointId(inspect(storage), agentId, given);
 }
 
+/** The newest checkpoints of an agent, oldest first. */
+export interface NewestCheckpoints {
+  readonly checkpoints: readonly CheckpointView[];
+  /** The number of all checkpoints. */
+  readonly total: number;
+}
+
 /** Returns up to `most` newest checkpoints of an agent, oldest first, and their total number. */
 export async function newestCheckpoints(
   view: AgentInspector,
   agentId: string,
   most: number,
-): Promise<{ readonly checkpoints: readonly CheckpointView[]; readonly total: number }> {
+): Promise<NewestCheckpoints> {
   const pages: (readonly CheckpointView[])[] = [];
   let [left, before]: [number, number | undefined] = [most, undefined];
   for (;;) {

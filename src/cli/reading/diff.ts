@@ -1,9 +1,10 @@
 import { type AgentInspector, type CheckpointDifference, inspect, type ShownValue } from "../../inspect.ts";
 import { assertFound, findAgent } from "../ids/findLog.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
-import { CommandFailure } from "../terminal/CommandFailure.ts";
+import { CommandFailure, type ExitReason } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { painted, plain } from "../terminal/painted.ts";
+import { warnOfDamage } from "./warnOfDamage.ts";
 import { fileLines, messageText, shown } from "./shown.ts";
 import { jsonText } from "../terminal/visibleText.ts";
 
@@ -16,7 +17,7 @@ export async function diff(
   given: string,
   from: string,
   to?: string,
-): Promise<void> {
+): Promise<ExitReason | void> {
   const { output } = session;
   const storage = await session.storage();
   const agentId = await findAgent(storage, given);
@@ -24,8 +25,9 @@ export async function diff(
   const fromId = await findCheckpointId(view, agentId, from);
   const toId = to === undefined ? await newest(view, agentId) : await findCheckpointId(view, agentId, to);
   const difference = await view.diff(agentId, fromId, toId);
-  if (output.json) return output.document(difference);
-  await showDifference(session, difference);
+  if (output.json) await output.document(difference);
+  else await showDifference(session, difference);
+  return warnOfDamage(session, view, agentId);
 }
 
 async function newest(view: AgentInspector, agentId: string): Promise<string> {

@@ -9,11 +9,13 @@ import {
   type RequestView,
 } from "../../inspect.ts";
 import { findAgent, findLog, assertFound } from "../ids/findLog.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { type Part, painted, type Paint } from "../terminal/painted.ts";
 import { shown, statusOf, messageText, fileLines } from "./shown.ts";
+import { warnOfDamage } from "./warnOfDamage.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
 
 const paints: Readonly<Record<CallView["state"], Paint>> = {
@@ -40,12 +42,16 @@ export async function show(
   { messages }: ShowCommandOptions,
   given: string,
   checkpoint?: string,
-): Promise<void> {
+): Promise<ExitReason | void> {
   const storage = await session.storage();
   const agentId = await (checkpoint === undefined ? findLog : findAgent)(storage, given);
   const view = inspect(storage);
-  if (checkpoint !== undefined) return showCheckpoint(session, view, { agentId, given: checkpoint, messages });
-  const agent = assertFound(await view.agent(agentId), agentId);
+  if (checkpoint !== undefined) await showCheckpoint(session, view, { agentId, given: checkpoint, messages });
+  else await showAgent(session, assertFound(await view.agent(agentId), agentId));
+  return warnOfDamage(session, view, agentId);
+}
+
+async function showAgent(session: Session, agent: AgentView): Promise<void> {
   const { output } = session;
   if (output.json) return output.document(agent);
   if (agent.shape !== "agent") return showShape(session, agent);

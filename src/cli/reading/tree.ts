@@ -1,20 +1,27 @@
 import { type CheckpointView, inspect } from "../../inspect.ts";
 import { findAgent } from "../ids/findLog.ts";
-import { newestCheckpoints } from "../ids/findCheckpointId.ts";
+import { newestCheckpoints, type NewestCheckpoints } from "../ids/findCheckpointId.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { checkpointGraph } from "./checkpointGraph.ts";
+import { warnOfDamage } from "./warnOfDamage.ts";
+import type { ExitReason } from "../terminal/CommandFailure.ts";
 
 export interface TreeCommandOptions extends CommonOptions {
   readonly last: number;
 }
 
 /** `tree <agent>`: prints the checkpoints, oldest first. */
-export async function tree(session: Session, { last }: TreeCommandOptions, given: string): Promise<void> {
-  const { output } = session;
+export async function tree(session: Session, { last }: TreeCommandOptions, given: string): Promise<ExitReason | void> {
   const storage = await session.storage();
   const agentId = await findAgent(storage, given);
-  const { checkpoints, total } = await newestCheckpoints(inspect(storage), agentId, last === 0 ? Infinity : last);
+  const view = inspect(storage);
+  await showTree(session, await newestCheckpoints(view, agentId, last === 0 ? Infinity : last));
+  return warnOfDamage(session, view, agentId);
+}
+
+async function showTree(session: Session, { checkpoints, total }: NewestCheckpoints): Promise<void> {
+  const { output } = session;
   if (output.json) return output.document({ checkpoints, total });
   if (checkpoints.length === 0) return output.note("It has no checkpoints.");
   const rows = checkpointGraph(checkpoints).map(({ graph, checkpoint }) => rowOf(session, graph, checkpoint));

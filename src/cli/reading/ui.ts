@@ -8,6 +8,7 @@ import { findAgent } from "../ids/findLog.ts";
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { assertFile, writeOver } from "../storage/commandFiles.ts";
 import { jsonGiven } from "../ids/jsonGiven.ts";
+import { warnOfDamage } from "./warnOfDamage.ts";
 import { painted } from "../terminal/painted.ts";
 
 export interface UiCommandOptions extends CommonOptions {
@@ -28,8 +29,11 @@ export async function ui(session: Session, options: UiCommandOptions, given?: st
   const { out, redact, showSecrets = false, last, port } = options;
   const prices = options.prices === undefined ? undefined : await pricesIn(resolve(session.io.cwd, options.prices));
   const shown = { redact, prices, secrets: showSecrets ? "show" : "hide", ...(last > 0 && { last }) } as const;
-  if (out !== undefined)
-    return writePage(session, agentId, (id, onHidden) => timelinePage(inspector, id, { ...shown, onHidden }), out);
+  if (out !== undefined) {
+    const id = agentOfPage(agentId);
+    await writePage(session, id, (onHidden) => timelinePage(inspector, id, { ...shown, onHidden }), out);
+    return warnOfDamage(session, inspector, id);
+  }
   const server = await serveTimeline(inspector, { ...shown, port });
   try {
     await serve(session, agentId === undefined ? server.url : server.urlOf(agentId));
@@ -49,22 +53,26 @@ async function pricesIn(file: string): Promise<TokenPrices> {
   return jsonGiven(await readFile(file, "utf8"), file) as TokenPrices;
 }
 
+/** @throws CommandFailure without an agent */
+function agentOfPage(agentId: string | undefined): string {
+  if (agentId !== undefined) return agentId;
+  throw new CommandFailure(
+    "usage",
+    "Name the agent of the page: ui <agent> --out <file>. Put the agent before --redact.",
+  );
+}
+
 async function writePage(
   { output, io }: Session,
-  agentId: string | undefined,
-  pageOf: (agentId: string, onHidden: (hidden: HiddenValues) => void) => AsyncIterable<string>,
+  agentId: string,
+  pageOf: (onHidden: (hidden: HiddenValues) => void) => AsyncIterable<string>,
   out: string,
 ): Promise<void> {
-  if (agentId === undefined)
-    throw new CommandFailure(
-      "usage",
-      "Name the agent of the page: ui <agent> --out <file>. Put the agent before --redact.",
-    );
   const file = resolve(io.cwd, out);
   let hidden: HiddenValues | undefined;
   await writeOver(
     file,
-    pageOf(agentId, (found) => (hidden = found)),
+    pageOf((found) => (hidden = found)),
   );
   if (output.json) return output.document({ agentId, file, hidden });
   await output.line("Wrote the timeline of ", painted("bold", agentId), ` to ${file}`);

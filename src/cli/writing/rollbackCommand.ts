@@ -4,6 +4,7 @@ import { type AgentOptions, requireAgent } from "../session/storedAgents.ts";
 import type { ExitReason } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
+import { warnOfDamage } from "../reading/warnOfDamage.ts";
 import { fileLines, shown } from "../reading/shown.ts";
 import type { Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
@@ -31,7 +32,10 @@ export async function rollback(
   const agentId = await findAgent(storage, given);
   const view = inspect(storage);
   const preview = await view.previewRollback(agentId, await findCheckpointId(view, agentId, checkpoint));
-  if (!loaded || options.preview) return output.json ? output.document(preview) : showPreview(output, preview);
+  if (!loaded || options.preview) {
+    await (output.json ? output.document(preview) : showPreview(output, preview));
+    return warnOfDamage(session, view, agentId);
+  }
   if (session.saysChange) await showPreview(output.beside, preview);
   const { checkpointId } = preview.target;
   await session.confirm([
