@@ -71,7 +71,7 @@ describe.skipIf(process.platform === "win32")("a workspace of a user with limite
     });
   });
 
-  it("an unwritable directory at the rollback is a conflict with skip and abort, in preview and report", () => {
+  it("a directory that is not writable at the rollback is a conflict with the options skip and abort, in preview and report", () => {
     const preview = ["write gone", "write other", "conflict ro/f"];
     const conflict = {
       kind: "file_unreachable",

@@ -28,7 +28,7 @@ describe("a log made of checkpoints", () => {
     expect([index.unfinished, [...index.runs.keys()]]).toEqual([false, ["first"]]);
   });
 
-  it("continues a run that was rolled back to before its end, even without reverted calls", () => {
+  it("continues a run that was rolled back from its end to an earlier checkpoint, even without reverted calls", () => {
     const index = imported([step(1), step(2, end), step(3, backTo(1))]);
     expect([index.unfinished, index.run?.run, [...index.runs.keys()]]).toEqual([true, "first", []]);
   });
@@ -58,7 +58,7 @@ describe("a log made of checkpoints", () => {
     expect(index.run?.input).toBe("input 1 of a");
   });
 
-  it("ends a rolled-back run again", () => {
+  it("ends a run again if the run finishes again after a rollback", () => {
     const index = imported([step(1), step(2, end), step(3, backTo(1)), step(4, end)]);
     expect([index.unfinished, index.runs.get("first")]).toEqual([false, [4, 4]]);
     expect(imported([step(1), step(2, end), step(3, { ...end, parentId: "1-1" })]).unfinished).toBe(false);

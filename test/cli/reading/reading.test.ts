@@ -229,7 +229,7 @@ describe("hostile ids and payloads", () => {
   const evil = "\x1b[31m\u202eevil\x07\n</script>\u{e0041}";
   const obeyed = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
 
-  it("reach no terminal with their control characters, in any command, and fit a narrow one", async () => {
+  it("are printed without their control characters by every command, and fit a narrow terminal", async () => {
     await using desk = await Desk.open();
     const promptExecutor = scriptedModel([`${evil} ${"x".repeat(5_000_000)}`]);
     const agent = new AIAgent({ promptExecutor, llmModel: evil, systemPrompt: evil });

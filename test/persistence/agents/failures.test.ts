@@ -114,7 +114,7 @@ describe.each(logStorages)("$name: failures of called agents", (storage) => {
     await expect(agent().resume()).resolves.toMatchObject({ output: "x1,x2" });
   });
 
-  it("after a change of strategy advise a rollback of the caller to before the call", async () => {
+  it("after a change of strategy advise to roll the caller back to a checkpoint before the call", async () => {
     const fault = new Fault();
     const ask = (node: string) => called("ask", chain("inner", { [node]: (text) => (fault.strike(), text) }));
     const agent = (tool: ReturnType<typeof ask>) =>

@@ -13,7 +13,7 @@ const rollBackTo = async (context: AgentContext, input: string) => {
 };
 
 describe.each(logStorages)("$name: called agents that run at once", (storage) => {
-  it("all roll back, two of them to before their calls, without waiting for each other", async () => {
+  it("can all roll back at once, two of them to checkpoints before their calls, without waiting for each other", async () => {
     const world = new World();
     const undoing = gate();
     const asked = [gate(), gate()] as const;

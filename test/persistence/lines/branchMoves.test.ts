@@ -83,7 +83,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.items).toEqual(["beside", "end", "first", "merge", "one", "three", "two"]);
   });
 
-  it("a branch rolls back to before the fork after all lines below end, and their calls are reverted", async () => {
+  it("a branch rolls back to a checkpoint before the fork after all lines of the fork end, and their calls are reverted", async () => {
     const world = new World();
     const [besideRuns, closed] = [gate<void>(), gate<unknown>()];
     let moves = 0;
@@ -110,7 +110,7 @@ describe.each(logStorages)("$name: moves with branches", (storage) => {
     expect(world.undone).toHaveLength(4);
   });
 
-  it("a merge rolls back to the fork, and a node after the join to the merge", async () => {
+  it("a merge can roll back to the fork, and a node after the join can roll back to the merge", async () => {
     for (const [from, to, undone] of [
       ["merge", "both", ["merge", "chain", "beside"]],
       ["end", "both", ["end", "merge"]],

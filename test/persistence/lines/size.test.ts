@@ -61,7 +61,7 @@ it("ten branches store no more bytes than the same steps in sequence, in fewer a
   expect(ten.appends).toBeLessThan(one.appends / 5);
 });
 
-it("an item of a thousand takes at most 250 bytes in addition to its values", async () => {
+it("each of a thousand items takes at most 250 bytes in addition to its values", async () => {
   const items = Array.from({ length: 1_000 }, (_, at) => at);
   const built = strategy<string, string>("items", (graph) => {
     const work = graph.node("work", (item: number) => item);

@@ -67,7 +67,7 @@ function readsOf(provider: LogPersistenceStorageProvider) {
 }
 
 describe.each(logStorages)("$name: long runs", (storage) => {
-  it("open from the newest snapshot, resume after it, and roll back to before it", async () => {
+  it("open from the newest snapshot, resume after it, and roll back to a checkpoint before it", async () => {
     const opened = await storage.open();
     const [world, fault] = [new World(), new Fault()];
     const { graph, options } = trimming(world, fault, 150, 160);

@@ -39,7 +39,7 @@ it("a rollback on one lane keeps the recorded results of runs on another", async
   expect(other.runId).not.toBe(branch.runId);
 });
 
-it("a node gets the values of the log, even for bytes of a Buffer", async () => {
+it("a node gets values as the log stores them, even if the bytes of a Buffer change later", async () => {
   const storage = new InMemoryPersistenceStorageProvider();
   const source = Buffer.from([1, 2, 3]);
   const seen: unknown[] = [];

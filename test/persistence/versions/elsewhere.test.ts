@@ -54,7 +54,7 @@ describe.each(logStorages)("$name:", (storage) => {
       expect(told).toHaveLength(1);
     });
 
-    it("no branch to before a parallel node whose branches have changed since", async () => {
+    it("no branch from a checkpoint before a parallel node whose branches have changed since", async () => {
       const schema = (input: z.ZodType<string>): Spec => ({
         ...base,
         nodes: base.nodes.map((node) => (node.name === "x" ? { ...node, input } : node)),

@@ -180,7 +180,7 @@ describe.each(logStorages)("$name:", (storage) => {
     expect(checkpoints.filter(({ nodeId }) => nodeId === "second")).toHaveLength(1);
   });
 
-  it("a rollback to before a migration migrates again from there", async () => {
+  it("a rollback to a checkpoint before a migration migrates again from there", async () => {
     const opened = await storage.open();
     const stop: Stop = { at: "two" };
     const [place] = places;

@@ -95,7 +95,7 @@ describe.each(logStorages)("$name: after a migration", (storage) => {
     }
   });
 
-  it("a rollback to a checkpoint whose node the new code has resolves strategy_changed", async () => {
+  it("strategy_changed is resolved by a rollback to a checkpoint whose node exists in the new code", async () => {
     const opened = await storage.open();
     const [place] = places;
     if (!place) throw new Error();

@@ -655,7 +655,7 @@ describe.each(logStorages)("$name: a waiting agent that is moved from outside", 
 });
 
 describe.each(logStorages)("$name: cancel", (storage) => {
-  it("ends a run that waits, is interrupted, paused or failed, which can no longer be resumed", async () => {
+  it("ends a waiting, interrupted, paused or failed run, which can no longer be resumed", async () => {
     const fault = new Fault();
     const graph = asking(async (input, context) => {
       if (input === "fail") fault.strike();

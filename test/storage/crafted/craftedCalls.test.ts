@@ -61,7 +61,7 @@ it.each(Object.keys(crafted))("a crafted call %s is neither made nor reverted", 
   expect(began).toEqual([]);
 });
 
-it("a crafted call that its response requests is reverted, because checksums detect only damage", async () => {
+it("a crafted call is reverted if a response in the log requests it, because checksums detect only damage", async () => {
   const { durable, began } = await craftLog((version) => [
     answer(version, asked(call, "act")),
     { kind: "intent", ...facts(version) },

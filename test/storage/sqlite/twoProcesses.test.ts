@@ -29,7 +29,7 @@ interface Appender {
   readonly said: () => number;
 }
 
-it("two processes that alternate as owner, despite kills, lose and repeat no append and wait for no lease", async () => {
+it("two processes take turns as owner despite kills, without losing or repeating an append or waiting for a lease", async () => {
   const path = join(home, "agents.db");
   const acknowledged: { readonly position: number; readonly id: string }[] = [];
   let lastAt = Date.now();
