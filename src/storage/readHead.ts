@@ -151,7 +151,10 @@ async function headIn(
   return state && withParts(log, agentId, { index, state, end }, known);
 }
 
-/** Whether a message of a joined branch, or state that a redo left behind, precedes the read entries. */
+/**
+ * Whether the head needs records from before the read entries. These records contain a message of a joined branch, or
+ * state that a redo left behind.
+ */
 function needsWhole(index: LogProjection): boolean {
   return index.needsWhole || index.merged.some((ordered) => isMerged(recordByValue(index, ordered)));
 }

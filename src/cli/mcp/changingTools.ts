@@ -70,5 +70,5 @@ function replyOf(given: z.output<typeof answerSchema>): Reply {
   ];
   const [reply, ...others] = replies;
   if (reply !== undefined && others.length === 0) return reply;
-  throw new CommandFailure("usage", "Pass one of answer, approved, or reason for a rejection.");
+  throw new CommandFailure("usage", "Pass exactly one of answer, approved and reason.");
 }

@@ -32,9 +32,11 @@ const optionsSchema = strictOptions({
 });
 
 /**
- * Returns the environment of this process. `node` and `git` are versions, compared with a range of the `semver`
- * package. `env:NAME` is a variable. `*` requires that it is set, and any other text requires that value. Reports never
- * contain the value.
+ * Returns the environment of this process.
+ *
+ * - `node` and `git` are versions. A requirement is a range of the `semver` package.
+ * - `env:NAME` is an environment variable. The requirement `*` means that it is set, and any other text is the required
+ * value. Reports never contain the value.
  *
  * @throws InvalidInputError
  */

@@ -38,8 +38,8 @@ export interface RecoveryHandlers {
   /** Returns false to leave the agent unchanged. By default the recovery continues. */
   readonly onConfirm?: ((proposal: RecoveryProposal) => boolean | PromiseLike<boolean>) | undefined;
   /**
-   * Offer and carry out options that change the environment. Defaults to the `recovery` of each participant of the
-   * agent, such as its workspace.
+   * The participants that offer and carry out options which change the environment. Defaults to the `recovery` of each
+   * participant of the agent, such as its workspace.
    */
   readonly participants?: readonly RecoveryParticipant[] | undefined;
 }
