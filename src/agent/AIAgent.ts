@@ -146,7 +146,7 @@ export class AIAgent<in Input = string, out Output = string> implements AsyncDis
     const { graph } = this.#definition;
     const called = tool<Schema, Output>({
       ...definition,
-      // The tool has no effect besides the recorded calls inside it, and an interrupted call resumes.
+      // The call itself has no effect. The agent records its calls, so a repeated call resumes the agent.
       effect: "none",
       execute: () => {
         throw new TypeError(
@@ -277,8 +277,8 @@ export interface AIAgentConfig<Input, Output> {
   /** How failed model requests are retried, with growing delays. `false` disables retries. Defaults to two retries. */
   readonly modelRetry?: ModelRetry | false | undefined;
   /**
-   * The timeout of one attempt of a model request in milliseconds. An attempt that exceeds it is aborted and fails with
-   * ModelTimeoutError. `Infinity` for no limit. Defaults to 600,000 (ten minutes).
+   * The timeout of one attempt of a model request in milliseconds. An attempt that takes longer is aborted and fails
+   * with ModelTimeoutError. `Infinity` for no limit. Defaults to 600,000 (ten minutes).
    */
   readonly modelTimeoutMs?: number | undefined;
   /** The timeout in milliseconds of calls to tools without a `timeoutMs`. Defaults to no limit. */

@@ -19,7 +19,7 @@ export interface ToolCallInDoubt {
   readonly unreadable?: unknown;
   /** For an inverse in doubt, the id of the call that it reverts. */
   readonly reverts?: string;
-  /** The recorded settlement, if the call is still in doubt with it. */
+  /** The recorded settlement. Set only if the call is still in doubt after it. */
   readonly settled?: "retry" | "unknown";
 }
 

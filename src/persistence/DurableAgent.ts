@@ -67,7 +67,7 @@ export interface AnswerOptions {
   /** The person or system that answers. The value is stored with the answer and is not verified. */
   readonly by?: string | undefined;
   /**
-   * The digest of the tool call that the person saw. The answer is refused if another call waits. Not compared if
+   * The digest of the tool call that the person saw. The answer is rejected if another call waits. Not compared if
    * omitted.
    */
   readonly digest?: string | undefined;
@@ -77,7 +77,7 @@ export interface AnswerOptions {
 
 /** Options of {@link DurableAgent.stop}. */
 export interface StopOptions {
-  /** Why the run stops. The run rejects with it, and the status of the agent shows it. */
+  /** Why the run stops. The run rejects with this reason, and the status of the agent shows it. */
   readonly reason: string;
   /** How long to wait for the owner of the agent, in milliseconds. Defaults to 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -85,9 +85,9 @@ export interface StopOptions {
 
 /** The result of {@link DurableAgent.stop}. */
 export interface StopResult {
-  /** Whether this call paused a run in progress. */
+  /** True if this call paused a run in progress. */
   readonly stopped: boolean;
-  /** The status of the agent after the call. `undefined` if nothing is stored for it. */
+  /** The status of the agent after the call. `undefined` if the agent is not stored. */
   readonly status: string | undefined;
 }
 
@@ -122,9 +122,9 @@ export class DurableAgent {
    * Reverts the calls since a checkpoint. The next run or resume continues from that checkpoint. Continues an
    * interrupted rollback.
    *
-   * The checkpoint may be on a branch that an earlier move left. The rollback is then a redo. A redo reverts the calls
-   * since the common ancestor and restores the messages, state and files of the checkpoint. Calls on that branch that
-   * were reverted stay reverted. The report lists them as `stayedReverted`.
+   * The checkpoint can be on a branch that an earlier move abandoned. The rollback is then a redo. A redo reverts the
+   * calls since the common ancestor and restores the messages, state and files of the checkpoint. Calls on that branch
+   * that were already reverted stay reverted. The report lists these calls as `stayedReverted`.
    *
    * @throws InvalidInputError, CheckpointNotFoundError, NotAnAncestorError, ToolCallInDoubtError, AgentBusyError. The
    * agent is unchanged.
@@ -178,15 +178,15 @@ export class DurableAgent {
   }
 
   /**
-   * Creates an independent copy of this agent under another id. The fork has the history up to the given point. This
-   * agent is neither owned nor changed. It may run meanwhile, and you may delete it afterwards.
+   * Creates an independent copy of this agent under another id. The fork has the history up to the given checkpoint.
+   * This agent is not changed and may run at the same time. You may delete it afterwards.
    *
-   * The fork has every line and all open requests, under new request ids. Without a checkpoint the fork also has the
+   * The fork has every line and all open requests, under new request ids. Without `checkpointId`, the fork also has the
    * work of nodes since their last checkpoints. It has the status of this agent, but is `paused` if this agent runs.
    * The fork replays finished tool calls and never reverts them. It makes unfinished calls again under new ids. An open
    * rollback counts as finished.
    *
-   * @param agentId of the new agent.
+   * @param agentId The id of the new agent.
    * @param options `checkpointId`: the checkpoint to fork at. The fork is then `paused`. Defaults to the current
    * durable state.
    * @returns the new agent, already durable. Resume it with `resume({ agentId })`.
@@ -221,8 +221,8 @@ export class DurableAgent {
   }
 
   /**
-   * Allows an imported copy to run although the original may run as well. Both agents may then make the same calls. Any
-   * other agent is unchanged.
+   * Allows an imported copy to run, although the original can still run. Both agents can then make the same calls. Has
+   * no effect on an agent that is not a copy.
    *
    * @throws CheckpointNotFoundError if the agent does not exist. AgentMovedError, AgentBusyError.
    */
@@ -238,9 +238,9 @@ export class DurableAgent {
   }
 
   /**
-   * Returns all checkpoints as a tree. The children of a checkpoint are the checkpoints that follow it on its line, and
-   * those of branches, sub-agents and moves that start there. Marks the checkpoints that the agent continues from.
-   * Reads no values, and works while the agent runs.
+   * Returns all checkpoints as a tree. The children of a checkpoint are the next checkpoint of its line, and the first
+   * checkpoints of branches, sub-agents and moves that start there. `isHead` marks the checkpoints from which the agent
+   * continues. Reads no values, and works while the agent runs.
    *
    * @returns the first checkpoint of the agent. Returns several roots, oldest first, if pruning removed the checkpoints
    * between them. Returns an empty array for an unknown agent.
@@ -299,8 +299,8 @@ export class DurableAgent {
   }
 
   /**
-   * Stores a value in the agent's log, in its last run, for features that keep records. A rollback to an earlier
-   * checkpoint drops the value. Durable when it resolves. A three-method storage keeps no notes.
+   * Stores a value in the log of the agent's last run, for features that keep records. A rollback to an earlier
+   * checkpoint removes the value. Durable when it resolves. A three-method storage keeps no notes.
    *
    * @throws NotSerializableError, AgentBusyError.
    * @throws CheckpointNotFoundError if the agent has never run.
@@ -329,10 +329,10 @@ export class DurableAgent {
   }
 
   /**
-   * Checks whether the agent could continue from a stored checkpoint. Reports damage and throws errors of the storage
-   * itself. Does not fall back to an older checkpoint if the latest is unreadable.
+   * Checks whether the agent could continue from a stored checkpoint. The result reports damage. Errors of the storage
+   * itself are thrown. Does not fall back to an older checkpoint if the latest is unreadable.
    *
-   * @param checkpointId defaults to the latest checkpoint.
+   * @param checkpointId Defaults to the latest checkpoint.
    */
   async validateCheckpoint(checkpointId?: string): Promise<CheckpointValidation> {
     checkSchema(nonEmptyString.optional(), checkpointId, "checkpoint id");
@@ -340,8 +340,8 @@ export class DurableAgent {
   }
 
   /**
-   * Returns the calls on all lanes that started and have no recorded outcome, in the order of their start. Then returns
-   * such inverses, in the order of their calls. While the agent runs, the list includes calls in flight.
+   * Returns the calls in doubt on all lanes, in start order, followed by the inverses in doubt, in the order of their
+   * calls. They have started but have no recorded outcome. While the agent runs, the list includes calls in flight.
    */
   async getToolCallsInDoubt(): Promise<readonly ToolCallInDoubt[]> {
     const log = await AgentLog.read(this.#setup.log, this.agentId);
@@ -372,8 +372,8 @@ export class DurableAgent {
   }
 
   /**
-   * Returns the open requests of the agent. Includes requests of single lines while other lines run, and requests of a
-   * paused agent. Works while the agent runs.
+   * Returns the open requests of the agent. Includes requests of a paused agent, and requests of lines that wait while
+   * other lines run. Works while the agent runs.
    */
   async getRequests(): Promise<readonly PendingRequest[]> {
     using head = await readHead(this.#setup.log, this.agentId);
@@ -432,11 +432,11 @@ export class DurableAgent {
   }
 
   /**
-   * Sends an event, which `context.receive` of the agent returns once. Durable when it resolves. Owns the agent at no
-   * time, so it works while the agent runs in any process, before its first run, and after its end. A worker continues
-   * an agent that waits for the event. Without a worker, call `resume`.
+   * Sends an event to the agent. Exactly one call of `context.receive` returns it. Durable when it resolves. Takes no
+   * ownership of the agent, so it works while the agent runs in any process, before its first run, and after its last
+   * run. If the agent waits for the event, a worker continues the agent. Without a worker, call `resume`.
    *
-   * @param options.key identifies the event. A second send with the key and an equal event has no effect.
+   * @param options.key Identifies the event. A second send of an equal event with the same key has no effect.
    * @throws InvalidInputError, NotSerializableError. EventKeyUsedError if the key belongs to another event.
    * @throws AgentBusyError if other senders keep the inbox for 30 seconds.
    * @throws NotSupportedError for a storage that does not keep requests, such as a three-method storage.
@@ -465,13 +465,14 @@ export class DurableAgent {
   }
 
   /**
-   * Stops a run in any process, and pauses it. Its `run` or `resume` rejects with StopRequestedError, whose `reason` is
-   * the given one, and its streams end. No worker continues the agent until `resume`, `run` or `tasks.resume`. Does
-   * nothing for an agent without a run in progress, so it may be called twice.
+   * Stops the run of the agent in any process, and pauses the agent. The call of `run` or `resume` rejects with
+   * StopRequestedError, which has the given `reason`, and the streams of the run end. No worker continues the agent
+   * until you call `resume`, `run` or `tasks.resume`. Has no effect without a run in progress, so you may call it
+   * twice.
    *
-   * In the same process the run stops at once. Another process notices at its next lease renewal.
+   * A run in this process stops at once. Another process sees the request at its next lease renewal.
    *
-   * @throws AgentBusyError if that process does not stop in time. It may still stop.
+   * @throws AgentBusyError if the other process does not stop in time. Its run may still stop later.
    */
   async stop(options: StopOptions): Promise<StopResult> {
     checkSchema(stopSchema, options, "options of stop()");

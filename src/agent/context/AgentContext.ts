@@ -83,19 +83,19 @@ export interface AgentContext {
    */
   sleepUntil(date: Date): Promise<void>;
   /**
-   * Receives the oldest event of a name that `persistence(agent).agent(id).send` has stored for this agent and that no
-   * other call has received. The event may have been sent before. Await the returned promise. If no event arrives
-   * within `sleepInProcessMs` after all other work of the node has settled, the run ends as `waiting`, like after
-   * {@link requestInput}. After `send`, a resume runs the node again from its start, and the promise resolves.
+   * Receives an event that `persistence(agent).agent(id).send` stored for this agent: the oldest event of this name
+   * that no other call has received. The event can be older than the call. Await the returned promise. If no event
+   * arrives within `sleepInProcessMs` after all other work of the node has settled, the run ends as `waiting`, like
+   * after {@link requestInput}. After `send`, a resume runs the node again from its start, and the promise resolves.
    *
-   * Calls of a node or a tool call are identified by name and number.
+   * When a node or a tool call runs again, its calls of `receive` are matched by event name and number.
    *
    * @example
    * ```ts
    * const paid = await context.receive("paid", { schema: z.object({ cents: z.int() }), timeoutMs: 86_400_000 });
    * if (!paid) return "The customer did not pay in time.";
    * ```
-   * @returns the payload. `undefined` if `timeoutMs` was given and is over.
+   * @returns the payload, or `undefined` if no event arrived within `timeoutMs`.
    * @throws InvalidInputError for a wrong argument, or if the schema rejects the payload.
    * @throws FeatureNotInstalledError if no installed feature keeps events.
    * @throws WaitingNotSupportedError if the storage cannot store events.

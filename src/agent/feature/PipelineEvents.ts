@@ -112,7 +112,10 @@ export interface TimerEvent {
 export interface ArrivalEvent {
   readonly name: string;
   readonly schema: z.core.$ZodType;
-  /** Calls `end` when the event may have arrived. Returns how to end this. Set by the feature that keeps events. */
+  /**
+   * Calls `end` when the event may have arrived. Returns a function that stops these calls. Set by the feature that
+   * keeps events.
+   */
   readonly onArrival?: (end: () => void) => () => void;
   /** How long the process waits before the run may end as `waiting`, in milliseconds. Defaults to 0. */
   readonly inProcessMs?: number;

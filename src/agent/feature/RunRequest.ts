@@ -157,10 +157,7 @@ export interface RunStart {
   readonly visitBase: number;
   readonly visitOrdinal: number;
   readonly runId: string;
-  /**
-   * The tokens that the run has used so far. Not used by a move, which keeps the current number. `undefined` if zero or
-   * unknown.
-   */
+  /** The tokens that the run has used before this start. `undefined` if zero or unknown. A move ignores this field. */
   readonly usage?: ModelUsage;
   /** Returns whether an earlier call is recorded here and keeps its id, even if it was made on another line. */
   readonly isRecordedCall?: (toolCallId: string) => boolean;

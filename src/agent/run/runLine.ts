@@ -100,7 +100,7 @@ function firstStep({ graph, position, root }: ActiveLine): NextStep {
   return unresolved ? advance(graph, path, input, root) : { nodeId: path, ...here };
 }
 
-/** Adds the subgraph to the entered ones if a branch is a subgraph, because the branch starts by entering it. */
+/** If the branch is a subgraph, adds it to the entered subgraphs, because the branch starts by entering it. */
 function withEntered(step: NextStep, path: string, value: unknown): NextStep {
   return {
     ...step,

@@ -137,8 +137,8 @@ export class NodeExecution {
   }
 
   /**
-   * Resolves when a timer is due. If the timer allows it, the run can end as `waiting` before. Rejects like {@link
-   * hold}.
+   * Resolves when a timer is due. If the timer allows it, the run can end as `waiting` before that time. Rejects like
+   * {@link hold}.
    */
   sleep(request: InputRequestEvent, signal: AbortSignal): Promise<void> {
     const { requestId, timer: { leftMs, mayWait, event } = { leftMs: 0, mayWait: false } } = request;
@@ -274,7 +274,8 @@ export class NodeExecution {
   }
 
   /**
-   * Warns about requests for input that the node left open. Sleeps cause no warning, because a race often leaves one.
+   * Warns about requests for input that the node left open. An open sleep causes no warning, because code often stops
+   * waiting for a sleep, as in a race.
    */
   #onDropped({ nodeId, requestId, timer }: InputRequestEvent): void {
     this.#sleeps.get(requestId)?.();

@@ -2,7 +2,7 @@ import type { LogRecord } from "../records/Entry.ts";
 
 /**
  * Declares the kind of a log. Every log starts with this record, except the logs of agents. Each append that restates a
- * log contains another one, so that reading can start there.
+ * log contains this record as well, so that reading can start there.
  */
 export interface ShapeRecord extends LogRecord {
   readonly kind: "shape";

@@ -33,7 +33,7 @@ function lanesBefore({ lanes, checkpoints }: LaneOrigins, lane: number): readonl
   const start = lanes.get(lane);
   const from = start?.record.from;
   if (from !== undefined) return [checkpoints.get(from)?.record.lane ?? []].flat();
-  // A run without a checkpoint restarts on a lane that no record links to its first one.
+  // A run without a checkpoint restarts on a lane that has no link to the first lane of the run.
   return start && isFirst(start)
     ? [...lanes].flatMap(([at, each]) => (at < lane && isFirst(each) && each.runId === start.runId ? at : []))
     : [];

@@ -17,7 +17,7 @@ export interface NeededCalls {
 }
 
 /**
- * Returns the responses and calls that a pruned log keeps. Stored values refer to some of them, and a repeated node
+ * Returns the responses and calls that a pruned log keeps. Stored values refer to some calls, and a repeated node
  * replays others. A call is also kept if its effect remains or could remain, because rollbacks must revert it.
  *
  * @param restated The records of kept checkpoints.

@@ -75,8 +75,8 @@ export class LogProjection extends LogFacts {
   #usage: ModelUsage | undefined;
 
   /**
-   * Returns a projection that starts at the head of this one. Both share their facts about the whole log, so that facts
-   * added to the new one are also known here.
+   * Returns a projection that starts at the head of this projection. Both share the facts about the whole log,
+   * including facts that are added later.
    *
    * @param state The state at the head.
    */

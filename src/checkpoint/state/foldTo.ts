@@ -35,7 +35,10 @@ export function foldLine(index: LogProjection, lane: number, options?: FoldOptio
   return fold(index, lane, undefined, options);
 }
 
-/** Like {@link foldTo}, for a line at its newest checkpoint up to an order, with all later records up to that order. */
+/**
+ * Like {@link foldTo}, for a line as it was at an order: its newest checkpoint at that time, and the later records up
+ * to the order.
+ */
 export function foldUpTo(
   index: LogProjection,
   lane: number,

@@ -48,7 +48,10 @@ function shownEnd(
   return { status: "succeeded", output: settlement.output };
 }
 
-/** Appends the outcome of a call. A call without an effect has no intent, so its outcome contains the fields of one. */
+/**
+ * Appends the outcome of a call. A call without an effect has no intent, so its outcome contains the fields of an
+ * intent.
+ */
 export function recordEnd(
   recorder: RunRecorder,
   facts: IntentRecord,

@@ -54,7 +54,7 @@ export class RequestDigest {
   }
 }
 
-/** Computes digests of message lists. A message is hashed again only if a message before it has changed. */
+/** Computes digests of message lists. Messages before the first change are not hashed again. */
 class MessageChain {
   readonly #sha256: Sha256;
   readonly #shown: (message: Message) => unknown;

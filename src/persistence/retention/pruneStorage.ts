@@ -241,9 +241,9 @@ interface GrownAgent {
 }
 
 /**
- * Returns whether an agent has too many checkpoints. Pruning can be forced to keep more than the maximum, such as named
- * checkpoints. The number of checkpoints must then grow by half before the next pruning. Pruning reads the kept and the
- * new checkpoints, so each new checkpoint costs at most three reads.
+ * Returns whether an agent has too many checkpoints. Pruning can keep more than the maximum, for example because of
+ * named checkpoints. The number of checkpoints must then grow by half before the next pruning. Pruning reads the kept
+ * and the new checkpoints, so each new checkpoint costs at most three reads.
  */
 export function isPruningDue({ version, pruned = [0, 0], exempt }: GrownAgent, maxCheckpoints: number): boolean {
   const [last, kept] = pruned;

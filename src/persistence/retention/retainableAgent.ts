@@ -27,8 +27,8 @@ export function retainableAgent(index: LogProjection): RetainableAgent | undefin
 }
 
 /**
- * Returns the checkpoints that are always kept, with the checkpoints that they depend on. A single head is not
- * included, because the last checkpoint is kept anyway and counts.
+ * Returns the checkpoints that are always kept and do not count toward the maximum, with the checkpoints that they
+ * depend on. A single head is not included. It is the last checkpoint, which is kept and counts.
  */
 function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]): ReadonlySet<number> {
   const isNamed = ({ record, version }: CheckpointPoint) =>
@@ -37,7 +37,7 @@ function exemptVersions(index: LogProjection, points: readonly CheckpointPoint[]
   const noted = linesWithNotes(index);
   const beginnings = [...index.lanes.values()].flatMap(({ record }) => beginningOf(index, record, noted));
   const start = index.unfinished ? firstOfRun(index)?.version : undefined;
-  // The first checkpoint of the agent is excluded, because it is kept anyway and counts.
+  // The first checkpoint of the agent is not included, because it is kept and counts.
   if (start !== undefined && start !== points[0]?.version) beginnings.push(start);
   const heads = headsOf(index).map(({ version }) => version);
   const wanted = [...named, ...beginnings, ...index.redoneFrom];

@@ -88,7 +88,10 @@ function replayedRequests(call: LoggedCall, rollback: Rollback, stop: () => void
   };
 }
 
-/** Gives a repeated call the events that it has received. A new receipt stops the call like a new request. */
+/**
+ * Gives a repeated call the events that it received before. If the call waits for another event, it is stopped, as for
+ * a new request.
+ */
 function replayedEvents(call: LoggedCall, rollback: Rollback, stop: () => void): AgentContext["receive"] {
   const received = new Map<string, number>();
   return async (name: string, { schema }: ReceiveOptions) => {

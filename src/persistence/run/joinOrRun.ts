@@ -70,8 +70,9 @@ function runOptionsOf({ kind, options }: RunRequest): Pick<RunOptions, "runId" |
 }
 
 /**
- * Returns the result of another call. @returns `undefined` if the caller of that call aborted it, or if another process
- * runs the agent.
+ * Returns the result of another call.
+ *
+ * @returns `undefined` if the other caller aborted its call, or if another process runs the agent.
  */
 async function resultOf(
   { result, signal: theirs }: RunningCall,

@@ -37,7 +37,10 @@ export function resultsOf({ role, content }: Message): readonly ToolResult[] {
   return role === "tool" ? content.filter((part) => part.type === "tool-result") : [];
 }
 
-/** Returns the last index that leaves at least `keep` messages, with a result for every call before it. */
+/**
+ * Returns the last index at which the history can be cut. At least `keep` messages follow it, and every call before it
+ * has its result before it.
+ */
 function cutOf(messages: readonly Message[], keep: number): number {
   const answeredAt = new Map<string, number>();
   for (const [at, message] of messages.entries())
