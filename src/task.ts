@@ -28,6 +28,10 @@ export {
   type InProcessReservationsOptions,
 } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
+export type { QueueLimits } from "./task/queue/QueueLimits.ts";
+export type { QueueScope } from "./task/manager/QueuedTasks.ts";
+export type { QueueRefusal, QueueTurn } from "./task/manager/QueueTurns.ts";
+export type { TaskControls } from "./checkpoint/status/TaskControls.ts";
 export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
 export type { PrunableAgents, PruningSchedule } from "./persistence/config/PersistenceConfig.ts";
 export {

@@ -150,7 +150,7 @@ export class UnsupportedRecordError extends AgentPersistenceError {
 }
 
 /** The kinds of logs. */
-export type LogShapeName = "agent" | "thread" | "session" | "inbox";
+export type LogShapeName = "agent" | "thread" | "session" | "inbox" | "rate" | "schedule";
 
 /** A log belongs to another kind of owner, such as a graph thread instead of an agent. The log is unchanged. */
 export class WrongShapeError extends AgentPersistenceError {

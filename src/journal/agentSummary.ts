@@ -2,6 +2,7 @@ import { withoutUndefined } from "../internal/withoutUndefined.ts";
 import type { LastPruning } from "../checkpoint/records/SnapshotRecord.ts";
 import type { CustodyRecord, RunRecord, TaskRecord } from "../checkpoint/records/runRecords.ts";
 import type { StatusEntry, StatusState } from "../checkpoint/state/StatusState.ts";
+import { retryAt } from "../checkpoint/state/retryAt.ts";
 import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
@@ -26,15 +27,14 @@ export function agentSummary(agentId: string, state: StatusState, checkpoints?: 
   const { task, attempts, run, current, createdAt, custody } = state;
   if (!run || !current) return undefined;
   const created = new Date(createdAt ?? run.at).toISOString();
-  const until = current.record?.until;
   return withoutUndefined({
     agentId,
     runId: run.run,
     ...(task && { ...taskFields(task, run, current), attempts }),
     checkpoints,
     status: current.status,
-    order: `${priorityOrder(task?.priority ?? 0)}${created} ${agentId}`,
-    dueAt: until === undefined ? undefined : new Date(until).toISOString(),
+    order: `${task?.order ?? priorityOrder(task?.priority ?? 0) + created} ${agentId}`,
+    dueAt: dueTime(state),
     requestIds: current.record?.requests ?? [],
     position: 0,
     createdAt: created,
@@ -42,6 +42,11 @@ export function agentSummary(agentId: string, state: StatusState, checkpoints?: 
     data: stateDataOf(agentId, state),
     ...awayFields(custody),
   });
+}
+
+function dueTime(state: StatusState): string | undefined {
+  const due = state.current?.record?.until ?? retryAt(state);
+  return due === undefined ? undefined : new Date(due).toISOString();
 }
 
 function awayFields(
@@ -52,13 +57,18 @@ function awayFields(
   return { status: state, requestIds: [], updatedAt: new Date(at).toISOString(), data };
 }
 
-function taskFields({ name, priority, reserves = [] }: TaskRecord, { input }: RunRecord, { status }: StatusEntry) {
+function taskFields(
+  { name, priority, reserves = [], controls }: TaskRecord,
+  { input }: RunRecord,
+  { status }: StatusEntry,
+) {
   // While the task is queued, the data of its status contains the input.
   return withoutUndefined({
     taskName: name,
     priority,
     inputRequest: status === "queued" ? undefined : input,
     reserves,
+    controls,
   });
 }
 
@@ -66,7 +76,7 @@ function taskFields({ name, priority, reserves = [] }: TaskRecord, { input }: Ru
  * Returns a prefix of the date that sorts high priorities first and negative ones last. Empty for the default priority,
  * 0.
  */
-function priorityOrder(priority: number): string {
+export function priorityOrder(priority: number): string {
   if (priority === 0) return "";
   const digits = 16;
   return priority > 0
@@ -74,7 +84,7 @@ function priorityOrder(priority: number): string {
     : `~${String(-priority).padStart(digits, "0")} `;
 }
 
-const orderFormat = /^(?:[!~]\d{16} )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
+const orderFormat = /^(?:[!~]\d{16} |~q\S+ \d{17} \S* )?((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) ./s;
 
 export function isSummaryOrder(text: string): boolean {
   const [, time] = orderFormat.exec(text) ?? [];

@@ -1,5 +1,6 @@
 import type { TornTail, Entry } from "../checkpoint/records/Entry.ts";
 import type { CorruptLogError } from "../errors/storedDataErrors.ts";
+import type { TaskControls } from "../checkpoint/status/TaskControls.ts";
 import type { FileReservation } from "../checkpoint/status/StateData.ts";
 import type { BlobStore } from "./BlobStore.ts";
 
@@ -97,6 +98,8 @@ export interface AgentSummary {
    * wrote the summary.
    */
   readonly reserves?: readonly FileReservation[];
+  /** When and how often workers may run the task. Omitted if the task has no such options. */
+  readonly controls?: TaskControls;
   /**
    * An upper bound for the number of attempts since the last progress. Later records may lower it. Omitted like
    * `reserves`.

@@ -1,4 +1,5 @@
 import type { FileReservation } from "../status/StateData.ts";
+import type { TaskControls } from "../status/TaskControls.ts";
 import type { WaitingFor } from "../status/TaskStatus.ts";
 import type { ModelUsage } from "../status/ModelUsage.ts";
 import type { StoredValue } from "../values/valueCodec.ts";
@@ -11,6 +12,9 @@ export interface TaskRecord {
   readonly priority?: number;
   readonly complexity?: "low" | "medium" | "high";
   readonly reserves?: readonly FileReservation[];
+  readonly controls?: TaskControls;
+  /** The start of the sort key in lists. Defaults to the priority and the creation time. */
+  readonly order?: string;
 }
 
 /** A run starts with its input, or a finished run continues after a rollback to a point before its end. */

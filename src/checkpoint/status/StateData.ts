@@ -51,6 +51,8 @@ export interface StateData {
     stackTrace?: string;
     recoverable: boolean;
     retryCount: number;
+    /** When a worker retries the task. Omitted if no worker does. */
+    retryAt?: string;
   };
   cancelled: {
     cancelledAt: string;

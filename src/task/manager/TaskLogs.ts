@@ -1,6 +1,7 @@
 import type { StatusState } from "../../checkpoint/state/StatusState.ts";
 import { StorageNotListableError } from "../../errors/storageErrors.ts";
 import { systemClock, type Clock } from "../../internal/Clock.ts";
+import type { Sha256 } from "../../internal/sha256/Sha256.ts";
 import { Journal } from "../../journal/Journal.ts";
 import { emitAppended, type EmitEvent, emitOpened, eventEmitter } from "../../events/eventEmitter.ts";
 import { Inbox } from "../../journal/inbox/Inbox.ts";
@@ -8,12 +9,14 @@ import { readHead } from "../../storage/readHead.ts";
 import { type LogStorage, offersLog } from "../../storage/LogStorage.ts";
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import type { AgentTelemetry } from "../../telemetry/AgentTelemetry.ts";
+import { QueueTurns } from "./QueueTurns.ts";
 import type { TaskManagerOptions } from "./TaskManagerOptions.ts";
 
 export class TaskLogs {
   readonly log: RecordLog;
   readonly clock: Clock;
   readonly telemetry: AgentTelemetry | undefined;
+  readonly turns: QueueTurns;
   readonly #storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
@@ -23,12 +26,18 @@ export class TaskLogs {
     this.#storage = storage;
     this.log = storage.log;
     this.clock = clock;
+    this.turns = new QueueTurns(storage, clock);
     this.telemetry = telemetry?.agents;
     this.#emit = eventEmitter(clock, onEvent, onListenerError);
   }
 
   get inbox(): Inbox {
     return Inbox.of(this.#storage);
+  }
+
+  /** The hash of the storage. */
+  sha256(): Promise<Sha256> {
+    return this.#storage.sha256();
   }
 
   async life(taskId: string): Promise<StatusState> {

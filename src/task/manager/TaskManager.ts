@@ -1,30 +1,32 @@
-import { checkpointParts, defaultMaxCheckpointBytes } from "../../checkpoint/data/checkpointParts.ts";
-import { encodeValue } from "../../checkpoint/values/valueCodec.ts";
-import { CheckpointTooLargeError } from "../../errors/checkpointErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import type { AgentRecord } from "../../checkpoint/records/AgentRecord.ts";
 import { type StatusState, statusRecords } from "../../checkpoint/state/StatusState.ts";
-import type { StatusRecord, TaskRecord } from "../../checkpoint/records/runRecords.ts";
+import type { StatusRecord } from "../../checkpoint/records/runRecords.ts";
 import type { StateData } from "../../checkpoint/status/StateData.ts";
 import type { WaitingFor } from "../../checkpoint/status/TaskStatus.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { AlreadyExistsError } from "../../errors/storageErrors.ts";
-import { TaskNotFoundError } from "../../errors/taskErrors.ts";
+import { StatusChangedError } from "../../errors/runErrors.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Journal } from "../../journal/Journal.ts";
 import { custodyError } from "../../journal/assertCustody.ts";
 import { changedFiles } from "../../journal/notesAround.ts";
-import { endRecords, type RunEnd, runRecord } from "../../journal/runRecords.ts";
-import { openWithRetry, stopAndOpen } from "../../journal/openWithRetry.ts";
+import { endRecords, type RunEnd } from "../../journal/runRecords.ts";
+import { stopAndOpen } from "../../journal/openWithRetry.ts";
 import { describeError } from "../../journal/describeError.ts";
 import { hasStateData, isResumable } from "../state/transitionTask.ts";
-import { listSummaries } from "../../storage/summaries.ts";
+import { compareText, listSummaries } from "../../storage/summaries.ts";
 import type { AgentSummary, LogWatch } from "../../storage/RecordLog.ts";
 import { type ClaimableTask, claimableTasks, isUnreadable } from "./claimableTasks.ts";
 import { applyTransition, readTask, storedTask, taskOfSummary } from "./storedTask.ts";
-import { type NewTask, newTaskSchema, type Task, type TaskWithStatus } from "../state/Task.ts";
+import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
+import { isInQueue, queueOrder } from "../queue/taskOrder.ts";
+import type { QueueLimits } from "../queue/QueueLimits.ts";
+import type { QueueRefusal, QueueTurn } from "./QueueTurns.ts";
+import type { QueueScope } from "./QueuedTasks.ts";
+import { TaskCreator } from "./TaskCreator.ts";
 import { TaskLogs } from "./TaskLogs.ts";
 import {
   type InterruptTaskOptions,
@@ -35,8 +37,6 @@ import {
 } from "./TaskManagerOptions.ts";
 
 const defaultStopTimeoutMs = 30_000;
-/** How long `create` waits for an owner of the id who has not stored a task under it. */
-const createTimeoutMs = 5_000;
 
 type StopOptions = Parameters<typeof stopAndOpen>[2];
 
@@ -58,7 +58,7 @@ type StopOptions = Parameters<typeof stopAndOpen>[2];
  */
 export class TaskManager {
   readonly #logs: TaskLogs;
-  readonly #maxInputBytes: number;
+  readonly #creator: TaskCreator;
 
   /**
    * @throws InvalidInputError
@@ -66,36 +66,32 @@ export class TaskManager {
    */
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
-    this.#maxInputBytes = options.maxCheckpointBytes ?? defaultMaxCheckpointBytes;
     this.#logs = new TaskLogs(options);
+    this.#creator = new TaskCreator(this.#logs, options.maxCheckpointBytes);
   }
 
   /**
-   * Stores a new task in the queue. A worker or a run of its agent starts it.
+   * Stores a new task in the queue. A worker or a run of its agent starts it. With a `deduplicationId`, returns the
+   * existing task of a duplicate.
    *
    * @throws InvalidInputError, which names the fields. NotSerializableError.
    * @throws AlreadyExistsError if the id is in use.
    * @throws CheckpointTooLargeError if a run would refuse the input because of its size.
    * @throws AgentBusyError if another process has owned the id for seconds without storing a run under it.
    */
-  async create(task: NewTask): Promise<TaskWithStatus<"queued">> {
-    const { taskId = randomId(), ...given } = checkSchema(newTaskSchema, task, "new task") as NewTask;
-    this.#assertInputFits(taskId, given.inputRequest);
-    const { telemetry } = this.#logs;
-    if (!telemetry) return this.#create(taskId, given);
-    return telemetry.enqueue(taskId, (span) => this.#create(taskId, given, span.trace));
+  create(task: NewTask & { readonly deduplicationId: string }): Promise<Task>;
+  create(task: NewTask): Promise<TaskWithStatus<"queued">>;
+  async create(task: NewTask): Promise<Task> {
+    return this.#creator.create(this.#creator.check(task));
   }
 
-  async #create(taskId: string, given: Omit<NewTask, "taskId">, trace?: string): Promise<TaskWithStatus<"queued">> {
-    // The owner of the agent may be creating it. Its records follow its ownership.
-    const assertNew = async () => assertUnused(taskId, await this.#logs.life(taskId));
-    await using journal = await openWithRetry(this.#logs, taskId, createTimeoutMs, assertNew);
-    assertUnused(taskId, journal.statusState);
-    const run = runRecord(journal, randomId(), given.inputRequest, trace);
-    const queued: StatusRecord = { kind: "status", run: run.run, status: "queued", at: run.at };
-    await journal.store([taskRecord(given), run, queued]);
-    const created = storedTask(taskId, journal.statusState) as TaskWithStatus<"queued">;
-    return readTask(this.#logs.log, created);
+  /**
+   * Stores new tasks, many at the same time, and returns them in this order. Checks all of them first. A task whose
+   * creation fails does not stop the others, and the call then rejects like `create`. Tasks with a `deduplicationId` can
+   * be created again.
+   */
+  async createMany(tasks: readonly NewTask[]): Promise<Task[]> {
+    return this.#creator.createMany(tasks.map((task) => this.#creator.check(task)));
   }
 
   /**
@@ -117,7 +113,7 @@ export class TaskManager {
   }
 
   /**
-   * Lists tasks by priority, higher first, then by age. For the next page, pass the `cursor` of the last task as
+   * Lists tasks by priority, higher first, then by age. Lists tasks with a queue last, by queue. For the next page, pass the `cursor` of the last task as
    * `after`. Omits agents that are not tasks, unreadable tasks, and tasks that may not run here. Reads tasks in
    * progress from their logs, and all others from their summaries.
    *
@@ -138,8 +134,9 @@ export class TaskManager {
   }
 
   /** Reads further pages until the caller has enough tasks, because some agents are not tasks. */
-  async *#summaries({ status, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
-    let behind = after;
+  async *#summaries({ status, queue, limit = Infinity, after }: TaskFilter): AsyncGenerator<AgentSummary> {
+    const start = queue === undefined ? undefined : queueOrder(queue);
+    let behind = start === undefined || (after !== undefined && compareText(after, start) > 0) ? after : start;
     for (let found = limit; found === limit;) {
       found = 0;
       const page = limit === Infinity ? undefined : limit;
@@ -147,6 +144,7 @@ export class TaskManager {
         this.#logs.log,
         withoutUndefined({ status, after: behind, limit: page }),
       )) {
+        if (queue !== undefined && !isInQueue(summary.order, queue)) return;
         yield summary;
         behind = summary.order;
         found++;
@@ -167,11 +165,24 @@ export class TaskManager {
   }
 
   /**
-   * Lists the tasks that a worker may claim, by priority. With equal priority, interrupted tasks are first, then
-   * overdue tasks, then the queue by age.
+   * Lists the tasks of a queue that a worker may claim, by priority. With equal priority, interrupted tasks are first,
+   * then overdue tasks and retries, then the queue by age.
+   *
+   * @param scope.queue defaults to the tasks without a queue.
    */
-  claimable(): AsyncGenerator<ClaimableTask> {
-    return claimableTasks(this.#logs);
+  claimable(scope: QueueScope = {}): AsyncGenerator<ClaimableTask> {
+    return claimableTasks(this.#logs, scope);
+  }
+
+  /**
+   * Takes the right to run a task of a queue if no limit of the queue is reached, in any process. Workers call it before
+   * they start a task.
+   */
+  takeTurn(
+    task: { readonly queue: string; readonly key?: string | undefined },
+    limits: QueueLimits,
+  ): Promise<QueueTurn | QueueRefusal> {
+    return this.#logs.turns.take(task, limits);
   }
 
   /**
@@ -272,13 +283,51 @@ export class TaskManager {
     return this.#change(taskId, { status: "queued" });
   }
 
-  /** @throws CheckpointTooLargeError */
-  #assertInputFits(taskId: string, inputRequest: unknown): void {
-    const subject = "the input of the run";
-    const record = { kind: "run", run: "", input: encodeValue(inputRequest, subject), at: 0 } as const;
-    const parts = checkpointParts([{ name: subject, record }]);
-    if (parts.some(({ bytes }) => bytes > this.#maxInputBytes))
-      throw new CheckpointTooLargeError(taskId, "start", parts, this.#maxInputBytes);
+  /** Lists the failed tasks that no worker retries. Reads the pending ones of the filter, too. */
+  async *listDead(filter: Omit<TaskFilter, "status"> = {}): AsyncGenerator<TaskWithStatus<"failed">> {
+    const { limit = Infinity, ...rest } = filter;
+    checkSchema(taskManagerSchemas.filter, filter, "task filter");
+    let left = limit;
+    for await (const task of left > 0 ? this.list({ ...rest, status: "failed" }) : []) {
+      const failed = task as TaskWithStatus<"failed">;
+      if (failed.data.retryAt !== undefined) continue;
+      yield failed;
+      if (--left === 0) return;
+    }
+  }
+
+  /**
+   * Queues the dead tasks again that are recoverable, each for one more attempt. Skips tasks that another process changes
+   * at the same time. Returns their ids.
+   */
+  async retryAll(filter: Omit<TaskFilter, "status"> = {}): Promise<string[]> {
+    const retried: string[] = [];
+    for await (const { taskId, data } of this.listDead(filter)) {
+      if (!data.recoverable) continue;
+      try {
+        await this.retry(taskId);
+        retried.push(taskId);
+      } catch (error) {
+        if (!isChangedElsewhere(error)) throw error;
+      }
+    }
+    return retried;
+  }
+
+  /**
+   * Cancels a task that is still queued at its `expiresAt`. Workers call it.
+   *
+   * @throws StatusChangedError if the task is no longer queued, or has no such time.
+   * @throws AgentBusyError if the task is running.
+   */
+  async expire(taskId: string): Promise<TaskWithStatus<"cancelled">> {
+    return this.#move(taskId, "cancelled", undefined, async (journal) => {
+      const { current, task } = journal.statusState;
+      const { expiresAt } = task?.controls ?? {};
+      if (current?.status !== "queued" || expiresAt === undefined || Date.parse(expiresAt) > this.clock.now())
+        throw new StatusChangedError(taskId, current?.status, ["queued"]);
+      return endOf(taskId, journal, { status: "cancelled", reason: `The task expired at ${expiresAt}.` });
+    });
   }
 
   async #change<Status extends StatusRecord["status"]>(
@@ -309,23 +358,12 @@ export class TaskManager {
   }
 }
 
-/** @throws AlreadyExistsError */
-function assertUnused(taskId: string, { run, task }: StatusState): void {
-  if (run || task) throw new AlreadyExistsError("task_exists", taskId);
+function isChangedElsewhere(error: unknown): boolean {
+  return [AgentBusyError, TransitionNotAllowedError, TaskNotFoundError].some((kind) => error instanceof kind);
 }
 
 function endOf(taskId: string, journal: Journal, end: RunEnd): readonly AgentRecord[] {
   const { log, state } = journal.head ?? {};
   if (!log || !state) throw new TaskNotFoundError(taskId);
   return endRecords(journal, { log, state }, end);
-}
-
-function taskRecord({ taskName: name, priority, estimatedComplexity, reserves }: NewTask): TaskRecord {
-  return withoutUndefined({
-    kind: "task",
-    name,
-    priority: priority === 0 ? undefined : priority,
-    complexity: estimatedComplexity,
-    reserves: reserves?.length === 0 ? undefined : reserves,
-  });
 }

@@ -9,6 +9,7 @@ import {
   numberFrom,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { queueName } from "../state/Task.ts";
 import { isSummaryOrder } from "../../journal/agentSummary.ts";
 import type { ListenerErrorHandler, PersistenceListener } from "../../events/PersistenceEvent.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
@@ -45,6 +46,8 @@ export interface TaskManagerOptions {
 export interface TaskFilter {
   /** Only tasks with this status. Defaults to all statuses. */
   readonly status?: TaskStatus | undefined;
+  /** Only tasks of this queue. Defaults to all queues. */
+  readonly queue?: string | undefined;
   /** The maximum number of tasks. Defaults to no limit. */
   readonly limit?: number | undefined;
   /** The `cursor` of a task. The list starts after it. Defaults to the start of the list. */
@@ -79,6 +82,7 @@ export const taskManagerSchemas = {
   }) as z.ZodType,
   filter: strictOptions({
     status: z.enum(TaskStatus).optional(),
+    queue: queueName.optional(),
     limit: integerFrom(0).optional(),
     after: customSchema("the cursor of a task", isCursor).optional(),
   }) as z.ZodType,

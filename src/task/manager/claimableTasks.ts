@@ -3,19 +3,21 @@ import { CorruptBlobError, UnreadableValueError } from "../../errors/storedDataE
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import { mergeSorted } from "../../internal/mergeSorted.ts";
 import type { AgentSummary, ListOptions } from "../../storage/RecordLog.ts";
-import { isOwned, listSummaries, isAboutOneAgent } from "../../storage/summaries.ts";
+import { isOwned, isAboutOneAgent } from "../../storage/summaries.ts";
 import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
 import { readHead } from "../../storage/readHead.ts";
 import { hasStateData } from "../state/transitionTask.ts";
+import { isInQueue } from "../queue/taskOrder.ts";
+import { listQueue, QueuedTasks, type QueueScope } from "./QueuedTasks.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** A task without an owner that a worker may claim. */
 export interface ClaimableTask {
   readonly taskId: string;
   readonly taskName: string;
-  /** `in_progress`: its process ended before the task did. `waiting`: its wait has expired. */
-  readonly status: "queued" | "in_progress" | "waiting";
+  /** `in_progress`: its process ended before the task did. `waiting`: its wait has expired. `failed`: its retry is due. */
+  readonly status: "queued" | "in_progress" | "waiting" | "failed";
   readonly priority: number;
   readonly reserves: readonly FileReservation[];
   /** ISO 8601. The time of the last status change. */
@@ -28,19 +30,32 @@ export interface ClaimableTask {
   readonly checkpoints?: number;
   /** Whether its run has open requests that an answer can resolve. */
   readonly asks: boolean;
+  /** How often a failed task was retried. */
+  readonly retries?: number;
+  readonly queue?: string;
+  readonly key?: string;
+  /** ISO 8601. The task must be cancelled if it is still queued at this time. */
+  readonly expiresAt?: string;
 }
 
 /**
- * Lists tasks by priority. With equal priority, interrupted tasks are first, then overdue tasks, then the queue by age.
+ * Lists tasks by priority. With equal priority, interrupted tasks are first, then overdue tasks and retries, then
+ * the queue by age.
+ *
+ * @param scope.queue lists the tasks of this queue. Defaults to tasks without a queue.
  */
-export async function* claimableTasks(logs: TaskLogs): AsyncGenerator<ClaimableTask> {
+export async function* claimableTasks(logs: TaskLogs, scope: QueueScope = {}): AsyncGenerator<ClaimableTask> {
+  const { queue } = scope;
   const dueBefore = new Date(logs.clock.now()).toISOString();
   const lists: readonly ListOptions[] = [
     { status: "in_progress", free: true },
-    { status: "waiting", free: true, dueBefore },
-    { status: "queued", free: true },
+    { status: ["waiting", "failed"], free: true, dueBefore },
   ];
-  const tasks = [...lists.map((options) => listTasks(logs, options)), wokenTasks(logs)];
+  const tasks = [
+    ...lists.map((options) => listTasks(listQueue(logs.log, options, queue))),
+    wokenTasks(logs, queue),
+    listTasks(new QueuedTasks(logs, scope)),
+  ];
   for await (const { summary, taskName } of mergeSorted(tasks, (a, b) => b.priority - a.priority)) {
     // The task was free at the listing, which may be some time ago. The next owner also checks this.
     if (!logs.log.capabilities.narrows && (await isOwned(logs.log, summary.agentId))) continue;
@@ -55,21 +70,21 @@ interface ListedTask {
   readonly priority: number;
 }
 
-async function* listTasks({ log }: TaskLogs, options: ListOptions): AsyncGenerator<ListedTask> {
-  for await (const summary of listSummaries(log, options)) {
+async function* listTasks(summaries: AsyncIterable<AgentSummary>): AsyncGenerator<ListedTask> {
+  for await (const summary of summaries) {
     const { taskName, priority = 0 } = summary;
     if (taskName !== undefined) yield { summary, taskName, priority };
   }
 }
 
 /** Lists the waiting tasks with an event that they wait for. Reads only the tasks with an event that is new. */
-async function* wokenTasks(logs: TaskLogs): AsyncGenerator<ListedTask> {
+async function* wokenTasks(logs: TaskLogs, queue: string | undefined): AsyncGenerator<ListedTask> {
   const woken: ListedTask[] = [];
   for await (const agentId of logs.inbox.news()) {
     // The owner looks into the inbox itself. The order of these reads matters: a task that starts later looks as well.
     if (await isOwned(logs.log, agentId)) continue;
     const task = await wokenTask(logs, agentId);
-    if (task) woken.push(task);
+    if (task && isInQueue(task.summary.order, queue)) woken.push(task);
   }
   yield* woken.sort((a, b) => b.priority - a.priority);
 }
@@ -89,8 +104,22 @@ async function wokenTask(logs: TaskLogs, agentId: string): Promise<ListedTask | 
 
 async function claimable(logs: TaskLogs, summary: AgentSummary, taskName: string): Promise<ClaimableTask | undefined> {
   const { agentId: taskId, updatedAt, requestIds, priority = 0, checkpoints } = summary;
+  const { queue, key, expiresAt } = summary.controls ?? {};
   const status = summary.status as ClaimableTask["status"];
-  const listed = { taskId, taskName, status, priority, updatedAt, asks: requestIds.length > 0, checkpoints };
+  const retries = status === "failed" ? (summary.data as StateData["failed"]).retryCount : undefined;
+  const listed = {
+    taskId,
+    taskName,
+    status,
+    priority,
+    updatedAt,
+    asks: requestIds.length > 0,
+    checkpoints,
+    retries,
+    queue,
+    key,
+    expiresAt,
+  };
   const rest = inSummary(summary) ?? (await inLog(logs, summary));
   return rest && { ...withoutUndefined(listed), ...rest };
 }

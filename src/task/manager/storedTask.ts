@@ -28,10 +28,16 @@ export function storedTask(taskId: string, life: StatusState): Task | undefined 
  * or may not run here. The summary of a task in progress lacks data that each step changes.
  */
 export function taskOfSummary(summary: AgentSummary): Task | undefined {
-  const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, data } = summary;
+  const { agentId: taskId, taskName, priority = 0, status, createdAt, updatedAt, order: cursor, controls } = summary;
   if (taskName === undefined || !statuses.has(status)) return undefined;
-  const { inputRequest } = status === "queued" ? ((data ?? {}) as StateData["queued"]) : summary;
-  return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, data } as Task;
+  const { inputRequest } = status === "queued" ? ((summary.data ?? {}) as StateData["queued"]) : summary;
+  const data = status === "failed" ? withRetry(summary) : summary.data;
+  return { taskId, taskName, priority, inputRequest, status, createdAt, updatedAt, cursor, ...controls, data } as Task;
+}
+
+/** The due time of a failed task is the time of its retry. */
+function withRetry({ data, dueAt }: AgentSummary): unknown {
+  return dueAt === undefined ? data : { ...(data as StateData["failed"]), retryAt: dueAt };
 }
 
 const statuses: ReadonlySet<string> = new Set(Object.values(TaskStatus));

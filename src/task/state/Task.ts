@@ -1,7 +1,8 @@
 import { z } from "zod";
+import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
 import type { FileReservation, StateData } from "../../checkpoint/status/StateData.ts";
 import type { TaskStatus } from "../../checkpoint/status/TaskStatus.ts";
-import { nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { customSchema, nonEmptyString, numberFrom } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
 
 /** A stored task. Narrow it by `status` to access the data of the status. */
@@ -22,7 +23,7 @@ export type Task = {
     /** The position of the task in a list. Pass it as `after` to list the tasks after it. It never changes. */
     readonly cursor: string;
     readonly data: Readonly<StateData[Status]>;
-  };
+  } & TaskControls;
 }[TaskStatus];
 
 /** A task with a certain status. */
@@ -45,6 +46,34 @@ export interface NewTask {
    * an empty list.
    */
   readonly reserves?: readonly FileReservation[] | undefined;
+  /**
+   * The queue of the task. Only workers with this queue in `queues` run the task. Defaults to no queue, for every
+   * worker.
+   */
+  readonly queue?: string | undefined;
+  /** The key of the task in its queue, such as a customer. Tasks of different keys take turns. Requires `queue`. */
+  readonly key?: string | undefined;
+  /** Workers do not start the task before this time, which may be in ISO 8601. Defaults to no delay. */
+  readonly notBefore?: Date | string | undefined;
+  /** A worker cancels the task if it is still queued at this time. Defaults to no expiry. */
+  readonly expiresAt?: Date | string | undefined;
+  /** How often a worker retries the task after a failure. Defaults to 0. */
+  readonly retries?: number | undefined;
+  /**
+   * The delay before the first retry, in milliseconds. It doubles with each retry, up to 64 times. Defaults to 1,000. At
+   * most seven days.
+   */
+  readonly retryDelayMs?: number | undefined;
+  /**
+   * Tasks of a queue with the same id are duplicates, and `create` returns the existing task. Replaces `taskId`.
+   * Defaults to no deduplication.
+   */
+  readonly deduplicationId?: string | undefined;
+  /**
+   * How long after its creation a task has duplicates, in milliseconds. Use the same window for all duplicates. Defaults
+   * to no limit, so a task has duplicates until it is deleted.
+   */
+  readonly deduplicationWindowMs?: number | undefined;
 }
 
 export const complexitySchema: z.ZodType<"low" | "medium" | "high"> = z.enum(["low", "medium", "high"]);
@@ -53,11 +82,49 @@ export const reservationsSchema: z.ZodType<FileReservation[]> = z.array(
   strictOptions({ path: nonEmptyString, operation: z.enum(["read", "write"]) }),
 );
 
-export const newTaskSchema: z.ZodType<NewTask> = strictOptions({
+const longestRetryDelayMs = 7 * 86_400_000;
+const lastTime = Date.UTC(9999, 0);
+
+/** A queue or a key. Its characters sort after a space, so sort keys can contain it. */
+export const queueName: z.ZodType<string> = z
+  .string()
+  .regex(/^[\w.:@/-]{1,64}$/, "expected up to 64 letters, digits or characters of _ . : @ / -");
+
+const timeSchema: z.ZodType<Date | string> = customSchema("a Date, or a time in ISO 8601", isTime);
+
+function isTime(value: unknown): boolean {
+  const isText = z.iso.datetime({ offset: true }).safeParse(value).success;
+  if (!isText && !(value instanceof Date)) return false;
+  const time = new Date(value as Date | string).getTime();
+  return time >= 0 && time < lastTime;
+}
+
+const taskFields = strictOptions({
   taskId: z.string().optional(),
   taskName: nonEmptyString,
   inputRequest: z.unknown(),
   priority: z.int().optional(),
   estimatedComplexity: complexitySchema.optional(),
   reserves: reservationsSchema.optional(),
+  queue: queueName.optional(),
+  key: queueName.optional(),
+  notBefore: timeSchema.optional(),
+  expiresAt: timeSchema.optional(),
+  retries: z.int().nonnegative().optional(),
+  retryDelayMs: numberFrom(0)
+    .refine((ms) => ms <= longestRetryDelayMs, `expected at most ${longestRetryDelayMs}`)
+    .optional(),
+  deduplicationId: nonEmptyString.optional(),
+  deduplicationWindowMs: z.int().positive().optional(),
 });
+
+export const newTaskSchema: z.ZodType<NewTask> = taskFields
+  .refine(({ queue, key }) => key === undefined || queue !== undefined, { path: ["key"], error: "needs a queue" })
+  .refine(({ taskId, deduplicationId }) => taskId === undefined || deduplicationId === undefined, {
+    path: ["taskId"],
+    error: "expected no taskId beside a deduplicationId",
+  })
+  .refine(({ deduplicationId, deduplicationWindowMs: ms }) => ms === undefined || deduplicationId !== undefined, {
+    path: ["deduplicationWindowMs"],
+    error: "needs a deduplicationId",
+  });

@@ -107,6 +107,7 @@ export const stateDataSchemas: { readonly [Status in TaskStatus]: z.ZodType<Stat
     stackTrace: z.string().exactOptional(),
     recoverable: z.boolean(),
     retryCount: count,
+    retryAt: time.exactOptional(),
   }),
   cancelled: z.strictObject({ cancelledAt: time, reason: z.string().exactOptional() }),
 };

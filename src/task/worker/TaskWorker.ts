@@ -1,15 +1,13 @@
 import { AIAgent } from "../../agent/AIAgent.ts";
-import { FeatureNotInstalledError } from "../../errors/agentErrors.ts";
-import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
-import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
-import { OtherStorageError, TooManyAttemptsError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { StatusChangedError } from "../../errors/runErrors.ts";
+import { StorageError } from "../../errors/storageErrors.ts";
+import { OtherStorageError, TooManyAttemptsError } from "../../errors/taskErrors.ts";
 import { FileReservedError } from "../../errors/workspaceErrors.ts";
-import type { Clock } from "../../internal/Clock.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
-import { persistence } from "../../persistence/Persistence.ts";
 import type { LogWatch } from "../../storage/RecordLog.ts";
+import type { QueueRefusal, QueueTurn } from "../manager/QueueTurns.ts";
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import {
@@ -21,6 +19,8 @@ import {
   type WorkOptions,
   workSchema,
 } from "./TaskWorkerOptions.ts";
+import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
+import { assertDurable } from "./assertDurable.ts";
 import { Bell } from "./Bell.ts";
 import { type AttemptLimits, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
@@ -36,6 +36,14 @@ interface Shift {
   watch: LogWatch | undefined;
   /** The monotonic time of the first failed poll since the last success. `undefined` after a successful poll. */
   failedAtMs: number | undefined;
+}
+
+interface BegunTask {
+  readonly task: ClaimableTask;
+  readonly agent: AIAgent<never, unknown>;
+  readonly held: readonly HeldReservation[];
+  /** Aborts if the task may no longer run. */
+  readonly lost: AbortSignal | undefined;
 }
 
 /**
@@ -65,6 +73,9 @@ export class TaskWorker implements AsyncDisposable {
   /** Reported tasks whose names have no agent here. */
   readonly #skipped = new Set<string>();
   readonly #disposed = new AbortController();
+  /** The last keys that had their turn, by queue. */
+  readonly #turns = new Map<string | undefined, Map<string, string>>();
+  #takes = 0;
 
   /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
@@ -139,27 +150,76 @@ export class TaskWorker implements AsyncDisposable {
   }
 
   async #take(shift: Shift): Promise<void> {
-    const { stop, bell, left } = shift;
     shift.waitMs = undefined;
-    bell.reset();
-    if (this.#isFull || this.#hasFailed) return;
-    for await (const task of this.#options.tasks.claimable()) {
-      if (stop.aborted || this.#isFull || this.#hasFailed) return;
-      const agent = this.#agentOf(task);
-      if (!agent) await this.#skip(task);
-      else if (!this.#running.has(task.taskId) && !left.has(task)) await this.#begin(task, agent, shift);
+    shift.bell.reset();
+    const queues = [undefined, ...Object.keys(this.#options.queues ?? {})];
+    // Another queue is first each time, so that no queue takes all places of this worker.
+    const first = this.#takes++ % queues.length;
+    for (const queue of [...queues.slice(first), ...queues.slice(0, first)]) await this.#takeFrom(queue, shift);
+  }
+
+  async #takeFrom(queue: string | undefined, shift: Shift): Promise<void> {
+    const fullKeys = new Set<string>();
+    const turns = this.#turns.get(queue) ?? new Map<string, string>();
+    this.#turns.set(queue, turns);
+    if (!this.#takesMore(shift)) return;
+    for await (const task of this.#options.tasks.claimable({ queue, fullKeys, turns })) {
+      if (!this.#takesMore(shift)) return;
+      const full = fullKeys.has(task.key ?? "") ? undefined : await this.#offer(task, shift);
+      if (full === "key_full") fullKeys.add(task.key ?? "");
+      // The next task of the list would take the turn of its key.
+      if (full === "queue_full" || !this.#takesMore(shift)) return;
     }
   }
 
-  async #begin(task: ClaimableTask, agent: AIAgent<never, unknown>, shift: Shift): Promise<void> {
-    if (!(await this.#mayBegin(task, shift))) return;
-    const files = await this.#reserve(task, shift);
-    if (files) this.#start(task, agent, files, shift);
+  /** Starts a task if this worker may. Returns the limit that it must wait for. */
+  async #offer(task: ClaimableTask, shift: Shift): Promise<QueueRefusal["kind"] | undefined> {
+    const agent = this.#agentOf(task);
+    if (!agent) await this.#skip(task);
+    else if (!this.#running.has(task.taskId) && !shift.left.has(task)) return this.#begin(task, agent, shift);
+    return undefined;
   }
 
-  /** Returns whether a task may start now. Fails a task with too many attempts. */
+  #takesMore({ stop }: Shift): boolean {
+    return !stop.aborted && !this.#isFull && !this.#hasFailed;
+  }
+
+  /** Starts a task unless it must wait. Returns the limit that it must wait for. */
+  async #begin(
+    task: ClaimableTask,
+    agent: AIAgent<never, unknown>,
+    shift: Shift,
+  ): Promise<QueueRefusal["kind"] | undefined> {
+    if (!(await this.#mayBegin(task, shift))) return undefined;
+    const files = await this.#reserve(task, shift);
+    if (!files) return undefined;
+    const turn = await this.#takeTurn(task).catch(async (error: unknown) => {
+      await this.#release(task.taskId, files);
+      throw error;
+    });
+    if (turn && turn.kind !== "granted") {
+      await this.#release(task.taskId, files);
+      shift.waitMs = Math.min(turn.waitMs ?? Infinity, shift.waitMs ?? Infinity);
+      return turn.kind;
+    }
+    this.#start({ task, agent, held: turn ? [files, turn] : [files], lost: turn?.lost }, shift);
+    return undefined;
+  }
+
+  /** Returns `undefined` for a task without a queue, or without limits. */
+  async #takeTurn({ queue, key }: ClaimableTask): Promise<QueueTurn | QueueRefusal | undefined> {
+    const limits = queue === undefined ? undefined : this.#options.queues?.[queue];
+    if (queue === undefined || limits === undefined) return undefined;
+    return this.#options.tasks.takeTurn({ queue, key }, limits);
+  }
+
+  /** Returns whether a task may start now. Fails a task with too many attempts, and cancels an expired task. */
   async #mayBegin(task: ClaimableTask, shift: Shift): Promise<boolean> {
     const { tasks } = this.#options;
+    if (isExpired(task, tasks.clock.now())) {
+      await this.#expire(task, shift);
+      return false;
+    }
     const verdict = judgeAttempts(task, this.#limits, tasks.clock.now());
     if (verdict.kind === "wait") shift.waitMs = Math.min(verdict.ms, shift.waitMs ?? Infinity);
     if (verdict.kind === "refuse")
@@ -167,26 +227,38 @@ export class TaskWorker implements AsyncDisposable {
     return verdict.kind === "begin";
   }
 
-  #start(task: ClaimableTask, agent: AIAgent<never, unknown>, files: HeldReservation, shift: Shift): void {
-    const { taskId } = task;
-    const work = this.#work(task, agent, shift)
+  async #expire(task: ClaimableTask, shift: Shift): Promise<void> {
+    try {
+      await this.#options.tasks.expire(task.taskId);
+      await this.#report({ ...claimedTask(task), outcome: "expired" });
+    } catch (error) {
+      if (!isOvertaken(error)) throw error;
+      shift.left.add(task.taskId, error, [task]);
+    }
+  }
+
+  #start(begun: BegunTask, shift: Shift): void {
+    const { taskId } = begun.task;
+    const work = this.#work(begun, shift)
       .catch((error: unknown) => void this.#failures.push(error))
-      .then(() => this.#release(taskId, files))
+      .then(async () => {
+        for (const held of begun.held) await this.#release(taskId, held);
+      })
       .then(() => void this.#running.delete(taskId))
       .then(shift.bell.ring);
     this.#running.set(taskId, work);
   }
 
   /** A failed release does not change the outcome of the task. Its files become free when the reservation expires. */
-  async #release(taskId: string, files: HeldReservation): Promise<void> {
+  async #release(taskId: string, held: HeldReservation): Promise<void> {
     try {
-      await files.release();
+      await held.release();
     } catch (error) {
       warn("release_failed", `The files of task ${JSON.stringify(taskId)} could not be released: ${reasonOf(error)}`);
     }
   }
 
-  async #work(task: ClaimableTask, agent: AIAgent<never, unknown>, shift: Shift): Promise<void> {
+  async #work({ task, agent, lost }: BegunTask, shift: Shift): Promise<void> {
     const { tasks, verify } = this.#options;
     try {
       const outcome = await runTask({
@@ -194,7 +266,7 @@ export class TaskWorker implements AsyncDisposable {
         task,
         agent,
         recovery: this.#options,
-        signal: shift.stop,
+        signal: lost ? AbortSignal.any([shift.stop, lost]) : shift.stop,
         ...(verify && { verify }),
       });
       await this.#settle(task, outcome, shift);
@@ -282,22 +354,6 @@ export class TaskWorker implements AsyncDisposable {
   }
 }
 
-/** @throws FeatureNotInstalledError for an agent without Persistence, which it names. */
-function assertDurable(agents: TaskWorkerOptions["agents"]): void {
-  const named: readonly (readonly [string, AIAgent<never, unknown>])[] =
-    agents instanceof AIAgent
-      ? [["The agent", agents]]
-      : Object.entries(agents).map(([name, agent]) => [`The agent ${JSON.stringify(name)}`, agent]);
-  for (const [name, agent] of named) {
-    try {
-      persistence(agent);
-    } catch (error) {
-      if (!(error instanceof FeatureNotInstalledError)) throw error;
-      throw new FeatureNotInstalledError(error.feature, `${name} of the worker`);
-    }
-  }
-}
-
 /** Calls a listener. Its errors become process warnings. */
 async function safely(when: string, call: () => void | PromiseLike<void>): Promise<void> {
   try {
@@ -307,72 +363,11 @@ async function safely(when: string, call: () => void | PromiseLike<void>): Promi
   }
 }
 
+function isExpired({ status, expiresAt }: ClaimableTask, now: number): boolean {
+  return status === "queued" && expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}
+
 /** A task that is unreadable now may still exist. */
 function ignoreOutage(error: unknown): undefined {
   if (!(error instanceof StorageError)) throw error;
-}
-
-function isOvertaken(error: unknown): boolean {
-  return (
-    error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError
-  );
-}
-
-/** The maximum number of doublings of the retry delay, which starts at `pollMs`. */
-const mostDoublings = 6;
-
-/** The default time that a stop request waits for the owner. Afterwards the task may be claimed again. */
-const stopMs = 30_000;
-
-type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
-
-interface LeftTask {
-  readonly tries: number;
-  /** The task when the worker claimed it, and when it released it. */
-  readonly seen: readonly SeenTask[];
-  readonly retryAtMs: number;
-}
-
-/**
- * Tasks that a worker claimed and released unchanged. The worker claims such a task again after the task has changed,
- * or after a delay, because an immediate try would get the same error.
- */
-export class TaskBackoff {
-  readonly #left = new Map<string, LeftTask>();
-
-  constructor(
-    readonly clock: Clock,
-    readonly pollMs: number | undefined,
-  ) {}
-
-  has({ taskId, status, updatedAt }: ClaimableTask): boolean {
-    const left = this.#left.get(taskId);
-    if (left === undefined || this.clock.monotonic() >= left.retryAtMs) return false;
-    return left.seen.some((seen) => seen.status === status && seen.updatedAt === updatedAt);
-  }
-
-  /** @param seen the task when it was claimed, and the task now. */
-  add(taskId: string, error: unknown, seen: readonly SeenTask[]): void {
-    const tries = (this.#left.get(taskId)?.tries ?? 0) + 1;
-    const retryAtMs = this.clock.monotonic() + retryAfterMs(error, tries, this.pollMs);
-    this.#left.set(taskId, { tries, seen, retryAtMs });
-  }
-
-  remove(taskId: string): void {
-    this.#left.delete(taskId);
-  }
-}
-
-/**
- * Returns the delay before an unchanged task is retried. `Infinity` for a damaged task.
- *
- * @param error `undefined` if the task still waits
- */
-export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
-  if (error instanceof StopRequestedError) return stopMs;
-  if (error instanceof AgentBusyError) return error.retryAfterMs;
-  if (pollMs === undefined) return Infinity;
-  const mayPass =
-    error === undefined || error instanceof StorageError || error instanceof OwnershipLostError || isOvertaken(error);
-  return mayPass ? pollMs * 2 ** Math.min(tries - 1, mostDoublings) : Infinity;
 }

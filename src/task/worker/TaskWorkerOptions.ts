@@ -14,6 +14,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import type { TaskManager } from "../manager/TaskManager.ts";
 import type { ClaimableTask } from "../manager/claimableTasks.ts";
 import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
+import { type QueueLimits, queuesSchema } from "../queue/QueueLimits.ts";
 import type { FileReservations } from "./FileReservations.ts";
 
 /**
@@ -27,6 +28,11 @@ export interface TaskWorkerOptions extends RecoveryHandlers {
    * worker ignores tasks with other names.
    */
   readonly agents: Readonly<Record<string, AIAgent<never, unknown>>> | AIAgent<never, unknown>;
+  /**
+   * The queues that this worker serves, with their limits over all workers. It serves tasks without a queue, too.
+   * Defaults to no queues.
+   */
+  readonly queues?: Readonly<Record<string, QueueLimits>> | undefined;
   /** How many tasks run at the same time. Defaults to 1. */
   readonly concurrency?: number | undefined;
   /**
@@ -76,6 +82,7 @@ export interface WorkOptions {
 export const workerSchema: z.ZodType = handlerOptions({
   tasks: objectWithMethods<TaskManager>("claimable", "get", "watch"),
   agents: customSchema("an agent, or an object with an agent for each task name", isAgents),
+  queues: queuesSchema.optional(),
   concurrency: integerFrom(1).optional(),
   maxAttempts: integerFrom(1).optional(),
   attemptDelayMs: numberFrom(0).optional(),
@@ -111,6 +118,8 @@ export type TaskOutcome = {
   | { readonly outcome: "paused"; readonly error?: unknown }
   /** The run rejected. The data of the task says whether it may be retried. */
   | { readonly outcome: "failed"; readonly error: unknown }
+  /** The task was still queued at its `expiresAt`, and is cancelled. */
+  | { readonly outcome: "expired" }
   /** The worker has no agent for the task's name and leaves the task unchanged. Each worker reports this once. */
   | { readonly outcome: "skipped" }
   /**

@@ -7,6 +7,7 @@ import type { TaskManager } from "../manager/TaskManager.ts";
 import { type ClaimableTask, isUnreadable } from "../manager/claimableTasks.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import { Recovery } from "../recovery/Recovery.ts";
+import type { Task } from "../state/Task.ts";
 import { claimedTask, type TaskOutcome, type TaskWorkerOptions } from "./TaskWorkerOptions.ts";
 
 export interface TakenTask extends Pick<TaskWorkerOptions, "verify"> {
@@ -53,6 +54,7 @@ const resumable = {
   waiting: ["waiting"],
   queued: ["queued", "in_progress"],
   in_progress: ["queued", "in_progress"],
+  failed: ["failed"],
 } as const;
 
 const instructions =
@@ -80,20 +82,29 @@ function isOutside(error: unknown): boolean {
   return error instanceof StopRequestedError || error instanceof OwnershipLostError || error instanceof StorageError;
 }
 
+const failable: ReadonlySet<string | undefined> = new Set(["queued", "in_progress", "waiting"]);
+
 /** Records that a task could not start. A started run records its failures itself. */
 async function failTask(tasks: TaskManager, task: ClaimableTask, error: unknown): Promise<TaskOutcome> {
   const { taskId } = task;
-  const status = (await tasks.get(taskId))?.status;
-  if (status === "queued") await tasks.start(taskId);
-  if (status === "queued" || status === "in_progress" || status === "waiting") await tasks.fail(taskId, error);
+  const now = await tasks.get(taskId);
+  // A failure that the run recorded has counted the retry.
+  const isDueRetry = now?.status === "failed" && now.data.retryCount === task.retries;
+  if (now?.status === "queued" || isDueRetry) await begin(tasks, now);
+  if (isDueRetry || failable.has(now?.status)) await tasks.fail(taskId, error);
   return { ...claimedTask(task), outcome: "failed", error };
+}
+
+async function begin(tasks: TaskManager, { taskId, status }: Pick<Task, "taskId" | "status">): Promise<void> {
+  if (status === "failed") await tasks.retry(taskId);
+  if (status !== "in_progress") await tasks.start(taskId);
 }
 
 async function holdTask(tasks: TaskManager, task: ClaimableTask, error: Error): Promise<TaskOutcome> {
   const { taskId } = task;
-  const status = (await tasks.get(taskId))?.status;
-  if (status !== task.status) throw new StatusChangedError(taskId, status, [task.status]);
-  if (status !== "in_progress") await tasks.start(taskId);
+  const now = await tasks.get(taskId);
+  if (now?.status !== task.status) throw new StatusChangedError(taskId, now?.status, [task.status]);
+  await begin(tasks, now);
   await tasks.pause(taskId, error.message, { resumeInstructions: instructions, interrupt: false });
   return { ...claimedTask(task), outcome: "paused", error };
 }

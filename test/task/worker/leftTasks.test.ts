@@ -5,7 +5,7 @@ import { FilePersistenceStorageProvider } from "agent-persistence/file";
 import { TaskManager, TaskWorker, type FileReservations, type TaskOutcome } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import { describe, expect, it, vi } from "vitest";
-import { retryAfterMs } from "../../../src/task/worker/TaskWorker.ts";
+import { retryAfterMs } from "../../../src/task/worker/TaskBackoff.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { memory, type Opened } from "../../persistence/support/storages.ts";
 import { segmentPaths, testDirectory } from "../../storage/file/support/fixture.ts";

@@ -31,6 +31,7 @@ const summaryFields = {
   runId: ["run_id", z.string().optional()],
   position: ["position", z.int().nonnegative()],
   reserves: ["reserves", z.array(z.object({ path: z.string(), operation: z.enum(["read", "write"]) })).optional()],
+  controls: ["controls", z.record(z.string(), z.unknown()).optional()],
   attempts: ["attempts", z.int().nonnegative().optional()],
   checkpoints: ["checkpoints", z.int().nonnegative().optional()],
 } as const satisfies Readonly<Record<keyof AgentSummary, readonly [key: string, schema: z.ZodType]>>;

@@ -1,0 +1,113 @@
+import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { readShape } from "../../journal/shape/readShape.ts";
+import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
+import type { LogStorage } from "../../storage/LogStorage.ts";
+import type { OwnedLog } from "../../storage/RecordLog.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import type { QueueLimits } from "../queue/QueueLimits.ts";
+import { rateShape } from "../queue/rateShape.ts";
+import { TaskSlots } from "../queue/TaskSlots.ts";
+
+/** The right to run a task of a queue, within the limits of the queue. */
+export interface QueueTurn {
+  readonly kind: "granted";
+  /** Aborts if this process loses the right, for example because it was suspended for longer than a lease. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+}
+
+/** A limit of a queue or a key is reached. */
+export interface QueueRefusal {
+  readonly kind: "queue_full" | "key_full";
+  /** When a task may start, in milliseconds from now. `undefined` if a task must end first. */
+  readonly waitMs?: number;
+}
+
+/** A log with this many more appends is pruned. */
+const pruneEvery = 256;
+/** When a worker tries again after another one was faster, in milliseconds. */
+const fasterMs = 20;
+
+const queueFull: QueueRefusal = { kind: "queue_full" };
+
+/** Applies the limits of queues over all processes of a storage. */
+export class QueueTurns {
+  readonly #storage: LogStorage;
+  readonly #clock: Clock;
+  readonly #slots: TaskSlots;
+
+  constructor(storage: LogStorage, clock: Clock) {
+    this.#storage = storage;
+    this.#clock = clock;
+    this.#slots = new TaskSlots(storage.log);
+  }
+
+  /** Takes a turn if no limit is reached. A start counts for the rate limit even if the task then cannot start. */
+  async take(
+    { queue, key }: { readonly queue: string; readonly key?: string | undefined },
+    limits: QueueLimits,
+  ): Promise<QueueTurn | QueueRefusal> {
+    const { concurrency = Infinity, keyConcurrency = Infinity, rateLimit } = limits;
+    const wanted = [
+      { name: `slot ${queue}`, count: concurrency, full: queueFull },
+      {
+        name: `slot ${queue} ${key}`,
+        count: key === undefined ? Infinity : keyConcurrency,
+        full: { kind: "key_full" },
+      },
+    ] as const;
+    const waitMs = rateLimit && (await this.#rateWaitMs(queue, rateLimit));
+    if (waitMs) return { ...queueFull, waitMs };
+    const found: string[] = [];
+    for (const { name, count, full } of wanted.filter(({ count }) => count !== Infinity)) {
+      const id = await this.#slots.find(name, count);
+      if (id === undefined) return full;
+      found.push(id);
+    }
+    return this.#takeAll(queue, found, rateLimit);
+  }
+
+  async #takeAll(
+    queue: string,
+    ids: readonly string[],
+    rateLimit: QueueLimits["rateLimit"],
+  ): Promise<QueueTurn | QueueRefusal> {
+    const slots: OwnedLog[] = [];
+    const release = async () => void (await Promise.all(slots.map((slot) => slot.release())));
+    try {
+      for (const id of ids) {
+        const slot = await this.#slots.take(id);
+        if (slot) slots.push(slot);
+      }
+      const waitMs = slots.length < ids.length ? fasterMs : rateLimit && (await this.#start(queue, rateLimit));
+      if (!waitMs) return { kind: "granted", lost: AbortSignal.any(slots.map(({ lost }) => lost)), release };
+      await release();
+      return { ...queueFull, waitMs };
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  /** Reads the log without owning it, because its release would wake the other workers. */
+  async #rateWaitMs(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
+    const { state } = await readShape(rateShape, { log: this.#storage.log, id: queue });
+    return state.waitMs(rateLimit, this.#clock.now());
+  }
+
+  /** Counts a start, or returns the time in milliseconds until one is possible. */
+  async #start(queue: string, rateLimit: NonNullable<QueueLimits["rateLimit"]>): Promise<number> {
+    try {
+      await using log = await ShapedLog.open(rateShape, { storage: this.#storage, id: queue, clock: this.#clock });
+      const at = this.#clock.now();
+      const waitMs = log.state.waitMs(rateLimit, at);
+      if (waitMs > 0) return waitMs;
+      await log.store([{ kind: "start", at, perMs: rateLimit.perMs }]);
+      if (log.position % pruneEvery === 0) await log.prune();
+      return 0;
+    } catch (error) {
+      if (!(error instanceof AgentBusyError)) throw error;
+      return fasterMs;
+    }
+  }
+}

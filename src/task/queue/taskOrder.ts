@@ -1,0 +1,65 @@
+import type { TaskControls } from "../../checkpoint/status/TaskControls.ts";
+import { priorityOrder } from "../../journal/agentSummary.ts";
+
+/** The start of the sort keys of all tasks with a queue. They sort after tasks without a queue. */
+const queuePrefix = "~q";
+
+/** Sorts after a space and before every character of a queue or a key. */
+const afterSpace = "!";
+
+/** Sorts after every date. */
+const afterDates = ":";
+
+/**
+ * Returns the start of the sort key of a task, or `undefined` for the default of a task without a queue and a delay. A
+ * delayed task sorts by its start time, so that a worker that finds one can skip all later ones.
+ *
+ * @param createdAt milliseconds since 1970
+ */
+export function taskOrder({ queue, key = "", notBefore }: TaskControls, priority: number, createdAt: number) {
+  if (queue === undefined && notBefore === undefined) return undefined;
+  const time = notBefore ?? new Date(createdAt).toISOString();
+  if (queue === undefined) return `${priorityOrder(priority)}${time}`;
+  return `${queueOrder(queue)}${queuePriority(priority)} ${key} ${time}`;
+}
+
+/** Returns the start of the sort keys of a queue. */
+export function queueOrder(queue: string): string {
+  return `${queuePrefix}${queue} `;
+}
+
+/** Returns whether the sort key of a task belongs to a queue. `undefined` is the tasks without a queue. */
+export function isInQueue(order: string, queue: string | undefined): boolean {
+  return queue === undefined ? !order.startsWith(queuePrefix) : order.startsWith(queueOrder(queue));
+}
+
+/** Returns 17 digits that sort higher priorities first. */
+function queuePriority(priority: number): string {
+  const digits = 16;
+  const place = priority >= 0 ? Number.MAX_SAFE_INTEGER - priority : -priority;
+  return `${priority >= 0 ? 0 : 1}${String(place).padStart(digits, "0")}`;
+}
+
+const orderParts = /^((?:~q\S+ \d{17} )?)((?:[!~]\d{16} |\S* )?)([+-]?\d{4,6}-\d\d-\d\dT\S+) /;
+
+/** The parts of a task's sort key. */
+export interface TaskOrder {
+  /** The queue and the priority. Empty for a task without a queue. */
+  readonly level: string;
+  /** The tasks that differ only in time: the level and the key, or the priority of a task without a queue. */
+  readonly group: string;
+  /** Whether the task has a key. */
+  readonly hasKey: boolean;
+  /** When the task may start, in milliseconds since 1970. */
+  readonly time: number;
+}
+
+export function parseTaskOrder(order: string): TaskOrder {
+  const [, level = "", rest = "", time = ""] = orderParts.exec(order) ?? [];
+  return { level, group: level + rest, hasKey: level !== "" && rest !== " ", time: Date.parse(time) };
+}
+
+/** Returns a sort key between the last task of a group or a level and the next group or level. */
+export function afterTasksOf(groupOrLevel: string): string {
+  return groupOrLevel === "" ? afterDates : groupOrLevel.slice(0, -1) + afterSpace;
+}

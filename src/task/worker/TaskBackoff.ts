@@ -1,0 +1,71 @@
+import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
+import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
+import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import type { Clock } from "../../internal/Clock.ts";
+import type { ClaimableTask } from "../manager/claimableTasks.ts";
+
+/** The maximum number of doublings of the retry delay, which starts at `pollMs`. */
+const mostDoublings = 6;
+
+/** The default time that a stop request waits for the owner. Afterwards the task may be claimed again. */
+const stopMs = 30_000;
+
+type SeenTask = Readonly<Record<"status" | "updatedAt", string>>;
+
+interface LeftTask {
+  readonly tries: number;
+  /** The task when the worker claimed it, and when it released it. */
+  readonly seen: readonly SeenTask[];
+  readonly retryAtMs: number;
+}
+
+/**
+ * Tasks that a worker claimed and released unchanged. The worker claims such a task again after the task has changed,
+ * or after a delay, because an immediate try would get the same error.
+ */
+export class TaskBackoff {
+  readonly #left = new Map<string, LeftTask>();
+
+  constructor(
+    readonly clock: Clock,
+    readonly pollMs: number | undefined,
+  ) {}
+
+  has({ taskId, status, updatedAt }: ClaimableTask): boolean {
+    const left = this.#left.get(taskId);
+    if (left === undefined || this.clock.monotonic() >= left.retryAtMs) return false;
+    return left.seen.some((seen) => seen.status === status && seen.updatedAt === updatedAt);
+  }
+
+  /** @param seen the task when it was claimed, and the task now. */
+  add(taskId: string, error: unknown, seen: readonly SeenTask[]): void {
+    const tries = (this.#left.get(taskId)?.tries ?? 0) + 1;
+    const retryAtMs = this.clock.monotonic() + retryAfterMs(error, tries, this.pollMs);
+    this.#left.set(taskId, { tries, seen, retryAtMs });
+  }
+
+  remove(taskId: string): void {
+    this.#left.delete(taskId);
+  }
+}
+
+/**
+ * Returns the delay before an unchanged task is retried. `Infinity` for a damaged task.
+ *
+ * @param error `undefined` if the task still waits
+ */
+export function retryAfterMs(error: unknown, tries: number, pollMs: number | undefined): number {
+  if (error instanceof StopRequestedError) return stopMs;
+  if (error instanceof AgentBusyError) return error.retryAfterMs;
+  if (pollMs === undefined) return Infinity;
+  const mayPass =
+    error === undefined || error instanceof StorageError || error instanceof OwnershipLostError || isOvertaken(error);
+  return mayPass ? pollMs * 2 ** Math.min(tries - 1, mostDoublings) : Infinity;
+}
+
+/** Returns whether another process claimed or changed the task first. */
+export function isOvertaken(error: unknown): boolean {
+  return (
+    error instanceof AgentBusyError || error instanceof StatusChangedError || error instanceof TransitionNotAllowedError
+  );
+}

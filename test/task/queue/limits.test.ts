@@ -1,0 +1,202 @@
+import type { AgentContext } from "agent-persistence";
+import { processOwner } from "agent-persistence/storage";
+import { type NewTask, type QueueLimits, TaskManager, TaskWorker } from "agent-persistence/task";
+import { SimulatedClock } from "agent-persistence/testing";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { RateState } from "../../../src/task/queue/rateShape.ts";
+import { afterTasksOf, parseTaskOrder, taskOrder } from "../../../src/task/queue/taskOrder.ts";
+import { durableAgent } from "../../persistence/support/durableAgent.ts";
+import { collect } from "../../storage/file/support/fixture.ts";
+import { oneNode } from "../worker/oneNode.ts";
+import { queueStorages } from "./queueStorages.ts";
+import { settableClock } from "./settableClock.ts";
+
+describe.each(queueStorages)("$name: limits of queues", (storage) => {
+  async function setup(limits: QueueLimits = {}) {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const tasks = new TaskManager({ storage: opened(), clock: settableClock(clock) });
+    const began: string[] = [];
+    const running = new Map<string, number>();
+    let [most, mostOfKey] = [0, 0];
+    const body = oneNode(async (input, { signal }: AgentContext) => {
+      began.push(input);
+      const [key = ""] = input.split("-");
+      running.set(key, (running.get(key) ?? 0) + 1);
+      most = Math.max(
+        most,
+        [...running.values()].reduce((sum, one) => sum + one, 0),
+      );
+      mostOfKey = Math.max(mostOfKey, ...running.values());
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      signal.throwIfAborted();
+      running.set(key, (running.get(key) ?? 0) - 1);
+      return input;
+    });
+    // Each worker has its own storage, like a process.
+    const worker = (concurrency = 4) => {
+      const own = opened();
+      const manager = new TaskManager({ storage: own, clock: settableClock(clock) });
+      return new TaskWorker({
+        tasks: manager,
+        agents: durableAgent(body, own, { clock }),
+        concurrency,
+        queues: { mail: limits },
+      });
+    };
+    const add = (inputs: readonly string[], more: Partial<NewTask> = {}) =>
+      tasks.createMany(
+        inputs.map((input) => ({
+          taskName: "t",
+          taskId: input,
+          inputRequest: input,
+          queue: "mail",
+          key: input.split("-")[0],
+          ...more,
+        })),
+      );
+    const peak = () => ({ most, mostOfKey });
+    return { opened, clock, tasks, began, worker, add, peak };
+  }
+
+  async function untilDone(tasks: TaskManager, workers: readonly TaskWorker[]): Promise<void> {
+    const stop = new AbortController();
+    const work = workers.map((worker) => worker.run({ pollMs: 5, signal: stop.signal }));
+    const unfinished = async () => {
+      const statuses = (await collect(tasks.list())).map(({ status }) => status);
+      return statuses.filter((status) => status !== "completed");
+    };
+    await expect.poll(unfinished).toEqual([]);
+    stop.abort();
+    await Promise.all(work);
+  }
+
+  it("run only the tasks of the queues that the worker serves", async () => {
+    const { add, worker, began } = await setup();
+    await add(["a-1"], { queue: "other" });
+    await add(["a-2"]);
+    await add(["a-3"], { queue: undefined, key: undefined });
+    await worker().run();
+    expect(began.toSorted()).toEqual(["a-2", "a-3"]);
+  });
+
+  it("hold over several workers, for a queue and for a key", async () => {
+    const { add, worker, tasks, peak, began } = await setup({ concurrency: 3, keyConcurrency: 1 });
+    const inputs = Array.from({ length: 12 }, (_, n) => `${"abcd"[n % 4]}-${n}`);
+    await add(inputs);
+    await untilDone(tasks, [worker(), worker(), worker()]);
+    expect(began.toSorted()).toEqual(inputs.toSorted());
+    expect(peak().most).toBeLessThanOrEqual(3);
+    expect(peak().mostOfKey).toBe(1);
+  });
+
+  it("leave a task in the queue while another process holds the slot, and start it after its release", async () => {
+    const { add, worker, began, opened } = await setup({ concurrency: 1 });
+    await add(["a-1"]);
+    const slot = await opened().log.open("slot mail-0", processOwner());
+    await worker().run();
+    expect(began).toEqual([]);
+    await slot.release();
+    await worker().run();
+    expect(began).toEqual(["a-1"]);
+  });
+
+  it("start at most max tasks in any period, and all that it allows", async () => {
+    const { add, worker, tasks, began, clock, opened } = await setup();
+    const [max, perMs] = [3, 1_000];
+    const managers = [tasks, ...[1, 2].map(() => new TaskManager({ storage: opened(), clock: settableClock(clock) }))];
+    const take = async (manager: TaskManager) => {
+      const turn = await manager.takeTurn({ queue: "mail" }, { rateLimit: { max, perMs } });
+      if (turn.kind === "granted") await turn.release();
+      return turn.kind === "granted";
+    };
+    const starts: number[] = [];
+    for (const step of [0, 400, 599, 1, 400, 1_000, 3_000]) {
+      clock.advance(step);
+      const now = clock.now();
+      const earlier = starts.filter((at) => now - at < perMs).length;
+      const granted = await Promise.all([...managers, ...managers].map(take));
+      for (let n = 0; n < max; n++) granted.push(await take(tasks));
+      const count = granted.filter(Boolean).length;
+      expect(count).toBe(max - earlier);
+      starts.push(...Array.from({ length: count }, () => now));
+    }
+    await add(["a-1"]);
+    await worker().run();
+    expect(began).toEqual(["a-1"]);
+  });
+
+  it("start a task of a limited queue when the period ends", async () => {
+    const { add, worker, began, clock, tasks } = await setup({ rateLimit: { max: 1, perMs: 1_000 } });
+    await add(["a-1", "a-2"]);
+    const stop = new AbortController();
+    const work = worker().run({ pollMs: 5, signal: stop.signal });
+    await expect.poll(async () => (await tasks.get("a-1"))?.status).toBe("completed");
+    expect(await tasks.get("a-2")).toMatchObject({ status: "queued" });
+    clock.advance(1_000);
+    await expect.poll(() => began).toEqual(["a-1", "a-2"]);
+    stop.abort();
+    await work;
+  });
+
+  it("take turns between keys, and prefer higher priorities", async () => {
+    const { add, worker, began } = await setup();
+    await add(["a-1", "a-2", "a-3", "b-1", "c-1", "c-2"]);
+    await add(["d-9"], { priority: 1 });
+    await worker(1).run();
+    const keys = began.map((input) => input.split("-")[0] ?? "");
+    expect(keys[0]).toBe("d");
+    expect(keys.slice(1, 4).toSorted()).toEqual(["a", "b", "c"]);
+    expect(keys.slice(4, 6).toSorted()).toEqual(["a", "c"]);
+    expect(keys[6]).toBe("a");
+  });
+});
+
+describe("sort keys of tasks", () => {
+  const name = fc.stringMatching(/^[\w.:@/-]{1,8}$/);
+  const priority = fc.integer({ min: -3, max: 3 });
+  const task = fc.record({ queue: fc.option(name), key: name, priority, time: fc.nat(1e12) });
+
+  it("keep the tasks of a group together, between the sort keys around it", () => {
+    fc.assert(
+      fc.property(fc.array(task, { minLength: 1, maxLength: 30 }), (given) => {
+        const orders = given.map(({ queue, key, priority, time }, n) => {
+          const notBefore = new Date(time).toISOString();
+          return `${taskOrder({ ...(queue !== null && { queue, key }), notBefore }, priority, 0)} t${n}`;
+        });
+        const parsed = orders.toSorted().map((order) => ({ order, ...parseTaskOrder(order) }));
+        for (const { group, level } of parsed)
+          for (const part of [group, level])
+            for (const other of parsed)
+              expect(other.order > part && other.order < afterTasksOf(part)).toBe(
+                part === "" ? other.group === "" || other.order < ":" : other.order.startsWith(part),
+              );
+      }),
+    );
+  });
+});
+
+describe("the starts of a rate limit", () => {
+  it("never exceed max in a period, and use it when tasks wait", () => {
+    const limit = fc.record({ max: fc.integer({ min: 1, max: 5 }), perMs: fc.integer({ min: 1, max: 50 }) });
+    fc.assert(
+      fc.property(limit, fc.array(fc.nat(20), { maxLength: 60 }), ({ max, perMs }, steps) => {
+        const state = new RateState();
+        const starts: number[] = [];
+        let now = 1_000;
+        for (const step of steps) {
+          now += step;
+          const recent = starts.filter((at) => now - at < perMs);
+          const waitMs = state.waitMs({ max, perMs }, now);
+          expect(waitMs === 0).toBe(recent.length < max);
+          if (waitMs > 0) expect(state.waitMs({ max, perMs }, now + waitMs)).toBe(0);
+          else {
+            state.add({ kind: "start", at: now, perMs });
+            starts.push(now);
+          }
+        }
+      }),
+    );
+  });
+});
