@@ -100,6 +100,8 @@ export interface ApprovalEvent {
 export interface TimerEvent {
   /** When the sleep ends, in milliseconds since 1970. */
   readonly dueAt: number;
+  /** When the sleep started, in milliseconds since 1970. Set by a feature that records it. */
+  readonly startedAt?: number;
   /** The remaining time in milliseconds, measured by the monotonic clock. */
   readonly leftMs: number;
   /** True if the run may end as `waiting` before the sleep ends. */

@@ -31,7 +31,7 @@ export function askedRecords(
   const requests: RequestRecord[] = [];
   const asked = events.map((made) => {
     const isNew = !replies?.wasAsked(made);
-    const at = replies?.askedAt(made) ?? now;
+    const at = made.timer?.startedAt ?? replies?.askedAt(made) ?? now;
     // The timer already has a record from the start of its sleep.
     if (made.timer) return { event: made, pending: pendingRequest(made, at), isNew };
     const event = withProblems(recorder, made);

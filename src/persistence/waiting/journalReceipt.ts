@@ -57,6 +57,7 @@ export async function journalReceipt(
       request,
       timer: {
         dueAt,
+        startedAt: at,
         leftMs: left,
         get mayWait() {
           return clock.monotonic() >= mayWaitAt;

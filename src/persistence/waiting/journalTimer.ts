@@ -34,12 +34,12 @@ async function journalTimer(
   const reply = replies?.of(event);
   if (reply) return endsOf(context).deliver(reply.requestId, () => undefined);
   const recorded = replies?.timerOf(event);
-  const timer = timerOf(recorder, recorded, event.timer);
+  const startedAt = recorded?.at ?? setup.clock.now();
+  const timer = { ...timerOf(recorder, recorded, event.timer), startedAt };
   if (timer.mayWait) assertKeepsRequests(recorder, event);
   const accepted = { ...event, request: timerRequest(timer.dueAt), timer };
   const isKept = setup.log.capabilities.keeps === undefined;
-  const at = recorded?.at ?? setup.clock.now();
-  if (isKept && recorded?.requestId !== requestId) journal.append([requestRecord(recorder, accepted, at)]);
+  if (isKept && recorded?.requestId !== requestId) journal.append([requestRecord(recorder, accepted, startedAt)]);
   await next(accepted);
   if (!isKept) return;
   journal.append([replyRecord(journal, lane, requestId, { expired: true })]);

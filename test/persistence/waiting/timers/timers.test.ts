@@ -40,6 +40,17 @@ function trip(world: World, sleep: (context: AgentContext) => Promise<void>) {
 const anHour = (context: AgentContext) => context.sleep(hour);
 
 describe.each(timerStorages)("$name: long sleeps", (storage) => {
+  it("report the recorded start at once and after a resume, although the clock goes on", async () => {
+    const opened = await storage.open();
+    const clock = new SimulatedClock();
+    const start = clock.now();
+    let reads = 0;
+    vi.spyOn(clock, "now").mockImplementation(() => start + reads++);
+    const agent = () => durableAgent(trip(new World(), anHour).graph, opened(), { clock });
+    const first = await agent().run("hotel", { runId: "r" });
+    expect(await agent().resume()).toEqual(first);
+  });
+
   it("end the run as waiting, and a resume after the due time continues and repeats no call", async () => {
     const opened = await storage.open();
     const world = new World();
