@@ -92,6 +92,7 @@ export {
 } from "./errors/strategyErrors.ts";
 export {
   OtherStorageError,
+  ScheduleNotFoundError,
   TaskNotFoundError,
   TooManyAttemptsError,
   TransitionNotAllowedError,

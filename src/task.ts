@@ -1,5 +1,6 @@
 export { RecoveryRefusedError } from "./errors/checkpointErrors.ts";
 export {
+  ScheduleNotFoundError,
   TaskNotFoundError,
   TransitionNotAllowedError,
   OtherStorageError,
@@ -28,6 +29,8 @@ export {
   type InProcessReservationsOptions,
 } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
+export type { Schedules } from "./task/manager/Schedules.ts";
+export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverlap } from "./task/schedule/Schedule.ts";
 export type { QueueLimits } from "./task/queue/QueueLimits.ts";
 export type { QueueScope } from "./task/manager/QueuedTasks.ts";
 export type { QueueRefusal, QueueTurn } from "./task/manager/QueueTurns.ts";

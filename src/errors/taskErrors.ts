@@ -64,3 +64,12 @@ export class TransitionNotAllowedError extends AgentPersistenceError {
     super(`Task ${quoted(taskId)} is ${already}. ${next}`);
   }
 }
+
+/** The storage has no schedule with this id. The stored state is unchanged. */
+export class ScheduleNotFoundError extends AgentPersistenceError {
+  override readonly code = "schedule_not_found";
+
+  constructor(readonly scheduleId: string) {
+    super(`The storage has no schedule ${quoted(scheduleId)}. Create it with tasks.schedule({ scheduleId, cron, … }).`);
+  }
+}

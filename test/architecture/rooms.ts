@@ -65,7 +65,7 @@ export const floors: readonly (readonly string[])[] = [
   ["streams/follow", "streams/write"],
   ["streams"],
   ["task/environment", "task/state"],
-  ["task/queue"],
+  ["task/queue", "task/schedule"],
   ["task/manager"],
   ["task/recovery"],
   ["task/worker"],

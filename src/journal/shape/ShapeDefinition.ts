@@ -25,6 +25,11 @@ export interface ShapeDefinition<Rec extends LogRecord, State extends ShapeState
   begin(): State;
   /** The status of a log in lists. A new status is listed at once. Defaults to the name. */
   status?(state: State): string;
+  /**
+   * Returns when the log needs attention, in milliseconds since 1970, or `undefined` if it does not. Each append then
+   * updates the summary. If the method is missing, summaries have no due time.
+   */
+  dueAt?(state: State): number | undefined;
 }
 
 /** The state that the records of a log build. */
@@ -54,6 +59,7 @@ export function shapeSummary(
   id: string,
   createdAt: number,
   now: number,
+  dueAt?: number,
 ): AgentSummary {
   const agentId = logIdOf(shape, id);
   const left = String(latestTime - now).padStart(timeDigits, "0");
@@ -61,6 +67,7 @@ export function shapeSummary(
     agentId,
     status: shape.name,
     order: `${orderBehindAgents}${left} ${agentId}`,
+    ...(dueAt !== undefined && { dueAt: new Date(dueAt).toISOString() }),
     requestIds: [],
     position: 0,
     createdAt: new Date(createdAt).toISOString(),

@@ -247,10 +247,12 @@ export class ShapedLog<Rec extends LogRecord, State extends ShapeState<Rec>> imp
   #summaryIfDue(): AgentSummary | undefined {
     const now = this.#clock.now();
     const status = this.#shape.status?.(this.state) ?? this.#shape.name;
-    if (status === this.#listedAs && Math.abs(now - this.#listedAt) < summaryEveryMs) return undefined;
+    const isListed = status === this.#listedAs && !this.#shape.dueAt;
+    if (isListed && Math.abs(now - this.#listedAt) < summaryEveryMs) return undefined;
     this.#listedAt = now;
     this.#listedAs = status;
-    return { ...shapeSummary(this.#shape, this.id, this.#createdAt ?? now, now), status };
+    const dueAt = this.#shape.dueAt?.(this.state);
+    return { ...shapeSummary(this.#shape, this.id, this.#createdAt ?? now, now, dueAt), status };
   }
 }
 

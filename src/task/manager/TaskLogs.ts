@@ -17,13 +17,13 @@ export class TaskLogs {
   readonly clock: Clock;
   readonly telemetry: AgentTelemetry | undefined;
   readonly turns: QueueTurns;
-  readonly #storage: LogStorage;
+  readonly storage: LogStorage;
   readonly #emit: EmitEvent | undefined;
 
   /** @throws StorageNotListableError for a three-method storage, or a storage that stores no data. */
   constructor({ storage, clock = systemClock, onEvent, onListenerError, telemetry }: TaskManagerOptions) {
     if (!offersLog(storage) || storage.log.capabilities.keeps === "nothing") throw new StorageNotListableError();
-    this.#storage = storage;
+    this.storage = storage;
     this.log = storage.log;
     this.clock = clock;
     this.turns = new QueueTurns(storage, clock);
@@ -32,12 +32,12 @@ export class TaskLogs {
   }
 
   get inbox(): Inbox {
-    return Inbox.of(this.#storage);
+    return Inbox.of(this.storage);
   }
 
   /** The hash of the storage. */
   sha256(): Promise<Sha256> {
-    return this.#storage.sha256();
+    return this.storage.sha256();
   }
 
   async life(taskId: string): Promise<StatusState> {
@@ -53,7 +53,7 @@ export class TaskLogs {
 
   async #openJournal(taskId: string): Promise<Journal> {
     const journal = await Journal.open({
-      storage: this.#storage,
+      storage: this.storage,
       agentId: taskId,
       clock: this.clock,
       maxCheckpointBytes: Infinity,

@@ -25,6 +25,8 @@ import type { NewTask, Task, TaskWithStatus } from "../state/Task.ts";
 import { isInQueue, queueOrder } from "../queue/taskOrder.ts";
 import type { QueueLimits } from "../queue/QueueLimits.ts";
 import type { QueueRefusal, QueueTurn } from "./QueueTurns.ts";
+import type { NewSchedule, Schedule } from "../schedule/Schedule.ts";
+import { Schedules } from "./Schedules.ts";
 import type { QueueScope } from "./QueuedTasks.ts";
 import { TaskCreator } from "./TaskCreator.ts";
 import { TaskLogs } from "./TaskLogs.ts";
@@ -59,6 +61,8 @@ type StopOptions = Parameters<typeof stopAndOpen>[2];
 export class TaskManager {
   readonly #logs: TaskLogs;
   readonly #creator: TaskCreator;
+  /** The schedules of the storage. Create one with {@link schedule}. */
+  readonly schedules: Schedules;
 
   /**
    * @throws InvalidInputError
@@ -67,6 +71,7 @@ export class TaskManager {
   constructor(options: TaskManagerOptions) {
     checkSchema(taskManagerSchemas.options, options, "options of the task manager");
     this.#logs = new TaskLogs(options);
+    this.schedules = new Schedules(this.#logs, this);
     this.#creator = new TaskCreator(this.#logs, options.maxCheckpointBytes);
   }
 
@@ -92,6 +97,16 @@ export class TaskManager {
    */
   async createMany(tasks: readonly NewTask[]): Promise<Task[]> {
     return this.#creator.createMany(tasks.map((task) => this.#creator.check(task)));
+  }
+
+  /**
+   * Creates a schedule, whose ticks start tasks, or changes the schedule with this id. Workers that poll drive all
+   * schedules of their storage. A call without a change stores no data, so each process may make it.
+   *
+   * @throws InvalidInputError, NotSerializableError
+   */
+  schedule(schedule: NewSchedule): Promise<Schedule> {
+    return this.schedules.set(schedule);
   }
 
   /**

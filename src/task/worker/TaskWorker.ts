@@ -22,7 +22,7 @@ import {
 import { isOvertaken, TaskBackoff } from "./TaskBackoff.ts";
 import { assertDurable } from "./assertDurable.ts";
 import { Bell } from "./Bell.ts";
-import { type AttemptLimits, judgeAttempts } from "./judgeAttempts.ts";
+import { type AttemptLimits, isExpired, judgeAttempts } from "./judgeAttempts.ts";
 import { runTask, stopTask } from "./runTask.ts";
 
 interface Shift {
@@ -37,6 +37,9 @@ interface Shift {
   /** The monotonic time of the first failed poll since the last success. `undefined` after a successful poll. */
   failedAtMs: number | undefined;
 }
+
+/** How often a worker looks for due schedules, in milliseconds. */
+const tickEveryMs = 100;
 
 interface BegunTask {
   readonly task: ClaimableTask;
@@ -76,6 +79,7 @@ export class TaskWorker implements AsyncDisposable {
   /** The last keys that had their turn, by queue. */
   readonly #turns = new Map<string | undefined, Map<string, string>>();
   #takes = 0;
+  #tickedAt = -Infinity;
 
   /** @throws InvalidInputError. FeatureNotInstalledError for an agent without Persistence. */
   constructor(options: TaskWorkerOptions) {
@@ -130,6 +134,7 @@ export class TaskWorker implements AsyncDisposable {
     const { clock } = this.#options.tasks;
     try {
       shift.watch ??= await this.#options.tasks.watch(shift.bell.ring);
+      await this.#tick();
       await this.#take(shift);
     } catch (error) {
       if (!(error instanceof StorageError) || pollMs === Infinity) throw error;
@@ -141,6 +146,15 @@ export class TaskWorker implements AsyncDisposable {
     const outageMs = clock.monotonic() - shift.failedAtMs;
     shift.failedAtMs = undefined;
     await this.#tell({ type: "storage_recovered", outageMs });
+  }
+
+  /** Starts the tasks of due schedules. Looks rarely, because each released task wakes the worker. */
+  async #tick(): Promise<void> {
+    const { clock, schedules } = this.#options.tasks;
+    const now = clock.now();
+    if (Math.abs(now - this.#tickedAt) < tickEveryMs) return;
+    this.#tickedAt = now;
+    await schedules.tick();
   }
 
   /** Interrupts the running tasks and waits for them. */
@@ -361,10 +375,6 @@ async function safely(when: string, call: () => void | PromiseLike<void>): Promi
   } catch (error) {
     warn("listener_failed", `The worker's listener failed ${when}: ${reasonOf(error)}`);
   }
-}
-
-function isExpired({ status, expiresAt }: ClaimableTask, now: number): boolean {
-  return status === "queued" && expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
 
 /** A task that is unreadable now may still exist. */

@@ -29,3 +29,8 @@ export function judgeAttempts(
   // If the clock was set back, the passed time is unknown.
   return passedMs < 0 || passedMs >= delayMs ? begin : { kind: "wait", ms: delayMs - passedMs };
 }
+
+/** Returns whether a task may no longer start. @param now milliseconds since 1970. */
+export function isExpired({ status, expiresAt }: ClaimableTask, now: number): boolean {
+  return status === "queued" && expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}

@@ -1,0 +1,268 @@
+import { AgentBusyError, AlreadyExistsError } from "../../errors/storageErrors.ts";
+import { ScheduleNotFoundError, TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
+import { randomId } from "../../internal/randomId.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import { readShape } from "../../journal/shape/readShape.ts";
+import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
+import { logIdOf } from "../../journal/shape/ShapeDefinition.ts";
+import { whileBusy } from "../../journal/shape/whileBusy.ts";
+import { listLogs } from "../../storage/summaries.ts";
+import { planTicks, withMissed } from "../schedule/planTicks.ts";
+import {
+  cronOf,
+  type NewSchedule,
+  newScheduleSchema,
+  type Schedule,
+  scheduleId as idSchema,
+} from "../schedule/Schedule.ts";
+import { type ScheduleRecord, scheduleShape, type ScheduleState } from "../schedule/scheduleShape.ts";
+import type { NewTask, Task } from "../state/Task.ts";
+import type { TaskLogs } from "./TaskLogs.ts";
+import type { InterruptTaskOptions } from "./TaskManagerOptions.ts";
+
+/** The methods of `TaskManager` that schedules call. */
+interface ScheduledTasks {
+  create(task: NewTask): Promise<Task>;
+  cancel(taskId: string, reason: string, options: InterruptTaskOptions): Promise<unknown>;
+}
+
+type ScheduleLog = ShapedLog<ScheduleRecord, ScheduleState>;
+
+const openTimeoutMs = 10_000;
+/** How long a tick waits for the task that it cancels. Afterwards the next poll tries again. */
+const cancelTimeoutMs = 1_000;
+/** The most ticks that wait for the task before them. Further ticks are missed. */
+const mostWaiting = 1_000;
+/** A log with this many more appends is pruned. */
+const pruneEvery = 256;
+
+/**
+ * Starts a task at each tick of a schedule. The owner of the schedule's log decides about a tick, and the id of the task
+ * contains the time of the tick. So each tick starts at most one task, with any number of workers.
+ */
+export class Schedules {
+  readonly #logs: TaskLogs;
+  readonly #tasks: ScheduledTasks;
+
+  constructor(logs: TaskLogs, tasks: ScheduledTasks) {
+    this.#logs = logs;
+    this.#tasks = tasks;
+  }
+
+  /** Creates a schedule, or changes the schedule with this id. See `TaskManager.schedule`. */
+  async set(given: NewSchedule): Promise<Schedule> {
+    const {
+      scheduleId,
+      cron,
+      timezone = "UTC",
+      overlap = "skip",
+      catchUp = "latest",
+      inputRequest,
+      ...rest
+    } = checkSchema(newScheduleSchema, given, "new schedule") as NewSchedule;
+    return this.#use(scheduleId, async (log) => {
+      const known = log.state.current;
+      const keepsTicks = known?.cron === cron && known.timezone === timezone;
+      const changed: ScheduleRecord = withoutUndefined({
+        ...(known ?? { kind: "schedule" as const, missedCount: 0, missed: [], waiting: [] }),
+        cron,
+        timezone,
+        overlap,
+        catchUp,
+        task: withoutUndefined(rest),
+        input: log.value(inputRequest, "the input of the scheduled task"),
+        next: keepsTicks ? known.next : nextTick({ cron, timezone }, this.#logs.clock.now()),
+      });
+      if (!known || !isSameValue(known, changed)) await log.store([changed]);
+      return this.#shown(scheduleId, changed, inputRequest);
+    });
+  }
+
+  /** Lists the schedules, by the time of their last change. */
+  async *list(): AsyncGenerator<Schedule> {
+    for (const scheduleId of await this.#ids({})) {
+      const schedule = await this.get(scheduleId);
+      if (schedule) yield schedule;
+    }
+  }
+
+  /** Returns a schedule, or `undefined` for an unknown id. */
+  async get(scheduleId: string): Promise<Schedule | undefined> {
+    checkSchema(idSchema, scheduleId, "id of a schedule");
+    const view = await readShape(scheduleShape, { log: this.#logs.log, id: scheduleId });
+    const { current } = view.state;
+    if (!current) return undefined;
+    const [input] = await view.read([current.input]);
+    return this.#shown(scheduleId, current, input);
+  }
+
+  /** Stops the ticks of a schedule. @throws ScheduleNotFoundError */
+  pause(scheduleId: string): Promise<Schedule> {
+    return this.#change(scheduleId, (known) => ({ ...known, paused: true }));
+  }
+
+  /** Continues with the next tick from now. @throws ScheduleNotFoundError */
+  resume(scheduleId: string): Promise<Schedule> {
+    return this.#change(scheduleId, ({ paused, next: _next, ...known }) =>
+      withoutUndefined({ ...known, next: paused ? nextTick(known, this.#logs.clock.now()) : _next }),
+    );
+  }
+
+  /** Starts a task of a schedule now, whatever its ticks do. @throws ScheduleNotFoundError */
+  async runNow(scheduleId: string): Promise<Task> {
+    checkSchema(idSchema, scheduleId, "id of a schedule");
+    const view = await readShape(scheduleShape, { log: this.#logs.log, id: scheduleId });
+    const { current } = view.state;
+    if (!current) throw new ScheduleNotFoundError(scheduleId);
+    const [inputRequest] = await view.read([current.input]);
+    return this.#tasks.create({ ...current.task, inputRequest, taskId: `${scheduleId}@now-${randomId()}` });
+  }
+
+  /** Deletes a schedule. Its tasks stay. @throws ScheduleNotFoundError */
+  async delete(scheduleId: string): Promise<void> {
+    await this.#use(scheduleId, async (log) => {
+      if (!log.state.current) throw new ScheduleNotFoundError(scheduleId);
+      await log.drop();
+    });
+  }
+
+  /** Decides about all due ticks. Workers call it at each poll. */
+  async tick(): Promise<void> {
+    const dueBefore = new Date(this.#logs.clock.now()).toISOString();
+    for (const scheduleId of await this.#ids({ dueBefore, free: true })) {
+      try {
+        await this.#tickOne(scheduleId);
+      } catch (error) {
+        // Another worker decides about these ticks, or the task to cancel is still running.
+        if (!(error instanceof AgentBusyError)) throw error;
+      }
+    }
+  }
+
+  async #tickOne(scheduleId: string): Promise<void> {
+    await using log = await this.#open(scheduleId);
+    const { current } = log.state;
+    if (!current || current.paused) return;
+    const { runs, missed, next } = planTicks(current, this.#logs.clock.now());
+    let state: ScheduleRecord = { ...current, ...withMissed(current, missed, "late") };
+    for (const [at, tick] of [...current.waiting, ...runs].entries()) {
+      const isWaiting = at < current.waiting.length;
+      state = await this.#decide(log, state, { tick, isWaiting });
+    }
+    const { next: _next, ...rest } = state;
+    const after: ScheduleRecord = withoutUndefined({ ...rest, next });
+    if (isSameValue(after, current)) return;
+    await log.store([after]);
+    if (log.position % pruneEvery === 0) await log.prune();
+  }
+
+  /** Returns the schedule after a tick. */
+  async #decide(
+    log: ScheduleLog,
+    state: ScheduleRecord,
+    { tick, isWaiting }: { readonly tick: number; readonly isWaiting: boolean },
+  ): Promise<ScheduleRecord> {
+    const { id: scheduleId } = log;
+    const taskId = `${scheduleId}@${new Date(tick).toISOString()}`;
+    const { lastTaskId, overlap, waiting } = state;
+    const isFree = lastTaskId === taskId || !(await this.#isUnfinished(lastTaskId));
+    if (!isFree && overlap === "skip" && !isWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
+    if (!isFree && overlap !== "cancel") {
+      if (isWaiting) return state;
+      if (waiting.length >= mostWaiting) return { ...state, ...withMissed(state, [tick], "overlap") };
+      return { ...state, waiting: [...waiting, tick] };
+    }
+    if (!isFree && lastTaskId !== undefined) await this.#cancel(lastTaskId, scheduleId);
+    await this.#start(log, state, taskId);
+    return { ...state, last: tick, lastTaskId: taskId, waiting: waiting.filter((other) => other !== tick) };
+  }
+
+  async #isUnfinished(taskId: string | undefined): Promise<boolean> {
+    if (taskId === undefined) return false;
+    const { current, task, retries } = await this.#logs.life(taskId);
+    if (!task || !current) return false;
+    if (current.status !== "failed") return current.status !== "completed" && current.status !== "cancelled";
+    return current.record?.recoverable !== false && retries < (task.controls?.retries ?? 0);
+  }
+
+  async #cancel(taskId: string, scheduleId: string): Promise<void> {
+    const reason = `A newer tick of the schedule ${JSON.stringify(scheduleId)} is due.`;
+    try {
+      await this.#tasks.cancel(taskId, reason, { timeoutMs: cancelTimeoutMs });
+    } catch (error) {
+      // The task has ended since.
+      if (!(error instanceof TransitionNotAllowedError || error instanceof TaskNotFoundError)) throw error;
+    }
+  }
+
+  async #start(log: ScheduleLog, { task, input }: ScheduleRecord, taskId: string): Promise<void> {
+    const [inputRequest] = await log.read([input]);
+    try {
+      await this.#tasks.create({ ...task, inputRequest, taskId });
+    } catch (error) {
+      // A worker that was killed before it recorded the tick has created the task.
+      if (!(error instanceof AlreadyExistsError)) throw error;
+    }
+  }
+
+  async #change(scheduleId: string, changed: (known: ScheduleRecord) => ScheduleRecord): Promise<Schedule> {
+    return this.#use(scheduleId, async (log) => {
+      const { current } = log.state;
+      if (!current) throw new ScheduleNotFoundError(scheduleId);
+      const after = changed(current);
+      await log.store([after]);
+      const [input] = await log.read([after.input]);
+      return this.#shown(scheduleId, after, input);
+    });
+  }
+
+  async #use<Result>(scheduleId: string, work: (log: ScheduleLog) => Promise<Result>): Promise<Result> {
+    checkSchema(idSchema, scheduleId, "id of a schedule");
+    const { clock } = this.#logs;
+    const open = () => this.#open(scheduleId);
+    await using log = await whileBusy(open, { clock, timeoutMs: openTimeoutMs }, async () => false);
+    return await work(log as ScheduleLog);
+  }
+
+  #open(scheduleId: string): Promise<ScheduleLog> {
+    const { storage, clock } = this.#logs;
+    return ShapedLog.open(scheduleShape, { storage, id: scheduleId, clock });
+  }
+
+  /** Reads the whole list first, because a tick changes it. */
+  async #ids(selection: { readonly dueBefore?: string; readonly free?: true }): Promise<readonly string[]> {
+    const ids: string[] = [];
+    const prefix = logIdOf(scheduleShape, "").length;
+    const options = { status: scheduleShape.name, ...selection };
+    for await (const { agentId } of listLogs(this.#logs.log, options)) ids.push(agentId.slice(prefix));
+    return ids;
+  }
+
+  #shown(scheduleId: string, state: ScheduleRecord, inputRequest: unknown): Schedule {
+    const { cron, timezone, overlap, catchUp, task, paused, next, last, lastTaskId, missedCount, missed, waiting } =
+      state;
+    const iso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
+    return {
+      scheduleId,
+      cron,
+      timezone,
+      overlap,
+      catchUp,
+      taskName: task.taskName,
+      inputRequest,
+      paused: paused === true,
+      nextAt: iso(next),
+      lastAt: iso(last),
+      lastTaskId,
+      missedCount,
+      missed,
+      waiting: waiting.map((at) => new Date(at).toISOString()),
+    };
+  }
+}
+
+function nextTick({ cron, timezone }: Pick<ScheduleRecord, "cron" | "timezone">, now: number): number | undefined {
+  return cronOf(cron, timezone).nextRun(new Date(now))?.getTime();
+}

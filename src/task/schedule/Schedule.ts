@@ -1,0 +1,106 @@
+import { Cron } from "croner";
+import { z } from "zod";
+import { customSchema, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { type NewTask, queueName } from "../state/Task.ts";
+
+/** What happens at a tick while the task of the tick before is unfinished. */
+export type ScheduleOverlap = "skip" | "queue" | "cancel";
+
+/** Which of several due ticks start a task, for example after all workers were stopped. */
+export type ScheduleCatchUp = "latest" | "all" | "none";
+
+/** The argument of `TaskManager.schedule`. */
+export interface NewSchedule extends Pick<
+  NewTask,
+  "taskName" | "inputRequest" | "priority" | "queue" | "key" | "retries" | "retryDelayMs"
+> {
+  /** The id of a task is this id with the time of its tick. */
+  readonly scheduleId: string;
+  /** A cron expression of five fields, of six fields with seconds first, or a nickname such as `@daily`. */
+  readonly cron: string;
+  /** The IANA time zone of the expression. Defaults to `"UTC"`. */
+  readonly timezone?: string | undefined;
+  /**
+   * `"skip"` drops a tick while the task of the tick before is unfinished, `"queue"` starts its task afterwards, and
+   * `"cancel"` cancels that task first. Defaults to `"skip"`.
+   */
+  readonly overlap?: ScheduleOverlap | undefined;
+  /**
+   * `"latest"` starts the newest of several due ticks, `"all"` starts each, and `"none"` starts only a newest tick that is
+   * less than a minute late. The others are missed. Defaults to `"latest"`.
+   */
+  readonly catchUp?: ScheduleCatchUp | undefined;
+}
+
+/** A tick without a task. */
+export interface MissedTick {
+  /** ISO 8601. */
+  readonly at: string;
+  /** `late`: a newer tick was due as well, or the tick was too late. `overlap`: another task of the schedule was unfinished. */
+  readonly reason: "late" | "overlap";
+}
+
+/** A stored schedule. Times are in ISO 8601. */
+export interface Schedule {
+  readonly scheduleId: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly overlap: ScheduleOverlap;
+  readonly catchUp: ScheduleCatchUp;
+  readonly taskName: string;
+  readonly inputRequest: unknown;
+  readonly paused: boolean;
+  /** The next tick. `undefined` if the expression has no more. */
+  readonly nextAt: string | undefined;
+  /** The last tick that started a task. */
+  readonly lastAt: string | undefined;
+  /** The id of the last task. */
+  readonly lastTaskId: string | undefined;
+  /** The number of missed ticks. */
+  readonly missedCount: number;
+  /** The newest missed ticks, at most 20, oldest first. */
+  readonly missed: readonly MissedTick[];
+  /** The ticks that wait for the task before them. */
+  readonly waiting: readonly string[];
+}
+
+/** Computes times only, because a `Cron` without a function starts no timer. */
+export function cronOf(cron: string, timezone: string): Cron {
+  return new Cron(cron, { timezone });
+}
+
+function isCron(value: unknown): boolean {
+  return typeof value === "string" && hasTicks(value, "UTC");
+}
+
+function isTimezone(value: unknown): boolean {
+  return typeof value === "string" && hasTicks("* * * * *", value);
+}
+
+function hasTicks(expression: string, timezone: string): boolean {
+  try {
+    const cron = cronOf(expression, timezone);
+    // Croner also accepts a date, which matches only once.
+    return cron.getOnce() === null && cron.nextRun(new Date(0)) !== null;
+  } catch {
+    return false;
+  }
+}
+
+export const scheduleId: z.ZodType<string> = z.string().min(1).max(200);
+
+export const newScheduleSchema: z.ZodType<NewSchedule> = strictOptions({
+  scheduleId,
+  cron: customSchema<string>('a cron expression such as "0 3 * * *"', isCron),
+  timezone: customSchema<string>('an IANA time zone such as "Europe/Paris"', isTimezone).optional(),
+  overlap: z.enum(["skip", "queue", "cancel"]).optional(),
+  catchUp: z.enum(["latest", "all", "none"]).optional(),
+  taskName: nonEmptyString,
+  inputRequest: z.unknown(),
+  priority: z.int().optional(),
+  queue: queueName.optional(),
+  key: queueName.optional(),
+  retries: z.int().nonnegative().optional(),
+  retryDelayMs: z.number().nonnegative().optional(),
+});
