@@ -171,7 +171,7 @@ async function withParts(
 }
 
 function referencesOf(index: LogProjection, state: AgentState, before: CachedHead | undefined): BlobCells {
-  // Without blobs, skips folding the lines.
+  // The log has no blobs, so the states need not be searched for references.
   if (index.valueBlobs.size === 0) return new Map();
   return new Map([...stateReferences(state, before?.state), ...lineReferences(index, openLineStates(index))]);
 }

@@ -20,7 +20,7 @@ export interface StoredPut extends PutFields {
   /** The position among all records of the thread. */
   readonly order: number;
   readonly entry: CheckpointEntry;
-  /** The put that this put is stored as a difference to. */
+  /** The base of this put, which is stored as a difference. */
   parent: StoredPut | undefined;
   values: ReadonlyMap<string, GraphValue>;
   hidden: boolean;

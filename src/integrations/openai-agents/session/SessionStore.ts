@@ -17,7 +17,7 @@ type SessionLog = ShapedLog<SessionRecord, SessionState>;
 
 /** Locates a change among the changes of a durable run. */
 export interface RunPart {
-  /** The run, combined with the tool call that uses the session. */
+  /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
   /** The progress before the change, counted like `done` of a {@link ProgressRecord}. */
   readonly before: number;

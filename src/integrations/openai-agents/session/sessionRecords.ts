@@ -33,7 +33,7 @@ export interface ClearRecord {
 /** The progress of a durable run. Appended together with the last counted change. */
 export interface ProgressRecord {
   readonly kind: "progress";
-  /** The run, combined with the tool call that uses the session. */
+  /** Identifies the run and, if a tool call uses the session, that call. */
   readonly run: string;
   /** Each added item counts one, and any other change counts one. 0 means that the run was reset and starts again. */
   readonly done: number;

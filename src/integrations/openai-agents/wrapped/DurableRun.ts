@@ -29,8 +29,8 @@ export class DurableRun {
   }
 
   /**
-   * Returns whether the run may change a session now, after its records are durable. A finished run has made its
-   * changes already. A stopped run makes them when it is resumed.
+   * Waits until the records of the run are durable, and returns whether the run may change a session. A finished run
+   * has already made its changes. A stopped run makes them when it is resumed.
    */
   async mayChange(): Promise<boolean> {
     const { loop } = this;

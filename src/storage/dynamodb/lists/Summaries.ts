@@ -121,7 +121,7 @@ export class Summaries {
 
   async #isStored(agentId: string, mark: ListMark): Promise<boolean> {
     const item = await this.#slots.get(agentId, mark.slot);
-    // A new owner preserves the start of the log.
+    // The next owner keeps the start that a drop stored, so the start proves the drop.
     if (isRemoval(mark)) return Number(item?.["start"] ?? 0) >= mark.start;
     return item?.["gen"] === mark.generation;
   }
