@@ -117,7 +117,7 @@ function describe({ path, expected }: InputProblem): string {
   return path === "" ? expected : `at "${path}": ${expected}`;
 }
 
-/** A tool was offered to the model, now or in the stored run, that the agent does not have. */
+/** The agent does not have a tool that is offered to the model, now or in the stored run. */
 export class UnknownToolError extends AgentPersistenceError {
   override readonly code = "unknown_tool";
 

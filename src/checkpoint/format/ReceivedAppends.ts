@@ -29,7 +29,7 @@ export class ReceivedAppends {
 
   /**
    * @param generation The highest generation that an append can have.
-   * @throws CorruptLogError if the generation exceeds the limit of all logs.
+   * @throws CorruptLogError if the generation exceeds the maximum that any log can have.
    */
   constructor(agentId: string, generation: number, sha256: Sha256) {
     this.#agentId = agentId;

@@ -17,8 +17,8 @@ import type { Pack } from "../values/BlobCell.ts";
  * rollback to it reverts stay the same. The result of a run is kept even if its last checkpoint is not. Records outside
  * of states are kept unchanged. Takes about as long as reading the log once.
  *
- * @param kept Versions. They must include the heads, every checkpoint from which a lane of the same run starts, and all
- * versions that these checkpoints need (`neededCheckpoints`).
+ * @param kept Versions of checkpoints. They must include the heads and every checkpoint from which a lane of the same
+ * run starts. They must also include all versions that these checkpoints need (`neededCheckpoints`).
  */
 export async function rewriteKept(
   entries: readonly Entry[],

@@ -89,8 +89,8 @@ export function isOver(outcome: OutcomeRecord | undefined): outcome is OutcomeRe
 }
 
 /**
- * Returns whether a model response can contain one of these tool calls. True for a message in a blob, which is not
- * read.
+ * Returns whether a model response can contain one of these tool calls. Always true for a message in a blob, because
+ * the blob is not read.
  */
 export function asksFor({ message }: AnswerRecord, calls: ReadonlySet<string>): boolean {
   if (calls.size === 0) return false;

@@ -20,7 +20,7 @@ interface Found extends LinePlace {
   readonly value: StoredValue;
 }
 
-/** The limit of consecutive references. A forged log can contain references to themselves. */
+/** The maximum number of consecutive references. In a forged log, a reference can lead back to itself. */
 const mostReferences = 1_000;
 
 /**

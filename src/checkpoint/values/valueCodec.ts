@@ -3,7 +3,10 @@ import { maximumDepth } from "../../internal/frozenCopy.ts";
 import { unsupportedShape, keyPath } from "./unsupportedShape.ts";
 import { richFromJson, richToJson } from "./richValue.ts";
 
-/** A value in stored form as plain JSON. JSON values are unchanged. Other values are an envelope with one `$` key. */
+/**
+ * A value in stored form as plain JSON. JSON values are stored unchanged. Any other value is stored as an envelope: an
+ * object with a single key that starts with `$`.
+ */
 export type StoredValue = unknown;
 
 /**

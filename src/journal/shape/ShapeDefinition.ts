@@ -45,7 +45,7 @@ export interface ShapeState<Rec extends LogRecord> {
   restate(): Iterable<Rec>;
 }
 
-/** Returns the id of a log in storages. The prefix separates agents, threads and sessions with the same name. */
+/** Returns the id under which a log is stored. The prefix separates agents, threads and sessions with the same name. */
 export function logIdOf({ name }: { readonly name: string }, id: string): string {
   return `${name}:${id}`;
 }

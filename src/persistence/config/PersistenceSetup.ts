@@ -172,7 +172,7 @@ export class PersistenceSetup {
     return agent && this.nested(agent.definition.pipeline.hooks)?.at(rest);
   }
 
-  /** Returns the inboxes of the storage. Their code is loaded when it is needed first. */
+  /** Returns the inboxes of the storage. Their code is loaded on first use. */
   async inbox(): Promise<Inbox> {
     return (await import("../../journal/inbox/Inbox.ts")).Inbox.of(this.storage);
   }

@@ -37,7 +37,8 @@ export interface RecordedTimer {
 }
 
 /**
- * The problem of a request if the node made a different request in this place before, and that request was answered.
+ * The problem that is reported if the recorded answer belongs to a different request, which the node made earlier in
+ * the same place.
  */
 const otherQuestion: readonly InputProblem[] = [
   { path: "", expected: "an answer to this question: the recorded answer is to another one, and is not used" },

@@ -26,7 +26,10 @@ export interface PruneOptions {
   readonly agentId?: string | undefined;
   /** Changes no data and only reports the possible deletions. Defaults to false. */
   readonly dryRun?: boolean | undefined;
-  /** The current time, in milliseconds since 1970. Defaults to the configured clock, limited by its monotonic time. */
+  /**
+   * The current time, in milliseconds since 1970. Defaults to the time of the configured clock. If that clock was set
+   * forward, the monotonic clock limits the time.
+   */
   readonly now?: number | undefined;
   /** Defaults to the configured policy, or else to the default policy. */
   readonly policy?: RetentionPolicy | undefined;

@@ -7,7 +7,9 @@ import type { z } from "zod";
 
 /** The parts of an agent's code that its stored runs rely on, as plain JSON, with its sub-agents. */
 export interface CodeStructure extends AgentStructure {
-  /** The sub-agents, each once. Tools refer to them by number, from 1. Omitted if the agent has no sub-agents. */
+  /**
+   * The sub-agents, without duplicates. Tools refer to them by number, from 1. Omitted if the agent has no sub-agents.
+   */
   readonly agents?: readonly AgentStructure[];
 }
 
