@@ -8,7 +8,7 @@ export interface LineRequest {
 }
 
 interface OrderedRequest extends LineRequest {
-  /** The order of the record in the whole log. */
+  /** The order of its last record in the whole log. */
   readonly order: number;
 }
 
@@ -64,7 +64,7 @@ export class LineRequests {
     else if (record.kind === "custody" && record.asksAgain) this.#forgetApprovals(order, true);
     else if (record.kind === "request") this.#addRequest(record, order);
     else if (record.kind === "status") this.repliesToStatus = 0;
-    else if (record.kind === "reply") this.#addReply(record);
+    else if (record.kind === "reply") this.#addReply(record, order);
   }
 
   #addRequest(record: RequestRecord, order: number): void {
@@ -72,10 +72,10 @@ export class LineRequests {
     this.#unanswered.add(record.request);
   }
 
-  #addReply(reply: ReplyRecord): void {
+  #addReply(reply: ReplyRecord, order: number): void {
     this.repliesToStatus++;
     this.#unanswered.delete(reply.request);
     const known = this.#byId.get(reply.request);
-    if (known) this.#byId.set(reply.request, { ...known, reply });
+    if (known) this.#byId.set(reply.request, { ...known, reply, order });
   }
 }

@@ -97,12 +97,23 @@ export class Inbox {
     });
   }
 
-  /** Lets the events of these requests be received again. Durable when it resolves. */
-  async giveBack(agentId: string, requests: readonly string[]): Promise<void> {
+  /**
+   * Follows a rollback. Durable when it resolves. Repeating it changes nothing.
+   *
+   * @param reverted the requests whose events can be received again.
+   * @param restored the requests of a redo, which have their events again unless others have received them.
+   */
+  async rollBack(agentId: string, reverted: readonly string[], restored: readonly string[]): Promise<void> {
     const state = await this.#look(agentId);
-    const taken = requests.filter((request) => state.hasTaken(request));
-    if (taken.length > 0)
-      await this.#logs.use(agentId, (log) => log.store(taken.map((request) => ({ kind: "give_back", request }))));
+    const records: readonly InboxRecord[] = [
+      ...reverted
+        .filter((request) => state.hasTaken(request))
+        .map((request) => ({ kind: "give_back", request }) as const),
+      ...restored
+        .filter((request) => state.hasGivenBack(request))
+        .map((request) => ({ kind: "take_again", request }) as const),
+    ];
+    if (records.length > 0) await this.#logs.use(agentId, (log) => log.store(records));
   }
 
   /** Lists the agents with an event that may continue them. Reads little more than the result. */

@@ -7,6 +7,8 @@ export class InboxState {
   /** The numbers of the events that no request has received, by name, oldest first. */
   readonly #waiting = new Map<string, number[]>();
   readonly #taken = new Map<string, number>();
+  /** The numbers of the events that requests have given back. */
+  readonly #givenBack = new Map<string, number>();
   #seen = 0;
   #untaken = 0;
 
@@ -33,6 +35,10 @@ export class InboxState {
     return this.#taken.get(request) ?? this.#waiting.get(name)?.[0];
   }
 
+  hasGivenBack(request: string): boolean {
+    return this.#givenBack.has(request);
+  }
+
   hasTaken(request: string): boolean {
     return this.#taken.has(request);
   }
@@ -42,11 +48,16 @@ export class InboxState {
     if (record.kind === "event") this.#send(record);
     else if (record.kind === "take") this.#take(record.request, record.event);
     else if (record.kind === "give_back") this.#giveBack(record.request);
+    else if (record.kind === "take_again") this.#takeAgain(record.request);
     else this.#seen = Math.max(this.#seen, record.events);
   }
 
   *restate(): Iterable<InboxRecord> {
     yield* this.#events;
+    for (const [request, event] of this.#givenBack) {
+      yield { kind: "take", request, event };
+      yield { kind: "give_back", request };
+    }
     for (const [request, event] of this.#taken) yield { kind: "take", request, event };
     if (this.#seen > 0) yield { kind: "seen", events: this.#seen };
   }
@@ -65,6 +76,7 @@ export class InboxState {
     if (at < 0) throw new RangeError(`event ${number} is not free`);
     queue.splice(at, 1);
     this.#untaken--;
+    this.#givenBack.delete(request);
     this.#taken.set(request, number);
   }
 
@@ -72,11 +84,18 @@ export class InboxState {
     const number = this.#taken.get(request);
     if (number === undefined) return;
     this.#taken.delete(request);
+    this.#givenBack.set(request, number);
     const { name = "" } = this.#events[number] ?? {};
     this.#queue(name).push(number);
     this.#queue(name).sort((a, b) => a - b);
     this.#untaken++;
     this.#seen = Math.min(this.#seen, number);
+  }
+
+  #takeAgain(request: string): void {
+    const number = this.#givenBack.get(request) ?? -1;
+    const isFree = this.#waiting.get(this.#events[number]?.name ?? "")?.includes(number);
+    if (isFree) this.#take(request, number);
   }
 
   #queue(name: string): number[] {

@@ -18,5 +18,7 @@ export type InboxRecord =
   | { readonly kind: "take"; readonly request: string; readonly event: number }
   /** A rollback reverts a request, so that its event can be received again. */
   | { readonly kind: "give_back"; readonly request: string }
+  /** A redo restores a reverted request, which has its event again if it is still free. */
+  | { readonly kind: "take_again"; readonly request: string }
   /** The agent did not wait for any of the first `events` events. */
   | { readonly kind: "seen"; readonly events: number };

@@ -13,6 +13,7 @@ export const inboxShape: ShapeDefinition<InboxRecord, InboxState> = {
     event: { name: text, at: time, key: optional(text), digest: optional(text) },
     take: { request: text, event: count },
     give_back: { request: text },
+    take_again: { request: text },
     seen: { events: count },
   },
   values: (record) => (record.kind === "event" ? [record.payload] : []),

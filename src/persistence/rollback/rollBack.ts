@@ -26,7 +26,7 @@ import type { RunRecorder } from "../record/RunRecorder.ts";
 import { restoredRun } from "../lineStart/startRecorder.ts";
 import { doneBefore, storedReport } from "./finishedRollback.ts";
 import { applyParticipants, planParticipants } from "./participants.ts";
-import { giveBackEvents } from "./giveBackEvents.ts";
+import { rollBackEvents } from "./rollBackEvents.ts";
 import { goalRecord, revertCalls } from "./revertCalls.ts";
 import { type OnRevertFailure, revertibleCall, type Rollback, type RollbackReport } from "./RollbackReport.ts";
 
@@ -51,7 +51,7 @@ export async function rollBack(
   const steps = planned.map(({ record }) => record);
   const { reverted, failed, skipped } = await revertCalls(rollback, plan, steps);
   const participants = await applyParticipants(planned, rollback);
-  await giveBackEvents(rollback);
+  await rollBackEvents(rollback);
   const { run, reopens } = runAt(target, log.index);
   const { lane, head, records } = restartLine(journal, { index: log.index, point: target }, "rollback", (lane) => [
     ...(leaves ? movedCode(setup, log, state, { lane, journal }) : []),

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { appendText, exampleSummary } from "../../../src/testing/log/logTest.ts";
 import { collect } from "../../storage/file/support/fixture.ts";
 import { delegatingLog } from "../../testing/delegatingLog.ts";
+import { z } from "zod";
 import { oneNode } from "./oneNode.ts";
 
 type Call = "open" | "read" | "owner" | "list";
@@ -69,6 +70,31 @@ describe("a storage with narrow lists", () => {
     calls.length = 0;
     expect(await collect(tasks.claimable())).toEqual([]);
     expect([count("list"), calls.length]).toEqual([4, 4]);
+  });
+
+  it("gets as many calls for a task with an event among 2,000 waiting tasks as among 10", async () => {
+    const callsAmong = async (waiting: number) => {
+      const { storage, tasks, calls } = counted();
+      for (let n = 0; n < waiting; n++) {
+        const owned = await storage.log.open(`t${n}`, processOwner());
+        const { dueAt: _dueAt, ...summary } = exampleSummary(`t${n}`, "waiting", { order: String(n) });
+        await appendText(owned, "x", { summary });
+        await owned.release();
+      }
+      const agent = new AIAgent({
+        promptExecutor: scriptedModel([]),
+        llmModel: "none",
+        strategy: oneNode((_input, context) => context.receive("paid", { schema: z.string() })),
+      }).install(Persistence, { storage, sleepInProcessMs: 0 });
+      await tasks.create({ taskId: "woken", taskName: "receive", inputRequest: "go" });
+      await new TaskWorker({ tasks, agents: { receive: agent } }).run();
+      expect(await collect(tasks.claimable())).toEqual([]);
+      await persistence(agent).agent("woken").send("paid", "one");
+      calls.length = 0;
+      expect(await collect(tasks.claimable())).toMatchObject([{ taskId: "woken", status: "waiting" }]);
+      return calls.length;
+    };
+    expect(await callsAmong(2_000)).toBe(await callsAmong(10));
   });
 
   it("gets few calls for a queued task, starting with its open", async () => {

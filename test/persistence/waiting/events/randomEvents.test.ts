@@ -16,14 +16,18 @@ interface Step {
   readonly at: number;
 }
 
-const receipts = fc.array(fc.constantFrom("a", "b"), { minLength: 1, maxLength: 5 });
+const receipts = fc.array(fc.constantFrom("a", "b"), { minLength: 2, maxLength: 5, size: "max" });
+/** A step that crashes after up to `most` saves, or not at all if `most` saves are enough. */
+const step = (act: Step["act"], most: number): fc.Arbitrary<Step> =>
+  fc.record({ act: fc.constant(act), saves: fc.integer({ min: 0, max: most }), at: fc.nat(5) });
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
-  fc.record({
-    act: fc.constantFrom<Step["act"]>("send", "send", "send again", "run", "run", "roll back"),
-    saves: fc.integer({ min: 0, max: 9 }),
-    at: fc.nat(5),
-  }),
-  { maxLength: 12 },
+  fc.oneof(
+    { weight: 3, arbitrary: step("send", 4) },
+    { weight: 1, arbitrary: step("send again", 2) },
+    { weight: 4, arbitrary: step("run", 14) },
+    { weight: 2, arbitrary: step("roll back", 12) },
+  ),
+  { minLength: 4, maxLength: 16, size: "max" },
 );
 
 /** One node for each receipt, so that there are checkpoints between them. */
@@ -91,6 +95,6 @@ it("receives each event once and in order, whatever crashes", { timeout: 120_000
       const result = await agentOn(storage).run("", { runId: "r" });
       expect(result).toMatchObject({ status: "completed", output: events.map(({ payload }) => payload).join(" ") });
     }),
-    { numRuns: cases(12, 400), seed: testSeed },
+    { numRuns: cases(20, 400), seed: testSeed },
   );
 });
