@@ -59,7 +59,7 @@ class Polling {
 describe("a worker that polls", () => {
   const open = async () => memory.open();
 
-  it("a polling worker claims a task that was paused while it ran only after it is resumed", async () => {
+  it("a task that was paused while it ran is claimed by a polling worker only after it is resumed", async () => {
     const at = new Polling(await open());
     await at.tasks.create({ taskId: "t", taskName: "n", inputRequest: "in" });
     let entered = 0;

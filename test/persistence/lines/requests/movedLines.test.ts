@@ -61,7 +61,7 @@ describe.each(logStorages)("$name: a rollback of one line", (storage) => {
     expect(await agent().resume()).toMatchObject({ output: "1, saves?, first?" });
   });
 
-  it("drops its earlier requests in the node, as does a fork", async () => {
+  it("drops the requests that its node made before, also in a fork", async () => {
     const { agent, durable } = await waiting();
     const [once] = await durable.getRequests();
     await durable.answer(once?.requestId ?? "", "1");
