@@ -1,5 +1,5 @@
 import { Command, Argument, InvalidArgumentError } from "commander";
-import type { ExitReason } from "./terminal/CommandFailure.ts";
+import { CommandFailure, type ExitReason } from "./terminal/CommandFailure.ts";
 import { unmarked } from "./ids/dashedIds.ts";
 import { Session, type WritingOptions } from "./session/Session.ts";
 import type { CommandIo } from "./terminal/CommandIo.ts";
@@ -46,8 +46,19 @@ export function commandLine(io: CommandIo, isForPrograms: boolean, onEnd: (reaso
     });
   readingCommands(program, lazily);
   writingCommands(program, lazily);
+  absentCommands(program);
   completionCommands(program, lazily);
   return program;
+}
+
+/** Commands that users expect, each with the command that does it. */
+function absentCommands(program: Command): void {
+  common(program.command("explain", { hidden: true }))
+    .argument("[agent...]")
+    .action(() => {
+      const does = "show <agent> and list say why an agent makes no progress.";
+      throw new CommandFailure("usage", `There is no command explain: ${does}`);
+    });
 }
 
 function completionCommands(program: Command, lazily: Lazily): void {

@@ -50,6 +50,18 @@ describe("a failing command", () => {
     expect(await readdir(desk.folder)).not.toContain("copy");
   });
 
+  it.each([
+    [["show", "nobody"], 3, /There is no agent "nobody" in file:.*\.agent-persistence\./],
+    [["list", "--after", "bogus"], 2, /"bogus" is no cursor/],
+    [["explain", "order-1"], 2, /There is no command explain: show <agent>/],
+    [["ui", "order-1", "--out", "nowhere/page.html"], 3, /There is no folder .*nowhere for page\.html\.\n/],
+    [["fork", "order-1", "", "--yes"], 2, /^agent-persistence: /],
+  ])("names the mistake and what to use instead: %j", async (args, code, message) => {
+    await using desk = await Desk.open();
+    await desk.waits("order-1");
+    expect(await desk.command(args)).toMatchObject({ code, out: "", err: expect.stringMatching(message) });
+  });
+
   it("keeps the existing page if another cannot be written completely", async () => {
     await using desk = await Desk.open();
     const page = join(desk.folder, "page.html");

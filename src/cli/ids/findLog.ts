@@ -6,6 +6,7 @@ import type { PersistenceStorageProvider } from "../../storage/PersistenceStorag
 import type { RecordLog } from "../../storage/RecordLog.ts";
 import { shortened } from "./shortened.ts";
 import { assertOfAgent } from "../../storage/readEntries.ts";
+import { inStorage } from "./storageNames.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 
 /** Id prefixes of logs that do not belong to agents. A user may type an id without its prefix. */
@@ -31,7 +32,7 @@ export async function findLog(
   if (!offersLog(storage)) return given;
   for (const id of [given, ...shapes.map((shape) => `${shape}:${given}`)])
     if (await isThere(storage.log, id, check)) return id;
-  const found = await shortened(kind, given, idsIn(storage.log));
+  const found = await shortened(kind, given, idsIn(storage.log), inStorage(storage));
   await isThere(storage.log, found, check);
   return found;
 }

@@ -7,12 +7,14 @@ const mostNamed = 5;
  * Resolves an id or a unique prefix of an id. A prefix may end with `…`, with which tables cut ids.
  *
  * @param kind the kind in messages, such as "agent"
+ * @param where the place in messages, such as " in file:agents"
  * @throws CommandFailure if no id or more than one matches
  */
 export async function shortened(
   kind: string,
   given: string,
   ids: AsyncIterable<string> | Iterable<string>,
+  where = "",
 ): Promise<string> {
   const meant = new Set<string>();
   const beginning = given.replace(/…$/, "");
@@ -27,7 +29,7 @@ export async function shortened(
   if (only === undefined)
     throw new CommandFailure(
       "notFound",
-      `There is no ${kind} ${JSON.stringify(given)}.${isAny ? "" : ` There is no ${kind} at all.`}`,
+      `There is no ${kind} ${JSON.stringify(given)}${where}.${isAny ? "" : ` There is no ${kind} at all.`}`,
     );
   const named = [...meant].slice(0, mostNamed).map((id) => JSON.stringify(id));
   const more = meant.size > mostNamed ? " and more" : "";

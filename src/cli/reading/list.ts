@@ -2,6 +2,11 @@ import { type AgentInspector, type AgentStatus, inspect, type ListedAgent } from
 import type { CommonOptions, Session } from "../session/Session.ts";
 import { type Part, painted } from "../terminal/painted.ts";
 import { shortValue } from "../terminal/shortTexts.ts";
+import { orderBehindAgents } from "../../storage/summaries.ts";
+import { isSummaryOrder } from "../../journal/agentSummary.ts";
+import { CommandFailure } from "../terminal/CommandFailure.ts";
+import type { Output } from "../terminal/Output.ts";
+import { dueText } from "./dueText.ts";
 import { statusOf } from "./shown.ts";
 
 export interface ListCommandOptions extends CommonOptions {
@@ -17,6 +22,7 @@ const head = ["AGENT", "STATUS", "UPDATED", "CHECKPOINTS", "TASK", "WHY"];
 export async function list(session: Session, options: ListCommandOptions): Promise<void> {
   const { output } = session;
   const { limit } = options;
+  assertCursor(options.after);
   const rows: (readonly Part[])[] = [];
   let found = 0;
   for await (const agent of inspect(await session.storage()).agents(filterOf(options))) {
@@ -41,11 +47,25 @@ function filterOf({ status, limit, after }: ListCommandOptions): Parameters<Agen
 }
 
 function rowOf({ output }: Session, agent: ListedAgent): readonly Part[] {
-  const { agentId, shape, updatedAt, checkpoints = "–", taskName = "", reason = agent.problem?.message ?? "" } = agent;
+  const { agentId, shape, updatedAt, checkpoints = "–", taskName = "" } = agent;
   const status = shape === "agent" ? statusOf(agent.status) : painted("dim", shape);
   const why = shortValue(
-    reason.replace(/(?<=[.?!]) [^]*/, (rest) => (rest.length > mostWhy ? " …" : rest)),
+    whyOf(output, agent).replace(/(?<=[.?!]) [^]*/, (rest) => (rest.length > mostWhy ? " …" : rest)),
     mostWhy,
   );
   return [painted("bold", agentId), status, output.ago(updatedAt), String(checkpoints), taskName, why];
+}
+
+/** Names the command that continues an agent, unless something else has to happen first. */
+function whyOf(output: Output, { status, dueAt, stuck, reason, problem }: ListedAgent): string {
+  const due = status === "waiting" ? dueText(output, dueAt) : undefined;
+  const text = due ?? reason ?? problem?.message ?? "";
+  const isFree = stuck && stuck.owner !== "silent" && stuck.inDoubt === 0 && !stuck.openRollback;
+  return isFree ? `${text}: resume it` : text;
+}
+
+/** @throws CommandFailure if the text is no cursor of a list */
+function assertCursor(text: string | undefined): void {
+  if (text === undefined || isSummaryOrder(text) || text.startsWith(orderBehindAgents)) return;
+  throw new CommandFailure("usage", `${JSON.stringify(text)} is no cursor: --after takes a "cursor" of list --json.`);
 }

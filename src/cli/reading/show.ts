@@ -14,7 +14,8 @@ import type { CommonOptions, Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { counted } from "../terminal/shortTexts.ts";
 import { type Part, painted, type Paint } from "../terminal/painted.ts";
-import { shown, statusOf, messageText, fileLines } from "./shown.ts";
+import { isRepeated, shown, statusOf, messageText, fileLines } from "./shown.ts";
+import { dueText } from "./dueText.ts";
 import { warnOfDamage } from "./warnOfDamage.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
 
@@ -74,10 +75,10 @@ const shapeNames: Readonly<Record<string, string>> = {
 type Fact = readonly [name: string, ...parts: readonly Part[]];
 
 function factsOf(agent: AgentView, output: Output): readonly Fact[] {
-  const { status, reason, head, owner, task, forkOf, movedTo, model, counts } = agent;
+  const { status, reason = "", head, owner, task, forkOf, movedTo, model, counts } = agent;
   return [
     ["agent", painted("bold", agent.agentId)],
-    ["status", statusOf(status), reason === undefined ? "" : `  ${reason}`, `  ${output.ago(agent.updatedAt)}`],
+    ["status", statusOf(status), `  ${dueIn(agent, output) ?? reason}`.trimEnd(), `  ${output.ago(agent.updatedAt)}`],
     ...(task ? [["task", `${task.name}, priority ${task.priority}, ${task.attempts} attempts`] as const] : []),
     ...(head ? [headFact(status, head)] : []),
     ...(owner ? [["owner", `process ${owner.processId} on ${owner.host}, `, ownerState(owner.state)] as const] : []),
@@ -95,6 +96,12 @@ function factsOf(agent: AgentView, output: Output): readonly Fact[] {
       ].join(", "),
     ],
   ];
+}
+
+function dueIn({ status, requests }: AgentView, output: Output): string | undefined {
+  if (status !== "waiting") return undefined;
+  const ends = requests.flatMap(({ state, dueAt, expiresAt }) => (state === "open" ? (dueAt ?? expiresAt ?? []) : []));
+  return dueText(output, ends.toSorted()[0]);
 }
 
 /** A run that ended has no next node. */
@@ -122,7 +129,9 @@ async function showParts({ output }: Session, agent: AgentView): Promise<void> {
     );
   const open = requests.filter(({ state }) => state === "open");
   if (open.length > 0) await requestTable(output, "It asks", open);
-  if (inDoubt.length > 0) await callTable(output, "Calls in doubt", inDoubt);
+  const [repeated, doubtful] = [inDoubt.filter(isRepeated), inDoubt.filter((call) => !isRepeated(call))];
+  if (doubtful.length > 0) await callTable(output, "Calls in doubt", doubtful);
+  if (repeated.length > 0) await callTable(output, "Interrupted calls, which a resume executes again", repeated);
   const newest = runs.slice(-mostRuns);
   if (newest.length === 0) return;
   await output.line();

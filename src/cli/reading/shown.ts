@@ -1,4 +1,4 @@
-import type { ShownValue, MessageView, FileChangeView, FileStateView } from "../../inspect.ts";
+import type { CallView, ShownValue, MessageView, FileChangeView, FileStateView } from "../../inspect.ts";
 import { type Part, painted, plain, type Paint, type Painted } from "../terminal/painted.ts";
 import { shortValue, bytesText } from "../terminal/shortTexts.ts";
 import type { Output } from "../terminal/Output.ts";
@@ -52,6 +52,11 @@ function partText(part: unknown): string {
   if (type === "tool-call") return `→ ${shortValue(toolName, 100)} ${shortValue(input, longest)}`;
   if (type === "tool-result") return `← ${shortValue(toolName, 100)} ${shortValue(output, longest)}`;
   return shortValue(part, longest);
+}
+
+/** Whether a resume executes an interrupted call again without a decision. */
+export function isRepeated({ state, effect }: Pick<CallView, "state" | "effect">): boolean {
+  return state === "to_repeat" || (state === "in_doubt" && effect === "idempotent");
 }
 
 export function statusOf(status: string): Painted {

@@ -50,5 +50,5 @@ function rowOf(
 function madeBy({ move, trigger, by, reason, status }: CheckpointView): Part {
   if (move !== undefined) return painted("yellow", [move, by, reason].filter((text) => text !== undefined).join(", "));
   if (status !== "in_progress") return painted(status === "completed" ? "green" : "dim", `${status} run`);
-  return trigger ?? "";
+  return trigger === "asked_for" ? "createCheckpoint()" : (trigger ?? "");
 }

@@ -2,6 +2,7 @@ import type { LogPersistenceStorageProvider } from "../../storage/LogPersistence
 import { CommandFailure } from "../terminal/CommandFailure.ts";
 import { findAddress } from "../storage/storageAddress.ts";
 import type { OpenedStorage, OpenOptions } from "../storage/OpenedStorage.ts";
+import { nameStorage } from "../ids/storageNames.ts";
 import { openStorage } from "../storage/openStorage.ts";
 import type { CommandIo } from "../terminal/CommandIo.ts";
 import { Output } from "../terminal/Output.ts";
@@ -40,6 +41,7 @@ export class Session implements AsyncDisposable {
   /** Registers a storage to close at the end of the command. */
   keep(opened: OpenedStorage): OpenedStorage {
     this.#opened.push(opened);
+    nameStorage(opened.storage, opened.name);
     return opened;
   }
 

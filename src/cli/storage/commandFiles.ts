@@ -15,8 +15,12 @@ export async function assertFile(path: string): Promise<void> {
 /** @throws CommandFailure if the path exists or its directory is missing */
 export async function assertNoFile(path: string): Promise<void> {
   if (await stat(path).catch(() => undefined)) throw new CommandFailure("usage", `The file ${path} already exists.`);
-  if (!(await isDirectoryAt(dirname(path))))
-    throw new CommandFailure("notFound", `There is no folder ${dirname(path)}.`);
+  await assertFolderOf(path);
+}
+
+async function assertFolderOf(file: string): Promise<void> {
+  if (!(await isDirectoryAt(dirname(file))))
+    throw new CommandFailure("notFound", `There is no folder ${dirname(file)} for ${basename(file)}.`);
 }
 
 /**
@@ -40,11 +44,14 @@ export async function writeNew(
 /**
  * Writes a file that only its owner can access. Replaces an existing file after all data is written, and keeps it on
  * failure.
+ *
+ * @throws CommandFailure if its directory is missing
  */
 export async function writeOver(file: string, pieces: AsyncIterable<string>): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   // A pipe or a terminal is written directly, because it cannot be replaced.
   if (found && !found.isFile()) return pipeline(pieces, createWriteStream(file));
+  await assertFolderOf(file);
   const scratch = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}`);
   await writeNew(scratch, pieces);
   try {

@@ -1,6 +1,7 @@
 import { type AgentOptions, storedAgents } from "../session/storedAgents.ts";
 import { checkpointGiven } from "../ids/findCheckpointId.ts";
 import { findAgent } from "../ids/findLog.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import type { Session } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
 
@@ -11,6 +12,7 @@ export interface ForkCommandOptions extends AgentOptions {
 /** `fork <agent> <new agent>`: creates an independent copy. */
 export async function fork(session: Session, options: ForkCommandOptions, given: string, newId: string): Promise<void> {
   const { output } = session;
+  assertAgentId(newId);
   const { feature, storage } = await storedAgents(session, options, "write");
   const agentId = await findAgent(storage, given);
   const { checkpoint } = options;

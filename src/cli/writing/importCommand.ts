@@ -4,7 +4,7 @@ import { importAgent } from "../../transfer.ts";
 import { assertFile, assertNoFile, writeNew } from "../storage/commandFiles.ts";
 import type { Session, WritingOptions } from "../session/Session.ts";
 import { painted } from "../terminal/painted.ts";
-import { bytesText } from "../terminal/shortTexts.ts";
+import { bytesText, counted } from "../terminal/shortTexts.ts";
 import { withProgress } from "../terminal/Output.ts";
 
 export interface ImportCommandOptions extends WritingOptions {
@@ -33,18 +33,22 @@ export async function importCommand(
   ]);
   let bytes = 0;
   const report = await withProgress(output, `Importing ${file}`, (tell) => {
-    const counted = async function* (): AsyncGenerator<Uint8Array> {
+    const reading = async function* (): AsyncGenerator<Uint8Array> {
       for await (const part of createReadStream(file) as AsyncIterable<Uint8Array>) {
         bytes += part.length;
         tell(bytesText(bytes));
         yield part;
       }
     };
-    return importAgent(storage, counted(), { agentId, trustApprovals, maxPartBytes });
+    return importAgent(storage, reading(), { agentId, trustApprovals, maxPartBytes });
   });
   if (receiptPath !== undefined) await writeNew(receiptPath, [JSON.stringify(report.receipt)]);
   if (output.json) return output.document(report);
-  await output.line("Imported ", painted("bold", report.agentId), ` with ${report.checkpoints} checkpoints.`);
+  await output.line(
+    "Imported ",
+    painted("bold", report.agentId),
+    ` with the ${counted(report.checkpoints, "checkpoint")} of the file.`,
+  );
   if (report.receipt.move !== undefined && receiptFile === undefined)
     await output.note("It was moved: call import again with --receipt <file>, then move finish where it came from.");
 }

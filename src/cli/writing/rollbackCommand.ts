@@ -5,7 +5,7 @@ import type { ExitReason } from "../terminal/CommandFailure.ts";
 import { findAgent } from "../ids/findLog.ts";
 import { findCheckpointId } from "../ids/findCheckpointId.ts";
 import { warnOfDamage } from "../reading/warnOfDamage.ts";
-import { fileLines, shown } from "../reading/shown.ts";
+import { fileLines, isRepeated, shown } from "../reading/shown.ts";
 import type { Session } from "../session/Session.ts";
 import type { Output } from "../terminal/Output.ts";
 import { type Paint, painted } from "../terminal/painted.ts";
@@ -97,10 +97,9 @@ async function showPreview(output: Output, preview: RollbackPreview): Promise<vo
 }
 
 /** Describes what a rollback does with a call in doubt before it runs the inverse. */
-function firstStepOf({ state, effect }: RollbackPreview["revert"][number]): string {
-  if (state !== "in_doubt" && state !== "to_repeat") return "";
-  const isRepeated = state === "to_repeat" || effect === "idempotent";
-  return ` (in doubt: ${isRepeated ? "executed again first" : "settled first"})`;
+function firstStepOf(call: RollbackPreview["revert"][number]): string {
+  if (call.state !== "in_doubt" && call.state !== "to_repeat") return "";
+  return ` (in doubt: ${isRepeated(call) ? "executed again first" : "settled first"})`;
 }
 
 async function showReport(

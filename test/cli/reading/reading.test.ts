@@ -1,13 +1,17 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AIAgent, Persistence, persistence } from "agent-persistence";
+import { AIAgent, Persistence, persistence, tool } from "agent-persistence";
 import { inspect } from "agent-persistence/inspect";
-import { scriptedModel } from "agent-persistence/testing";
+import { crashAfter, scriptedModel } from "agent-persistence/testing";
 import textWidth from "fast-string-truncated-width";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { asking } from "../../persistence/support/asking.ts";
 import { Desk, deskModule } from "../support/Desk.ts";
 import { deskOn } from "../support/desk/desk.mjs";
 import { documentOf, itemsOf } from "../support/TestTerminal.ts";
+
+const hour = 3_600_000;
 
 /** An agent that was rolled back to where its first calls were asked for. */
 async function rolledBack(desk: Desk): Promise<void> {
@@ -48,6 +52,50 @@ describe("reading commands", () => {
     const agents = await agentsIn(desk);
     expect(agents).toMatchObject([{ status: "in_progress" }]);
     expect(agents[0]).not.toHaveProperty("stuck");
+  });
+
+  it("list and show say that a wait is over, and what continues the agent", async () => {
+    await using desk = await Desk.open();
+    const graph = asking(async (_input, context) => (await context.sleep(hour), "rested"));
+    const agent = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: graph });
+    await agent.install(Persistence, { storage: desk.storage }).run("go", { agentId: "napper" });
+    await desk.waits("order-1");
+    for (const words of [["list"], ["show", "napper"]]) {
+      expect((await desk.command(words)).out).toMatch(/Sleeps until /);
+      const later = await desk.command(words, { now: Date.now() + 2 * hour });
+      expect(later.out).toMatch(/waiting .*due 1 hr\. ago: resume it/);
+    }
+    const durable = persistence(deskOn(desk.storage)).agent("order-1");
+    for (const { requestId } of await durable.getRequests()) await durable.answer(requestId, { approved: true });
+    expect((await desk.command(["list"])).out).toMatch(/order-1 +in_progress .*no owner: resume it\n/);
+  });
+
+  it("show distinguishes calls that a resume executes again from calls in doubt", async () => {
+    await using desk = await Desk.open();
+    const look = tool({
+      name: "look",
+      description: "Looks.",
+      inputSchema: z.object({}),
+      effect: "idempotent",
+      execute: () => "seen",
+    });
+    const promptExecutor = scriptedModel([{ toolCalls: [{ toolName: "look", input: {} }] }, "Done."]);
+    const agent = new AIAgent({ promptExecutor, llmModel: "none", tools: [look] });
+    const crashing = agent.install(Persistence, { storage: crashAfter(desk.storage, 3) });
+    await crashing.run("go", { agentId: "looker" }).catch(() => {});
+    const { out } = await desk.command(["show", "looker"]);
+    expect(out).toMatch(/Interrupted calls, which a resume executes again\n.*\n.*look +in_doubt/);
+    expect(out).not.toContain("Calls in doubt");
+  });
+
+  it("tree names createCheckpoint() as the maker of a checkpoint", async () => {
+    await using desk = await Desk.open();
+    const graph = asking(async (_input, context) => (await persistence(context).createCheckpoint(), "saved"));
+    const agent = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none", strategy: graph });
+    await agent.install(Persistence, { storage: desk.storage }).run("go", { agentId: "saver" });
+    const { out } = await desk.command(["tree", "saver"]);
+    expect(out).toContain("createCheckpoint()");
+    expect(out).not.toContain("asked_for");
   });
 
   it("show the model after a rollback", async () => {

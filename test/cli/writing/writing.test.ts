@@ -90,7 +90,10 @@ describe("writing commands", () => {
     expect(await desk.command(["export", "order-1", "-o", "copy"])).toMatchObject({ code: 0 });
     expect(await desk.command(["export", "order-1", "-o", "copy"])).toMatchObject({ code: 2 });
     expect(await desk.command(["import", "nothing", ...there, "--yes"])).toMatchObject({ code: 3 });
-    expect(await desk.command(["import", "copy", ...there, "--as", "order-9", "--yes"])).toMatchObject({ code: 0 });
+    expect(await desk.command(["import", "copy", ...there, "--as", "order-9", "--yes"])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Imported order-9 with the \d checkpoints of the file\.\n$/),
+    });
     await writeFile(join(desk.folder, "broken"), (await readFile(join(desk.folder, "copy"))).subarray(0, 900));
     expect(await desk.command(["import", "broken", ...there, "--as", "order-8", "--yes"])).toMatchObject({ code: 6 });
 
@@ -165,7 +168,7 @@ describe("writing commands", () => {
     expect(await desk.command(["tasks", "pause", "b"])).toMatchObject({ code: 4 });
     expect(await desk.command(["tasks", "pause", "x", "--yes"])).toMatchObject({
       code: 3,
-      err: expect.stringContaining('There is no task "x".'),
+      err: expect.stringContaining('There is no task "x" in file:'),
     });
     expect(await desk.command(["tasks", "pause", "b", "--reason", "lunch", "--yes"])).toMatchObject({ code: 0 });
     expect(await statuses()).toEqual(["a queued", "b paused"]);
