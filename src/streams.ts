@@ -4,7 +4,8 @@ export {
   type StreamChunk,
   type StreamSource,
 } from "./streams/follow/attachStream.ts";
-export { type AgentStreams, Streams, streams, type StreamsConfig, type StreamWriters } from "./streams/Streams.ts";
+export { type AgentStreams, Streams, streams } from "./streams/Streams.ts";
+export type { StreamsConfig, StreamWriters } from "./streams/write/StreamWriters.ts";
 export { FileStreamStore, type FileStreamStoreOptions } from "./streams/store/FileStreamStore.ts";
 export { InMemoryStreamStore } from "./streams/store/InMemoryStreamStore.ts";
 export { PostgresStreamStore, type PostgresStreamStoreOptions } from "./streams/store/PostgresStreamStore.ts";

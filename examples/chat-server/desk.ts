@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { tool, ToolLoopAgent } from "ai";
 import { durableAgent } from "agent-persistence/ai-sdk";
 import { FilePersistenceStorageProvider } from "agent-persistence/file";
+import { FileStreamStore } from "agent-persistence/streams";
 import { z } from "zod";
 import { deskModel } from "./deskModel.ts";
 
@@ -35,7 +36,11 @@ export function openDesk(directory: string, { afterRefund, patience }: DeskOptio
   });
   const payments = () => (existsSync(path) ? readFileSync(path, "utf8") : "");
   return durableAgent(
-    { storage: new FilePersistenceStorageProvider({ directory }) },
+    {
+      storage: new FilePersistenceStorageProvider({ directory }),
+      // A client of another server sees an answer while the model writes it.
+      streams: new FileStreamStore({ directory: join(directory, "streams") }),
+    },
     (durable) =>
       new ToolLoopAgent({
         id: "desk",

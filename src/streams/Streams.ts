@@ -5,28 +5,12 @@ import type { AgentRun } from "../agent/feature/AgentRun.ts";
 import type { OnDelta, RunDelta, RunRequest } from "../agent/feature/RunRequest.ts";
 import { answerKey } from "../checkpoint/records/Visit.ts";
 import { FeatureNotInstalledError, InvalidInputError } from "../errors/agentErrors.ts";
-import { type Clock, systemClock } from "../internal/Clock.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { clockSchema, integerFrom } from "../internal/options/optionSchemas.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { persistence } from "../persistence/Persistence.ts";
 import { type AttachStreamOptions, attachStream, type StreamChunk, streamStoreSchema } from "./follow/attachStream.ts";
-import type { StreamPlace, StreamStore } from "./store/StreamStore.ts";
-import { StreamWriter } from "./write/StreamWriter.ts";
-
-/** Options of `install(Streams)`. */
-export interface StreamsConfig {
-  readonly store: StreamStore;
-  /** How long a chunk waits for others before it is stored, in milliseconds. Defaults to 250. */
-  readonly batchDelayMs?: number | undefined;
-  /**
-   * The number of chunks that are stored together. After its first four appends, a response takes one append for each
-   * batch. Defaults to 64.
-   */
-  readonly batchChunks?: number | undefined;
-  /** Defaults to the system clock. */
-  readonly clock?: Clock | undefined;
-}
+import { type StreamsConfig, StreamWriters } from "./write/StreamWriters.ts";
 
 const configSchema = strictOptions({
   store: streamStoreSchema,
@@ -34,55 +18,6 @@ const configSchema = strictOptions({
   batchChunks: integerFrom(1).optional(),
   clock: clockSchema.optional(),
 });
-
-/** The agents whose last place is remembered. One process seldom owns more at a time. */
-const mostPlaces = 1_000;
-
-/** The writers of the runs in this process. */
-export class StreamWriters {
-  readonly store: StreamStore;
-  readonly #config: StreamsConfig;
-  readonly #writers = new Map<string, StreamWriter>();
-  /** The next places of agents, because an owner can make several runs. */
-  readonly #places = new Map<string, StreamPlace>();
-
-  constructor(config: StreamsConfig) {
-    this.#config = config;
-    this.store = config.store;
-  }
-
-  of({ agentId }: Pick<AgentRun, "agentId">): StreamWriter | undefined {
-    return this.#writers.get(agentId);
-  }
-
-  async during<Result>(
-    agentId: string,
-    generation: number,
-    run: (onDelta: OnDelta) => Promise<Result>,
-  ): Promise<Result> {
-    const { store, batchDelayMs: delayMs = 250, batchChunks: chunks = 64, clock = systemClock } = this.#config;
-    const last = this.#places.get(agentId);
-    const next = last?.writer === generation ? last : { writer: generation, number: 1 };
-    const writer = new StreamWriter(store, agentId, next, { delayMs, chunks, clock });
-    this.#writers.set(agentId, writer);
-    try {
-      return await run((delta) => writer.add(delta));
-    } finally {
-      if (this.#writers.get(agentId) === writer) this.#writers.delete(agentId);
-      this.#remember(agentId, writer.next);
-      await writer.end();
-    }
-  }
-
-  #remember(agentId: string, place: StreamPlace): void {
-    this.#places.delete(agentId);
-    this.#places.set(agentId, place);
-    for (const oldest of this.#places.keys()) {
-      if (this.#places.size <= mostPlaces) return;
-      this.#places.delete(oldest);
-    }
-  }
-}
 
 /**
  * The feature that stores the chunks of responses while models write them, so that clients in any process can
@@ -103,7 +38,9 @@ export const Streams: AgentFeature<StreamsConfig, StreamWriters> = {
     pipeline.aroundRun(async (request, next) => {
       const { agentId, start } = request;
       if (!start) throw new FeatureNotInstalledError("Persistence", "Streams", installFirst);
-      return writers.during(agentId, start.generation, (onDelta) => next(withDeltas(request, onDelta)));
+      return writers.during(agentId, start.generation, (writer) =>
+        next(withDeltas(request, (delta) => writer.add(delta))),
+      );
     });
     removeStored(pipeline, writers);
     return writers;

@@ -1,8 +1,16 @@
 import type { WhenBusy } from "../../index.ts";
+import type { StreamStore } from "../../streams/store/StreamStore.ts";
 import type { HostedConfig } from "../hosted/HostedAgents.ts";
 
 /** Options of `durableAgent`: the storage and the persistence settings. */
-export type DurableAgentOptions = HostedConfig;
+export interface DurableAgentOptions extends HostedConfig {
+  /**
+   * Stores the texts of a response while the model writes it, so that `attach` in another process shows them. Every
+   * server needs the same store, such as `PostgresStreamStore` of `agent-persistence/streams`. By default, other
+   * processes see complete responses only.
+   */
+  readonly streams?: StreamStore | undefined;
+}
 
 /** Options for the runs of one durable agent. */
 export interface BoundAgentOptions {

@@ -11,6 +11,10 @@ import type { DurableAgent } from "../../persistence/DurableAgent.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 import { Persistence, persistence } from "../../persistence/Persistence.ts";
 import type { PersistenceFeature } from "../../persistence/PersistenceFeature.ts";
+import { runOf } from "../../agent/feature/ContextBinding.ts";
+import { StreamWriters } from "../../streams/write/StreamWriters.ts";
+import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
+import type { StreamStore } from "../../streams/store/StreamStore.ts";
 import type { HostedLoop } from "./HostedLoop.ts";
 import type { HostedTool } from "./HostedTool.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -72,13 +76,20 @@ export class HostedAgents {
   readonly #bodies = new ScopedValue<RunningBody>();
   readonly #registry = new RollbackToolRegistry();
   readonly #storage: LogStorage;
+  readonly #streams: StreamWriters | undefined;
 
   /**
    * @param name the name of the strategy. Only runs with the same name can be resumed.
+   * @param config.streams shows responses to other processes while models write them
    * @param tools the tools that are known at the definition. A rollback from outside a run uses them.
    */
-  constructor(name: string, config: HostedConfig, tools: readonly HostedTool[]) {
+  constructor(
+    name: string,
+    { streams, ...config }: HostedConfig & { readonly streams?: StreamStore | undefined },
+    tools: readonly HostedTool[],
+  ) {
     this.#storage = logStorageOf(config.storage);
+    this.#streams = streams && new StreamWriters({ store: streams });
     for (const tool of tools) this.#register(tool);
     const body = (input: unknown, context: AgentContext) => this.#body(input, context);
     this.#agent = new AIAgent<unknown, null>({
@@ -138,7 +149,8 @@ export class HostedAgents {
     body: HostedBody<Result>,
     options: { readonly signal?: AbortSignal | undefined; readonly follow?: () => Promise<void> } = {},
   ): Promise<Result> {
-    const loop = new RecordedLoop(records, { sha256: await this.#storage.sha256(), ...options });
+    const sha256 = await this.#storage.sha256();
+    const loop = new RecordedLoop(records, { sha256, ...options, streams: this.#streams?.store });
     return settledBy(loop, () => body(loop, records.input));
   }
 
@@ -150,8 +162,12 @@ export class HostedAgents {
     let done: { readonly value: Result } | undefined;
     const run = async (context: AgentContext, input: unknown): Promise<void> => {
       done = undefined;
-      const loop = new LiveLoop(context);
-      const value = await settledBy(loop, () => body(loop, input));
+      const { agentId: id, generation } = runOf(context);
+      const live = (writer?: StreamWriter) => {
+        const loop = new LiveLoop(context, writer);
+        return settledBy(loop, () => body(loop, input));
+      };
+      const value = await (this.#streams ? this.#streams.during(id, generation, live) : live());
       done = { value };
     };
     const result = await this.#bodies.run({ run }, start);

@@ -1,6 +1,7 @@
 import type { HostedModel, RequestPlace } from "../../agent/visit/hostedCalls.ts";
 import type { AssistantMessage } from "../../checkpoint/messages/Message.ts";
 import type { ModelUsage } from "../../checkpoint/status/ModelUsage.ts";
+import type { HostedPieces, ResponsePieces } from "./HostedPieces.ts";
 import type { HostedTool } from "./HostedTool.ts";
 
 /**
@@ -25,7 +26,9 @@ export interface HostedLoop {
    *
    * @param asked the model, for telemetry
    */
-  answer(perform: (place: RequestPlace) => Promise<HostedResponse>, asked?: HostedModel): Promise<GivenHostedResponse>;
+  answer(perform: (place: HostedPlace) => Promise<HostedResponse>, asked?: HostedModel): Promise<GivenHostedResponse>;
+  /** The pieces of the next response while another process receives it. `undefined` if this loop does not follow one. */
+  nextPieces?(): HostedPieces | undefined;
   /**
    * Makes a call that a response requests, or returns its recorded outcome. Waits if the response is still incomplete.
    *
@@ -46,6 +49,11 @@ export interface HostedLoop {
   approvals(calls: readonly ApprovableCall[]): Promise<readonly HostedApproval[]>;
   /** Resolves when all records so far are durable. */
   durable(): Promise<void>;
+}
+
+/** The place of a request. `pieces` shows its response to other processes. Omitted if they do not see it. */
+export interface HostedPlace extends RequestPlace {
+  readonly pieces?: ResponsePieces | undefined;
 }
 
 /** A model response that the log can display and the other runtime can restore. */

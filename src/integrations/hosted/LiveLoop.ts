@@ -12,6 +12,8 @@ import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { ToolRejectedError } from "../../errors/toolCallErrors.ts";
 import { ScopedValue } from "./ScopedValue.ts";
 import { persistence } from "../../persistence/Persistence.ts";
+import { ResponsePieces } from "./HostedPieces.ts";
+import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
 import { ResponseCalls, type ResponseCall } from "./ResponseCalls.ts";
 import { hostedResponse, storedResponse } from "./responseMessage.ts";
 import type {
@@ -21,6 +23,7 @@ import type {
   HostedApproval,
   HostedCall,
   HostedLoop,
+  HostedPlace,
 } from "./HostedLoop.ts";
 
 /** The loop of a running node. Records its requests or returns the records of an earlier attempt. */
@@ -29,13 +32,17 @@ export class LiveLoop implements HostedLoop {
   /** The contexts of the calls in progress. Requests inside a call belong to that call. */
   readonly #within = new ScopedValue<AgentContext>();
   readonly #calls = new ResponseCalls();
+  readonly #writer: StreamWriter | undefined;
+  #requests = 0;
   #live = false;
   /** Whether records were added since the last checkpoint of this node. */
   #isUnsaved = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(context: AgentContext) {
+  /** @param writer shows responses to other processes while models write them */
+  constructor(context: AgentContext, writer?: StreamWriter) {
     this.#context = context;
+    this.#writer = writer;
   }
 
   get agentId(): string {
@@ -55,18 +62,20 @@ export class LiveLoop implements HostedLoop {
   }
 
   async answer(
-    perform: (place: RequestPlace) => Promise<HostedResponse>,
+    perform: (place: HostedPlace) => Promise<HostedResponse>,
     asked?: HostedModel,
   ): Promise<GivenHostedResponse> {
     this.#assertSound();
     const context = this.#here;
     const performed: { error?: unknown } = {};
+    const pieces = context === this.#context ? this.#pieces() : undefined;
     const execute = async (place: RequestPlace) => {
       if (context === this.#context) await this.#saveStep();
       this.#live = true;
       try {
-        return storedResponse(await perform(place));
+        return storedResponse(await perform({ ...place, pieces }));
       } catch (error) {
+        pieces?.discard();
         performed.error = error;
         throw error;
       }
@@ -126,6 +135,11 @@ export class LiveLoop implements HostedLoop {
       if (error instanceof ToolRejectedError) return { approved: false, reason: error.reason };
       return this.#fail(error);
     }
+  }
+
+  #pieces(): ResponsePieces | undefined {
+    const ordinal = this.#requests++;
+    return this.#writer && new ResponsePieces(this.#writer, { runId: this.runId, ordinal });
   }
 
   /** An unknown call ends the run, so that the model does not see the error. */

@@ -6,6 +6,8 @@ import { NotSerializableError, UnreadableValueError } from "../../errors/storedD
 import { ToolFailedError, ToolOutcomeUnknownError } from "../../errors/toolCallErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { Sha256 } from "../../internal/sha256/Sha256.ts";
+import type { StreamStore } from "../../streams/store/StreamStore.ts";
+import { HostedPieces } from "./HostedPieces.ts";
 import { ResponseCalls } from "./ResponseCalls.ts";
 import { hostedResponse } from "./responseMessage.ts";
 import type { ApprovableCall, GivenHostedResponse, HostedApproval, HostedCall, HostedLoop } from "./HostedLoop.ts";
@@ -24,6 +26,7 @@ export class RecordedLoop implements HostedLoop {
   readonly #records: RunRecords;
   readonly #sha256: Sha256;
   readonly #follow: Follow;
+  readonly #streams: StreamStore | undefined;
   readonly #calls = new ResponseCalls();
   #answers = 0;
   #steps = 0;
@@ -31,11 +34,20 @@ export class RecordedLoop implements HostedLoop {
   readonly #ids = new Map<string, readonly string[]>();
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param options.follow waits for further records. Omit it for a finished run. */
+  /**
+   * @param options.follow waits for further records. Omit it for a finished run.
+   * @param options.streams holds the pieces of incomplete responses. Omit it to receive complete responses only.
+   */
   constructor(
     records: RunRecords,
-    options: { readonly sha256: Sha256; readonly signal?: AbortSignal | undefined; readonly follow?: Follow },
+    options: {
+      readonly sha256: Sha256;
+      readonly signal?: AbortSignal | undefined;
+      readonly follow?: Follow;
+      readonly streams?: StreamStore | undefined;
+    },
   ) {
+    this.#streams = options.follow && options.streams;
     this.#records = records;
     this.#sha256 = options.sha256;
     this.signal = options.signal ?? new AbortController().signal;
@@ -59,6 +71,13 @@ export class RecordedLoop implements HostedLoop {
     const shown = this.#withIds(message, ordinal);
     this.#calls.add(shown);
     return hostedResponse({ message: shown, usage: record.usage, finishReason: record.finish }, { replayed: true });
+  }
+
+  nextPieces(): HostedPieces | undefined {
+    const { agentId, runId } = this;
+    const ordinal = this.#answers;
+    if (this.#records.answer(ordinal)) return undefined;
+    return this.#streams && new HostedPieces(this.#streams, agentId, { runId, ordinal });
   }
 
   async call(toolCallId: string, { tool }: HostedCall): Promise<unknown> {

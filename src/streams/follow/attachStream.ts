@@ -8,6 +8,7 @@ import { strictOptions } from "../../internal/options/strictOptions.ts";
 import { logStorageOf } from "../../storage/checkpoints/CheckpointStorage.ts";
 import { type PersistenceStorageProvider, providerSchema } from "../../storage/PersistenceStorageProvider.ts";
 import type { StreamEntry, StreamStore } from "../store/StreamStore.ts";
+import type { StoredChunk } from "../write/StoredChunk.ts";
 import { type LogItem, type StoredResponse, StoredResponses } from "./StoredResponses.ts";
 import { StreamCursor, type TextKind } from "./StreamCursor.ts";
 import { z } from "zod";
@@ -45,9 +46,6 @@ const optionsSchema = strictOptions({
   signal: abortSignalSchema.optional(),
   pollMs: integerFrom(1).optional(),
 });
-
-/** A chunk as a store holds it: without its position, and with the length of the text of its kind before it. */
-export type StoredChunk = RunDelta & { readonly at?: number };
 
 /**
  * Yields the responses of the run in progress, in any process: first what the client has missed, then each chunk when

@@ -2,6 +2,7 @@ import type { RunDelta } from "../../agent/feature/RunRequest.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warnOnce } from "../../internal/warn.ts";
+import type { StoredChunk } from "./StoredChunk.ts";
 import type { StreamEntry, StreamPlace, StreamStore } from "../store/StreamStore.ts";
 
 /** When buffered chunks are appended. */
@@ -110,7 +111,7 @@ export class StreamWriter {
     return opened;
   }
 
-  #push(chunk: RunDelta & { readonly at?: number }): void {
+  #push(chunk: StoredChunk): void {
     const text = JSON.stringify(chunk);
     this.#buffer.push(text);
     this.#bufferedText += text.length;

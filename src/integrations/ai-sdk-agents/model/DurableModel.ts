@@ -4,7 +4,7 @@ import { UnusableModelAnswerError } from "../../../errors/modelErrors.ts";
 import { objectWithMethods } from "../../../internal/options/optionSchemas.ts";
 import { generationSchema } from "../../ai-sdk/AiSdkLanguageModel.ts";
 import { assertResponseShape } from "../../../agent/model/assertResponseShape.ts";
-import type { GivenHostedResponse, HostedResponse, HostedLoop } from "../../hosted/HostedLoop.ts";
+import type { GivenHostedResponse, HostedResponse, HostedLoop, HostedPlace } from "../../hosted/HostedLoop.ts";
 import {
   hostedResponseOf,
   generationOf,
@@ -14,6 +14,9 @@ import {
   promptWithProviderIds,
 } from "./providerResponse.ts";
 import type { ProviderCall, ProviderGeneration, ProviderModel, ProviderPart, ProviderStream } from "./ProviderModel.ts";
+import { followedParts } from "./followedParts.ts";
+import { replayedParts } from "./replayedParts.ts";
+import type { ResponsePieces } from "../../hosted/HostedPieces.ts";
 import { StreamedGeneration } from "./StreamedGeneration.ts";
 
 const streamSchema = z.looseObject({ stream: objectWithMethods<ReadableStream>("getReader") });
@@ -56,28 +59,40 @@ export class DurableModel implements ProviderModel {
   }
 
   async doStream(call: ProviderCall): Promise<ProviderStream> {
+    const { loop } = this.#run;
+    const pieces = loop.nextPieces?.();
+    if (!pieces) return this.#streamed(call);
+    const unasked = () => Promise.reject(new TypeError("A loop that follows a run makes no requests."));
+    const generation = this.#answer(unasked).then(generationOf);
+    return { stream: streamOf(followedParts(loop, pieces, generation)) };
+  }
+
+  #streamed(call: ProviderCall): Promise<ProviderStream> {
+    let shown: ResponsePieces | undefined;
     return new Promise((resolve, reject) => {
       const recorded: Promise<void> = this.#answer(async (place) => {
         const streaming = await this.#model.doStream(this.#callIn(call, place));
         assertResponseShape(streamSchema, streaming, this.modelId, this.provider);
         const { stream, ...rest } = streaming;
+        shown = place.pieces;
         const streamed = new StreamedGeneration((index) => place.toolCallId(index), this.modelId);
         const incomplete = new UnusableModelAnswerError("model_answer_incomplete", this.modelId, this.provider);
         return new Promise<HostedResponse>((whole, cut) => {
           resolve({
             ...rest,
-            stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded, incomplete }),
+            stream: recordedStream(stream, { streamed, whole, cut, recorded: () => recorded, incomplete, shown }),
           });
         });
       }).then(async (given) => {
         if (given.replayed) resolve({ stream: replayedStream(generationOf(given)) });
         else await this.#run.loop.durable();
+        await shown?.remove();
       });
       recorded.catch(reject);
     });
   }
 
-  #answer(perform: (place: RequestPlace) => Promise<HostedResponse>): Promise<GivenHostedResponse> {
+  #answer(perform: (place: HostedPlace) => Promise<HostedResponse>): Promise<GivenHostedResponse> {
     return this.#run.loop.answer(perform, { model: this.modelId, provider: this.provider });
   }
 
@@ -98,6 +113,8 @@ interface Recording {
   readonly recorded: () => Promise<void>;
   /** The error of the run if the stream has no finish part. */
   readonly incomplete: Error;
+  /** Shows the response to other processes. */
+  readonly shown: ResponsePieces | undefined;
 }
 
 /**
@@ -108,7 +125,7 @@ interface Recording {
  */
 function recordedStream(
   stream: ReadableStream<ProviderPart>,
-  { streamed, whole, cut, recorded, incomplete }: Recording,
+  { streamed, whole, cut, recorded, incomplete, shown }: Recording,
 ): ReadableStream<ProviderPart> {
   const reader = stream.getReader();
   const end = async (controller: ReadableStreamDefaultController<ProviderPart>, part: ProviderPart) => {
@@ -129,6 +146,7 @@ function recordedStream(
           return controller.close();
         }
         const part = streamed.add(value);
+        show(streamed, part, shown);
         if (part.type === "error") cut(part["error"]);
         if (part.type === "finish") return await end(controller, part);
         controller.enqueue(part);
@@ -150,9 +168,15 @@ function withIds(content: readonly ProviderPart[], recorded: readonly ProviderPa
   );
 }
 
+function show(streamed: StreamedGeneration, part: ProviderPart, shown: ResponsePieces | undefined): void {
+  const index = shown && streamed.textPlace(part);
+  if (index === undefined) return;
+  shown?.add({ kind: part.type === "text-delta" ? "text" : "reasoning", index, text: String(part["delta"]) });
+}
+
 /** Streams a recorded response, each part in one piece. */
 function replayedStream(generation: ProviderGeneration): ReadableStream<ProviderPart> {
-  const parts = [...partsOf(generation)];
+  const parts = [...replayedParts(generation)];
   return new ReadableStream({
     pull(controller) {
       const part = parts.shift();
@@ -162,33 +186,13 @@ function replayedStream(generation: ProviderGeneration): ReadableStream<Provider
   });
 }
 
-function* partsOf(generation: ProviderGeneration): Generator<ProviderPart> {
-  const { content, warnings = [], response, finishReason, usage, providerMetadata } = generation;
-  yield { type: "stream-start", warnings };
-  yield { type: "response-metadata", ...response };
-  for (const [index, part] of content.entries()) yield* piecesOf(part, String(index));
-  yield { type: "finish", finishReason, usage, ...(providerMetadata !== undefined && { providerMetadata }) };
-}
-
-function* piecesOf(part: ProviderPart, id: string): Generator<ProviderPart> {
-  const { type, text, input, ...fields } = part;
-  const metadata = fields["providerMetadata"] !== undefined && { providerMetadata: fields["providerMetadata"] };
-  switch (type) {
-    case "text":
-    case "reasoning":
-      yield { type: `${type}-start`, id, ...metadata };
-      yield { type: `${type}-delta`, id, delta: text };
-      yield { ...fields, type: `${type}-end`, id };
-      return;
-    case "tool-call": {
-      const { toolCallId, ...call } = fields;
-      yield { ...call, type: "tool-input-start", id: toolCallId };
-      yield { type: "tool-input-delta", id: toolCallId, delta: input };
-      yield { type: "tool-input-end", id: toolCallId };
-      yield part;
-      return;
-    }
-    default:
-      yield part;
-  }
+function streamOf(parts: AsyncGenerator<ProviderPart>): ReadableStream<ProviderPart> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await parts.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await parts.return(undefined)),
+  });
 }

@@ -52,6 +52,12 @@ export class StreamedGeneration {
     return this.#end !== undefined;
   }
 
+  /** Returns the index of the text or reasoning that a piece extends. `undefined` for other parts. */
+  textPlace({ type, id }: ProviderPart): number | undefined {
+    if (type !== "text-delta" && type !== "reasoning-delta") return undefined;
+    return this.#places.get(`${type.slice(0, -"-delta".length)} ${String(id)}`);
+  }
+
   /** Adds a part and returns it. In the returned part of a call, the library's call id replaces the provider's id. */
   add(part: ProviderPart): ProviderPart {
     if (notContent.has(part.type)) {

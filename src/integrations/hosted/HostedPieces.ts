@@ -1,0 +1,107 @@
+import type { StreamPlace, StreamStore } from "../../streams/store/StreamStore.ts";
+import type { StreamWriter } from "../../streams/write/StreamWriter.ts";
+import type { StoredChunk } from "../../streams/write/StoredChunk.ts";
+import { pause, systemClock } from "../../internal/Clock.ts";
+
+/** A piece of one text in the content of a response. */
+export interface HostedPiece {
+  readonly kind: "text" | "reasoning";
+  /** The index of the text in the content. */
+  readonly index: number;
+  readonly text: string;
+}
+
+interface RequestOfRun {
+  readonly runId: string;
+  /** The number of the request among those outside of tool calls. */
+  readonly ordinal: number;
+}
+
+/** Stores the pieces of a response while a model writes it. Each text has its own request id in the stream. */
+export class ResponsePieces {
+  readonly #writer: StreamWriter;
+  readonly #prefix: string;
+  readonly #ids = new Set<string>();
+
+  constructor(writer: StreamWriter, request: RequestOfRun) {
+    this.#writer = writer;
+    this.#prefix = prefixOf(request);
+  }
+
+  add({ kind, index, text }: HostedPiece): void {
+    const requestId = `${this.#prefix}${index}`;
+    this.#ids.add(requestId);
+    this.#writer.add({ type: `${kind}-delta`, text, nodeId: "run", requestId });
+  }
+
+  /** Tells followers that the response was cut off. */
+  discard(): void {
+    for (const requestId of this.#ids) this.#writer.discard({ nodeId: "run", requestId });
+  }
+
+  /** Removes the pieces of a response that the log contains. */
+  remove(): Promise<void> {
+    return this.#writer.remove([...this.#ids]);
+  }
+}
+
+/** Reads the pieces of a response that another process receives. */
+export class HostedPieces {
+  readonly #store: StreamStore;
+  readonly #agentId: string;
+  readonly #prefix: string;
+  readonly #lengths = new Map<number, number>();
+  #place: StreamPlace = { writer: 0, number: 0 };
+
+  constructor(store: StreamStore, agentId: string, request: RequestOfRun) {
+    this.#store = store;
+    this.#agentId = agentId;
+    this.#prefix = prefixOf(request);
+  }
+
+  /**
+   * Returns the pieces since the last call, or waits a moment. `undefined` if the pieces so far are void, because the
+   * response was cut off.
+   */
+  async next(signal: AbortSignal): Promise<readonly HostedPiece[] | undefined> {
+    const entries = await this.#store.read(this.#agentId, this.#place);
+    const pieces: HostedPiece[] = [];
+    for (const { writer, first, chunks } of entries) {
+      if (writer > this.#place.writer && this.#lengths.size > 0) return this.#void();
+      for (const [index, text] of chunks.entries()) {
+        const isSeen = writer === this.#place.writer && first + index <= this.#place.number;
+        if (isSeen) continue;
+        this.#place = { writer, number: first + index };
+        const chunk = JSON.parse(text) as StoredChunk;
+        if (!chunk.requestId.startsWith(this.#prefix)) continue;
+        if (chunk.type === "restart") return this.#void();
+        const piece = this.#pieceOf(chunk);
+        if (piece) pieces.push(piece);
+      }
+    }
+    if (pieces.length === 0) await pause(systemClock, pollMs, signal);
+    return pieces;
+  }
+
+  #void(): undefined {
+    this.#lengths.clear();
+    return undefined;
+  }
+
+  #pieceOf({ requestId, at, ...chunk }: StoredChunk): HostedPiece | undefined {
+    if (chunk.type === "restart") return undefined;
+    const index = Number(requestId.slice(this.#prefix.length));
+    const length = this.#lengths.get(index) ?? 0;
+    // After a lost chunk, the rest follows from the record of the response.
+    if (at !== length) return undefined;
+    this.#lengths.set(index, length + chunk.text.length);
+    return { kind: chunk.type === "text-delta" ? "text" : "reasoning", index, text: chunk.text };
+  }
+}
+
+/** How often another process is asked for pieces, in milliseconds. */
+const pollMs = 50;
+
+function prefixOf({ runId, ordinal }: RequestOfRun): string {
+  return `${runId} ${ordinal} `;
+}

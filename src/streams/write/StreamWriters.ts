@@ -1,0 +1,67 @@
+import type { AgentRun } from "../../agent/feature/AgentRun.ts";
+import { type Clock, systemClock } from "../../internal/Clock.ts";
+import type { StreamPlace, StreamStore } from "../store/StreamStore.ts";
+import { StreamWriter } from "./StreamWriter.ts";
+
+/** Options of `install(Streams)`. */
+export interface StreamsConfig {
+  readonly store: StreamStore;
+  /** How long a chunk waits for others before it is stored, in milliseconds. Defaults to 250. */
+  readonly batchDelayMs?: number | undefined;
+  /**
+   * The number of chunks that are stored together. After its first four appends, a response takes one append for each
+   * batch. Defaults to 64.
+   */
+  readonly batchChunks?: number | undefined;
+  /** Defaults to the system clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/** The agents whose last place is remembered. One process seldom owns more at a time. */
+const mostPlaces = 1_000;
+
+/** The writers of the runs in this process. */
+export class StreamWriters {
+  readonly store: StreamStore;
+  readonly #config: StreamsConfig;
+  readonly #writers = new Map<string, StreamWriter>();
+  /** The next places of agents, because an owner can make several runs. */
+  readonly #places = new Map<string, StreamPlace>();
+
+  constructor(config: StreamsConfig) {
+    this.#config = config;
+    this.store = config.store;
+  }
+
+  of({ agentId }: Pick<AgentRun, "agentId">): StreamWriter | undefined {
+    return this.#writers.get(agentId);
+  }
+
+  async during<Result>(
+    agentId: string,
+    generation: number,
+    run: (writer: StreamWriter) => Promise<Result>,
+  ): Promise<Result> {
+    const { store, batchDelayMs: delayMs = 250, batchChunks: chunks = 64, clock = systemClock } = this.#config;
+    const last = this.#places.get(agentId);
+    const next = last?.writer === generation ? last : { writer: generation, number: 1 };
+    const writer = new StreamWriter(store, agentId, next, { delayMs, chunks, clock });
+    this.#writers.set(agentId, writer);
+    try {
+      return await run(writer);
+    } finally {
+      if (this.#writers.get(agentId) === writer) this.#writers.delete(agentId);
+      this.#remember(agentId, writer.next);
+      await writer.end();
+    }
+  }
+
+  #remember(agentId: string, place: StreamPlace): void {
+    this.#places.delete(agentId);
+    this.#places.set(agentId, place);
+    for (const oldest of this.#places.keys()) {
+      if (this.#places.size <= mostPlaces) return;
+      this.#places.delete(oldest);
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { InMemoryPersistenceStorageProvider } from "agent-persistence";
+import { durableAgent } from "agent-persistence/ai-sdk";
+import { InMemoryStreamStore, type StreamStore } from "agent-persistence/streams";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { scriptedModel } from "./support/scriptedModel.ts";
+import { type Sdk, sdks } from "./support/sdks.ts";
+
+type Part = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** A model whose stream a test writes. */
+function writtenModel(sdk: Sdk) {
+  const controllers: ReadableStreamDefaultController<Part>[] = [];
+  let asked = () => {};
+  const model = scriptedModel([], sdk);
+  model.doStream = async () => ({
+    stream: new ReadableStream({
+      start(controller) {
+        controllers.push(controller as unknown as ReadableStreamDefaultController<Part>);
+        asked();
+      },
+    }),
+  });
+  return {
+    model,
+    async write(index: number, ...parts: readonly Part[]) {
+      while (controllers.length <= index) await new Promise<void>((resolve) => (asked = resolve));
+      for (const part of parts) controllers[index]?.enqueue(part);
+      if (parts.at(-1)?.type === "finish") controllers[index]?.close();
+    },
+    fail: (index: number, error: Error) => controllers[index]?.error(error),
+  };
+}
+
+class CountedStore extends InMemoryStreamStore {
+  appends = 0;
+
+  override async append(...entry: Parameters<StreamStore["append"]>): Promise<void> {
+    this.appends++;
+    return super.append(...entry);
+  }
+}
+
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 1, text: 1, reasoning: undefined },
+};
+const finish = (unified: string) => ({ type: "finish", finishReason: { unified, raw: unified }, usage });
+const delta = (text: string, id = "t") => ({ type: "text-delta", id, delta: text });
+
+function servers(sdk: Sdk) {
+  const { tool, ToolLoopAgent } = sdk.ai;
+  const [storage, streams, written] = [new InMemoryPersistenceStorageProvider(), new CountedStore(), writtenModel(sdk)];
+  const find = tool({ inputSchema: z.object({ id: z.string() }), execute: () => "found" });
+  const server = () =>
+    durableAgent(
+      { storage, streams, abortGraceMs: 0 },
+      (durable) =>
+        new ToolLoopAgent({
+          id: "desk",
+          model: durable.model(written.model),
+          tools: durable.tools({ find }, { find: { effect: "none" } }),
+          maxRetries: 0,
+        }),
+    );
+  return { written, streams, one: server(), other: server() };
+}
+
+/** Reads a stream of UI chunks until a text arrives. */
+function textReader(stream: { toUIMessageStream(): ReadableStream<unknown> }) {
+  const reader = stream.toUIMessageStream().getReader();
+  const chunks: Part[] = [];
+  return {
+    chunks,
+    async next(): Promise<string | undefined> {
+      for (;;) {
+        const { value } = await reader.read();
+        if (!value) return undefined;
+        chunks.push(value as Part);
+        if ((value as Part).type === "text-delta") return String((value as Part)["delta"]);
+      }
+    },
+  };
+}
+
+describe.each(sdks)("a client of another server, with the AI SDK $version", (sdk) => {
+  it("sees texts while the model writes them, and each text once", async () => {
+    const { written, streams, one, other } = servers(sdk);
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Let "));
+    const attached = textReader((await other.for("a").attach())!);
+    expect(await attached.next()).toBe("Let ");
+    await written.write(0, delta("me "));
+    expect(await attached.next()).toBe("me ");
+    await written.write(0, delta("look."), { type: "text-end", id: "t" });
+    await written.write(0, { type: "tool-call", toolCallId: "c", toolName: "find", input: '{"id":"7"}' });
+    await written.write(0, finish("tool-calls"));
+    await written.write(1, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Found "));
+    const texts: (string | undefined)[] = [];
+    while (texts.at(-1) !== "Found ") texts.push(await attached.next());
+    expect(texts.slice(0, -1).join("")).toBe("look.");
+    const late = textReader((await other.for("a").attach())!);
+    expect([await late.next(), await late.next()]).toEqual(["Let me look.", "Found "]);
+    await written.write(1, delta("it."), { type: "text-end", id: "t" }, finish("stop"));
+    expect(await stream.text).toBe("Found it.");
+    for (const reader of [attached, late]) {
+      expect(await reader.next()).toBe("it.");
+      expect(await reader.next()).toBeUndefined();
+      const types = reader.chunks.map(({ type }) => type);
+      expect(types.filter((type) => type === "text-start")).toHaveLength(2);
+      expect(types.filter((type) => type === "text-end")).toHaveLength(2);
+      expect(types.filter((type) => type === "tool-output-available")).toHaveLength(1);
+    }
+    await expect.poll(() => streams.read("a")).toEqual([]);
+    expect(await other.for("a").attach()).toBeUndefined();
+  });
+
+  it("gets an error instead of another response if the response is interrupted, and then the whole new one", async () => {
+    const { written, one, other } = servers(sdk);
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    const ended = Promise.resolve(stream.consumeStream()).catch(() => undefined);
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Wrong "));
+    const attached = textReader((await other.for("a").attach())!);
+    expect(await attached.next()).toBe("Wrong ");
+    written.fail(0, new Error("connection lost"));
+    await ended;
+    await expect(attached.next()).rejects.toMatchObject({ code: "run_stopped" });
+    const resumed = one.for("a").resumeStream();
+    await written.write(1, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" }, delta("Right"));
+    const again = textReader((await other.for("a").attach())!);
+    expect(await again.next()).toBe("Right");
+    await written.write(1, { type: "text-end", id: "t" }, finish("stop"));
+    expect(await (await resumed).text).toBe("Right");
+    expect(await again.next()).toBeUndefined();
+  });
+
+  it("costs at most 20 appends for a response of 1,000 tokens", async () => {
+    const { written, streams, one } = servers(sdk);
+    const stream = await one.for("a").stream({ prompt: "Find 7." });
+    await written.write(0, { type: "stream-start", warnings: [] }, { type: "text-start", id: "t" });
+    for (let token = 0; token < 1_000; token++) await written.write(0, delta(`${token} `));
+    await written.write(0, { type: "text-end", id: "t" }, finish("stop"));
+    expect((await stream.text).length).toBeGreaterThan(3_000);
+    expect(streams.appends).toBeGreaterThan(10);
+    expect(streams.appends).toBeLessThanOrEqual(20);
+  });
+});
