@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { FilePersistenceStorageProvider } from "agent-persistence/file";
-import { attachStream, FileStreamStore } from "agent-persistence/streams";
+import { attachStream } from "agent-persistence/streams";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundleWorker } from "../../kill/bundleWorker.ts";
 import { temporaryDirectory } from "../../kill/temporaryDirectory.ts";
-import { cases } from "../../soak/cases.ts";
+import { cases, soak } from "../../soak/cases.ts";
+import { sharedEngines } from "../../storage/engines/engines.ts";
+import { storageAt } from "../../storage/engines/storageAt.ts";
 import { ClientView } from "../ClientView.ts";
+import type { ServerOptions } from "./streamWorker.ts";
+import { streamsAt } from "./streamsAt.ts";
 
 const [kills, reconnects, turns, tokens] = [cases(3, 20), cases(30, 200), 3, 200];
 
@@ -20,14 +22,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-/** A server process, which counts the chunks that clients saw since its start. */
+/** A process that runs or resumes the run. */
 class Server {
   readonly #child;
   readonly ended: Promise<string>;
 
-  constructor(directory: string) {
+  constructor(options: ServerOptions) {
     const stdio = ["ignore", "pipe", "inherit"] as const;
-    this.#child = spawn(process.execPath, [program, directory, String(turns), String(tokens)], { stdio: [...stdio] });
+    this.#child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: [...stdio] });
     let said = "";
     this.#child.stdout?.on("data", (text) => (said += String(text)));
     this.ended = new Promise((resolve) => this.#child.on("close", () => resolve(said)));
@@ -38,16 +40,18 @@ class Server {
   }
 }
 
-it(`shows a client that reconnects ${reconnects} times each chunk once and in order, while the server is killed ${kills} times`, async () => {
-  const directory = await temporaryDirectory();
-  const storage = new FilePersistenceStorageProvider({ directory });
-  const store = new FileStreamStore({ directory: join(directory, "streams") });
+const title = `shows a client that reconnects ${reconnects} times each chunk once and in order, while the server is killed ${kills} times`;
+const engines = sharedEngines.filter(({ name }) => name === "in files" || (soak && name !== "in DynamoDB"));
+
+it.each(engines)(`${title} ($name)`, async (engine) => {
+  const place = await engine.place();
+  const [storage, store] = [await storageAt(place), await streamsAt(place)];
   const view = new ClientView();
   let [killed, connected, isOver] = [0, 0, false];
   let seen = () => {};
   const serve = async () => {
     for (;;) {
-      const server = new Server(directory);
+      const server = new Server({ place, turns, tokens, hangs: killed < kills });
       const shown = new Promise<void>((resolve) => {
         let left = 1 + ((killed * 37) % 90);
         seen = () => (--left === 0 ? resolve() : undefined);
@@ -65,7 +69,7 @@ it(`shows a client that reconnects ${reconnects} times each chunk once and in or
   let after: string | undefined;
   while (true) {
     const wasOver = isOver;
-    let left = connected < reconnects ? 1 + ((connected * 13) % 40) : Infinity;
+    let left = connected < reconnects ? 1 + ((connected * 13) % 8) : Infinity;
     connected++;
     let isComplete = true;
     for await (const chunk of attachStream({ storage, store }, "a", { after, pollMs: 5 })) {
@@ -83,6 +87,7 @@ it(`shows a client that reconnects ${reconnects} times each chunk once and in or
   const stored = new ClientView();
   for await (const chunk of attachStream({ storage, store }, "a", { after: ClientView.start })) stored.add(chunk);
   expect(killed).toBe(kills);
+  expect(connected).toBeGreaterThan(reconnects);
   expect(view.texts).toEqual(stored.texts);
   expect(view.texts.size).toBe(turns);
   for (const text of view.texts.values()) {
