@@ -7,7 +7,8 @@ import { stateDataOf } from "../checkpoint/state/stateDataOf.ts";
 import type { AgentSummary } from "../storage/RecordLog.ts";
 
 /**
- * Returns the maximum number of checkpoints in a log. The actual number may be lower, because versions can be skipped.
+ * Returns an upper limit for the number of checkpoints in a log. The actual number can be lower, because versions can
+ * be skipped.
  */
 export function mostCheckpoints({ nextVersion, pruned: [version, kept] = [0, 0] }: CountedCheckpoints): number {
   return Math.max(0, nextVersion - 1 - version) + kept;
@@ -21,7 +22,7 @@ interface CountedCheckpoints {
 /**
  * Returns the summary of an agent for lists and other tools, or `undefined` before its first run.
  *
- * @param checkpoints the maximum number of checkpoints. `undefined` if unknown.
+ * @param checkpoints The upper limit for the number of checkpoints. `undefined` if unknown.
  */
 export function agentSummary(agentId: string, state: StatusState, checkpoints?: number): AgentSummary | undefined {
   const { task, attempts, run, current, createdAt, custody } = state;
@@ -73,8 +74,8 @@ function taskFields(
 }
 
 /**
- * Returns a prefix of the date that sorts high priorities first and negative ones last. Empty for the default priority,
- * 0.
+ * Returns a prefix for the sort key, so that high priorities are first and negative ones last. Empty for the default
+ * priority 0.
  */
 export function priorityOrder(priority: number): string {
   if (priority === 0) return "";

@@ -53,7 +53,7 @@ export interface StatusRecord {
   readonly reason?: string;
   readonly instructions?: string;
   readonly requests?: readonly string[];
-  /** True if another request of the same wait has an answer, so that the waiting run can continue. */
+  /** True if another request of the waiting run has an answer, so that the run can continue. */
   readonly answered?: true;
   readonly waitingFor?: WaitingFor;
   readonly prompt?: string;
@@ -68,7 +68,7 @@ export interface StatusRecord {
   readonly usage?: ModelUsage;
   readonly recoverable?: false;
   readonly retry?: number;
-  /** The number of attempts of a task without progress, including this one. */
+  /** The number of attempts of a task since its last progress, including this attempt. */
   readonly attempt?: number;
 }
 
@@ -83,7 +83,7 @@ export interface OriginRecord {
   readonly version: number;
   readonly position: number;
   readonly checksum: string;
-  /** The first lane that the fork can use. It differs from an earlier, deleted fork with the same id. */
+  /** The first lane that the fork can use. A deleted fork with the same id had another one. */
   readonly nextLane: number;
   /** True if all approvals must be requested again, because the archive is untrusted. */
   readonly asksAgain?: true;

@@ -1,6 +1,9 @@
 import type { StatusState } from "./StatusState.ts";
 
-/** Returns when a worker retries a failed task, in milliseconds since 1970. `undefined` if no worker does. */
+/**
+ * Returns the time at which a worker retries a failed task, in milliseconds since 1970. `undefined` if the task is not
+ * retried.
+ */
 export function retryAt({ task, current, retries }: StatusState): number | undefined {
   const { retries: most = 0, retryDelayMs = 0 } = task?.controls ?? {};
   if (current?.status !== "failed" || current.record?.recoverable === false || retries >= most) return undefined;

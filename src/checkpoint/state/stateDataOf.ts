@@ -15,7 +15,7 @@ export function stateDataOf(agentId: string, state: StatusState): unknown {
 /**
  * Returns all data of an agent in progress. While branches run, `currentStep` is the parallel node of the main line.
  *
- * @param agentName The `currentAgent` outside subgraphs if the agent is not a task.
+ * @param agentName The value of `currentAgent` outside subgraphs if the agent is not a task.
  */
 export function inProgressData(state: StatusState, agentName: string): StateData["in_progress"] {
   const { current, checkpoint, startedAt = 0, activeAt = 0 } = state;

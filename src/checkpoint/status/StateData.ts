@@ -12,7 +12,7 @@ export interface StateData {
     reserves?: readonly FileReservation[];
   };
   in_progress: {
-    /** The path of the running sub-agent. Otherwise the name of the task. */
+    /** The path of the running sub-agent, or the name of the task if no sub-agent runs. */
     currentAgent: string;
     currentStep: string;
     iterationCount: number;
@@ -51,7 +51,7 @@ export interface StateData {
     stackTrace?: string;
     recoverable: boolean;
     retryCount: number;
-    /** When a worker retries the task. Omitted if no worker does. */
+    /** The time at which a worker retries the task. Omitted if the task is not retried. */
     retryAt?: string;
   };
   cancelled: {

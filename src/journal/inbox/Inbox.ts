@@ -22,26 +22,31 @@ export interface NewEvent {
 
 /** A received event. It is the answer to the request that receives it. */
 export interface ReceivedEvent {
-  /** Its number in the inbox. */
+  /** The number of the event in the inbox. */
   readonly event: number;
   readonly payload: unknown;
 }
 
 type View = ShapeView<InboxRecord, InboxState>;
 
-/** How often a process looks for events of other processes, if the storage does not report them. In milliseconds. */
+/**
+ * How often a process checks for events of other processes, in milliseconds. Used if the storage does not report such
+ * events.
+ */
 const lookEveryMs = 2_500;
-/** Other processes wait for an inbox at most this long after its last use, in milliseconds. */
+/**
+ * The time after the last use for which an inbox stays open, in milliseconds. Other processes wait at most this long.
+ */
 const idleMs = 50;
-/** Longer than the lease of a sender that was killed on another machine. */
+/** The maximum time to wait for an inbox. It exceeds the lease of a sender that was killed on another machine. */
 const waitMs = 30_000;
 const mostViews = 100;
 
 const inboxes = new WeakMap<RecordLog, Inbox>();
 
 /**
- * The inboxes of the agents of a storage. An inbox is a log of its own. Senders and receivers own it for one append, and
- * never own the agent.
+ * The inboxes of the agents in a storage. Each inbox has a separate log. Senders and receivers own this log only for
+ * one append, and never own the agent.
  */
 export class Inbox {
   readonly #storage: LogStorage;
@@ -63,7 +68,7 @@ export class Inbox {
   }
 
   /**
-   * Stores an event. Durable when it resolves. Does nothing if the inbox has the same event under the key.
+   * Stores an event. Durable when it resolves. Has no effect if the inbox already has an equal event with the same key.
    *
    * @throws EventKeyUsedError if the key belongs to another event. NotSerializableError, AgentBusyError.
    */
@@ -82,8 +87,9 @@ export class Inbox {
   }
 
   /**
-   * Returns the event of a request: the one that it has received before, or the oldest one that no request has received.
-   * `undefined` if there is none. Other requests cannot receive it when it resolves.
+   * Returns the event of a request: the event that the request received before, or else the oldest event that no
+   * request has received. Returns `undefined` if no such event exists. Other requests can no longer receive the event
+   * when it resolves.
    */
   async take(agentId: string, request: string, name: string): Promise<ReceivedEvent | undefined> {
     if ((await this.#look(agentId)).eventFor(request, name) === undefined) return undefined;
@@ -98,10 +104,11 @@ export class Inbox {
   }
 
   /**
-   * Follows a rollback. Durable when it resolves. Repeating it changes nothing.
+   * Applies a rollback to the inbox. Durable when it resolves. A second call has no effect.
    *
-   * @param reverted the requests whose events can be received again.
-   * @param restored the requests of a redo, which have their events again unless others have received them.
+   * @param reverted The requests whose events can be received again.
+   * @param restored The requests that a redo restores. They get their events back, unless other requests have received
+   * these events.
    */
   async rollBack(agentId: string, reverted: readonly string[], restored: readonly string[]): Promise<void> {
     const state = await this.#look(agentId);
@@ -116,14 +123,14 @@ export class Inbox {
     if (records.length > 0) await this.#logs.use(agentId, (log) => log.store(records));
   }
 
-  /** Lists the agents with an event that may continue them. Reads little more than the result. */
+  /** Lists the agents with an event that could continue them. Reads little more than the result. */
   async *news(): AsyncGenerator<string> {
     for await (const { id } of listShape(inboxShape, this.#storage.log, { status: newsStatus })) yield id;
   }
 
   /**
-   * Returns whether the inbox has an event for one of the requests of an agent that nobody runs. If not, {@link news}
-   * omits the agent until the next event.
+   * Returns whether the inbox has an event for one of the given requests of an agent that is not running. If the result
+   * is false, {@link news} omits the agent until the next event arrives.
    */
   async continues(
     agentId: string,
@@ -138,22 +145,23 @@ export class Inbox {
     return isDue;
   }
 
-  /** Deletes the inbox of an agent, if there is one. */
+  /** Deletes the inbox of an agent, if one exists. */
   async drop(agentId: string): Promise<void> {
     this.#views.delete(agentId);
     for await (const _ of this.#storage.log.read(logIdOf(inboxShape, agentId)))
       return this.#logs.use(agentId, (log) => log.drop());
   }
 
-  /** Grows when an event may have arrived. */
+  /** A number that increases when an event may have arrived. */
   get arrivals(): number {
     return this.#arrivals;
   }
 
   /**
-   * Calls a function soon after an event may have arrived. Calls may be unnecessary. Returns how to end this.
+   * Calls a function soon after an event may have arrived. Some calls can be unnecessary. Returns a function that stops
+   * the calls.
    *
-   * @param options.since {@link arrivals} before the inbox was found without the event.
+   * @param options.since The value of {@link arrivals} before the caller read the inbox and did not find the event.
    */
   onArrival(
     agentId: string,
@@ -186,10 +194,10 @@ export class Inbox {
     this.#watch = undefined;
   }
 
-  /** Reads what was added since the last look. */
+  /** Reads the records that were added since the last read. */
   async #look(agentId: string): Promise<InboxState> {
     const known = this.#views.get(agentId);
-    // Only one reader may grow a view.
+    // A view must not be updated by two reads at the same time.
     this.#views.delete(agentId);
     const view = await readShape(inboxShape, { log: this.#storage.log, id: agentId }, known);
     if (view.exists) this.#views.set(agentId, view);

@@ -7,17 +7,17 @@ export class InboxState {
   /** The numbers of the events that no request has received, by name, oldest first. */
   readonly #waiting = new Map<string, number[]>();
   readonly #taken = new Map<string, number>();
-  /** The numbers of the events that requests have given back. */
+  /** The numbers of events that can be received again after a rollback, by the request that had received the event. */
   readonly #givenBack = new Map<string, number>();
   #seen = 0;
   #untaken = 0;
 
-  /** The number of events, received ones included. */
+  /** The number of events, including received ones. */
   get size(): number {
     return this.#events.length;
   }
 
-  /** Whether an event has arrived that no request has received, and nobody has checked since whether the agent waits. */
+  /** True if an event that no request has received has arrived since the last check whether the agent waits for it. */
   get hasNews(): boolean {
     return this.#untaken > 0 && this.#seen < this.#events.length;
   }
@@ -30,7 +30,10 @@ export class InboxState {
     return this.#byKey.get(key);
   }
 
-  /** Returns the number of the event for a request: the one that it has received, or the oldest one that is free. */
+  /**
+   * Returns the number of the event for a request: the event that the request has received, or else the oldest event
+   * that no request has received.
+   */
   eventFor(request: string, name: string): number | undefined {
     return this.#taken.get(request) ?? this.#waiting.get(name)?.[0];
   }
@@ -43,7 +46,7 @@ export class InboxState {
     return this.#taken.has(request);
   }
 
-  /** @throws RangeError if the record does not fit. */
+  /** @throws RangeError if the record does not match the earlier records. */
   add(record: InboxRecord): void {
     if (record.kind === "event") this.#send(record);
     else if (record.kind === "take") this.#take(record.request, record.event);

@@ -1,6 +1,6 @@
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
 
-/** An event that was sent to an agent. Its number is its place among the events of the inbox, from 0. */
+/** An event that was sent to an agent. Its number is its index among the events of the inbox, from 0. */
 export interface SentRecord {
   readonly kind: "event";
   readonly name: string;
@@ -16,9 +16,9 @@ export type InboxRecord =
   | SentRecord
   /** A request of the agent has received an event. */
   | { readonly kind: "take"; readonly request: string; readonly event: number }
-  /** A rollback reverts a request, so that its event can be received again. */
+  /** A rollback has reverted a request. Its event can be received again. */
   | { readonly kind: "give_back"; readonly request: string }
-  /** A redo restores a reverted request, which has its event again if it is still free. */
+  /** A redo has restored a reverted request. The request gets its event back if no other request has received it. */
   | { readonly kind: "take_again"; readonly request: string }
-  /** The agent did not wait for any of the first `events` events. */
+  /** The agent has waited for none of the first `events` events. */
   | { readonly kind: "seen"; readonly events: number };

@@ -2,8 +2,8 @@ import { placesLeft, placesRejoined } from "../../checkpoint/lines/lineage.ts";
 import type { Rollback } from "./RollbackReport.ts";
 
 /**
- * Lets the agent receive the events again that it received after the target. In a redo, the restored receipts have their
- * events again. A repeated rollback changes no event twice, because the inbox knows the requests.
+ * Makes events available again that the agent received after the target. In a redo, restored requests get their events
+ * back. A repeated rollback has no further effect, because the inbox records the requests.
  */
 export async function rollBackEvents({ setup, log: { agentId, index }, target, base }: Rollback): Promise<void> {
   const receipts = [...index.requests.all()].filter(({ record }) => record.event !== undefined);

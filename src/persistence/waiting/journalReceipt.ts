@@ -14,8 +14,9 @@ import { replyRecord } from "./replyRecord.ts";
 type Receipt = InputRequestEvent & { readonly timer: TimerEvent & { readonly event: ArrivalEvent } };
 
 /**
- * Receives an event in a durable run. The record of the request is durable before the inbox gives it an event, so that
- * a rollback knows which events to give back. After a crash, the inbox gives the same event to the same request.
+ * Receives an event in a durable run. The request is durable before the inbox assigns an event to it, so that a
+ * rollback knows which events become available again. After a crash, the inbox assigns the same event to the same
+ * request.
  */
 export async function journalReceipt(
   recorder: RunRecorder,
@@ -68,7 +69,9 @@ export async function journalReceipt(
   }
 }
 
-/** Resolves to the event of a waiting line when it has arrived. `undefined` if the line waits no longer. */
+/**
+ * Resolves to the event of a waiting line when the event has arrived, or to `undefined` if the line no longer waits.
+ */
 export async function arrival(
   { setup, journal: { agentId } }: RunRecorder,
   pending: PendingRequest,
