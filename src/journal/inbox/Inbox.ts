@@ -34,10 +34,6 @@ type View = ShapeView<InboxRecord, InboxState>;
  * events.
  */
 const lookEveryMs = 2_500;
-/**
- * The time after the last use for which an inbox stays open, in milliseconds. Other processes wait at most this long.
- */
-const idleMs = 50;
 /** The maximum time to wait for an inbox. It exceeds the lease of a sender that was killed on another machine. */
 const waitMs = 30_000;
 const mostViews = 100;
@@ -46,7 +42,8 @@ const inboxes = new WeakMap<RecordLog, Inbox>();
 
 /**
  * The inboxes of the agents in a storage. Each inbox has a separate log. Senders and receivers own this log only for
- * one append, and never own the agent.
+ * one append, and never own the agent. An inbox is free when a call resolves, because the
+ * process may be frozen afterwards.
  */
 export class Inbox {
   readonly #storage: LogStorage;
@@ -58,7 +55,7 @@ export class Inbox {
 
   private constructor(storage: LogStorage) {
     this.#storage = storage;
-    this.#logs = new KeptLogs(inboxShape, { storage, idleMs, waitMs });
+    this.#logs = new KeptLogs(inboxShape, { storage, idleMs: 0, waitMs });
   }
 
   static of(storage: LogStorage): Inbox {

@@ -14,7 +14,10 @@ export interface KeptLogsOptions {
   readonly storage: LogStorage;
   /** Defaults to the system clock. */
   readonly clock?: Clock | undefined;
-  /** How long an unused log stays open, in milliseconds. Defaults to 5,000. */
+  /**
+   * How long an unused log stays open, in milliseconds. With 0, it is released before {@link KeptLogs.use} resolves.
+   * Defaults to 5,000.
+   */
   readonly idleMs?: number | undefined;
   /** How long to wait for a log with another owner, in milliseconds. Defaults to 10,000. */
   readonly waitMs?: number | undefined;
@@ -61,7 +64,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     try {
       return await work(await kept.opening);
     } finally {
-      kept.leave();
+      await kept.leave();
     }
   }
 
@@ -74,7 +77,7 @@ export class KeptLogs<Rec extends LogRecord, State extends ShapeState<Rec>> impl
     const kept = this.#enter(id);
     let isHeld = true;
     const leave = (): void => {
-      if (isHeld) kept.leave();
+      if (isHeld) void kept.leave();
       isHeld = false;
     };
     try {
@@ -170,10 +173,13 @@ class KeptLog<Rec extends LogRecord, State extends ShapeState<Rec>> {
     this.#cancelLook();
   }
 
-  leave(): void {
+  /** Resolves when the log is released, if it is not kept. */
+  async leave(): Promise<void> {
     this.#users--;
     if (this.#users > 0 || this.#ending || !this.#log) return;
     if (this.isBroken || this.#log.lost.aborted) return this.#endUnheard();
+    // The callers that appended already got the error.
+    if (this.#options.idleMs === 0) return this.end().catch(() => {});
     this.#idleSince = this.#options.clock.monotonic();
     this.#lookLater();
   }

@@ -31,6 +31,13 @@ describe.each(eventStorages)("$name: an event", (storage) => {
     expect(await agent.run("go", { agentId: "a" })).toMatchObject({ status: "completed", output: "one two" });
   });
 
+  it("leaves its inbox free when the send resolves, because the process may be frozen then", async () => {
+    const provider = (await storage.open())();
+    const durable = persistence(durableAgent(receiver(0), provider)).agent("a");
+    await Promise.all(["one", "two", "three"].map((payload) => durable.send("paid", payload)));
+    expect(await provider.log.owner("inbox:a")).toBe(undefined);
+  });
+
   it("continues a waiting agent at a resume, which receives it once", async () => {
     const opened = await storage.open();
     const agent = durableAgent(receiver(2), opened(), quick);
