@@ -15,8 +15,8 @@ interface LaneOrigins {
 }
 
 /**
- * Returns a lane and the lanes of its line that lead to it. After a fork, or another move that restarts several lines,
- * the earlier lanes are nested in earlier lanes of the enclosing line.
+ * Returns a lane and the earlier lanes of its line. After a fork, or another move that restarts several lines, the
+ * earlier lanes are nested in earlier lanes of the enclosing line.
  */
 export function lanesOfLine({ lanes, checkpoints }: LaneOrigins, lane: number): ReadonlySet<number> {
   const found = new Set([lane]);

@@ -52,8 +52,9 @@ export interface NewLines {
 }
 
 /**
- * Restarts each line of a moment on a new lane. The lane starts at the line's checkpoint and contains a new checkpoint
- * and the later records of its node. A line without a checkpoint restarts on a lane like its first one.
+ * Restarts the lines that `linesAt` returned, each on a new lane. The lane starts at the line's checkpoint and contains
+ * a new checkpoint and the later records of its node. A line without a checkpoint restarts on a lane like its first
+ * one.
  *
  * Calls keep their ids and outcomes. In a fork, a call without an outcome belongs to the original agent, so the node
  * makes a new call. In other moves, the line keeps a call that is in doubt. Requests get ids of the new lanes.

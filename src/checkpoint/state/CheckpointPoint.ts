@@ -1,7 +1,7 @@
 import type { CheckpointRecord } from "../records/CheckpointRecord.ts";
 
 export interface CheckpointPoint {
-  /** The given id, or `<generation>-<version>` if it has none or a later checkpoint uses the same id. */
+  /** The given id. `<generation>-<version>` if no id was given, or if a later checkpoint was given the same id. */
   readonly id: string;
   readonly generation: number;
   readonly version: number;

@@ -17,7 +17,7 @@ export class InboxState {
     return this.#events.length;
   }
 
-  /** True if an event that no request has received has arrived since the last check whether the agent waits for it. */
+  /** True if the inbox has unreceived events, and an event has arrived since the last check of the agent's requests. */
   get hasNews(): boolean {
     return this.#untaken > 0 && this.#seen < this.#events.length;
   }

@@ -53,7 +53,8 @@ export interface SinceCheckpoint {
   /** Milliseconds by the configured clock. */
   readonly elapsedMs: number;
   /**
-   * Whether a checkpoint now would differ from the last one in its records, its next node or input, or its progress.
+   * True if a checkpoint now would differ from the last one. The records, the next node, its input and the progress are
+   * compared.
    */
   readonly changed: boolean;
   /**
