@@ -102,9 +102,11 @@ describe("the MCP server", () => {
       ((await call("explain_agent", { agentId: "order-7" })) as { requests: { requestId: string }[] }).requests;
     const [request] = await explained();
     const { requestId = "" } = request ?? {};
-    expect(await call("answer_request", { requestId })).toEqual({ refused: expect.stringContaining("Pass one of") });
+    expect(await call("answer_request", { requestId })).toEqual({
+      refused: expect.stringContaining("Pass exactly one of"),
+    });
     expect(await call("answer_request", { requestId, approved: true, reason: "no" })).toMatchObject({
-      refused: expect.stringContaining("Pass one of"),
+      refused: expect.stringContaining("Pass exactly one of"),
     });
     expect(await call("answer_request", { requestId: "r", approved: true })).toEqual({
       refused: 'There is no open request "r".',
@@ -116,6 +118,22 @@ describe("the MCP server", () => {
     expect(entries).toContain('"mcp:assistant"');
     await client.close();
     expect(await ended).toMatchObject({ code: 0 });
+  });
+
+  it("names the damage of a log of which only the beginning is shown", async () => {
+    await using damaged = await Desk.open();
+    await damaged.completes("order-1");
+    await damaged.damage("order-1", 0.97);
+    const { client, call, ended } = await served(damaged);
+    const at = { agentId: "order-1", checkpointId: "1-1" };
+    for (const [name, input] of [
+      ["list_checkpoints", { agentId: "order-1" }],
+      ["show_checkpoint", at],
+      ["preview_rollback", at],
+    ] as const)
+      expect(await call(name, input)).toMatchObject({ damage: [{ code: "corrupt_log" }] });
+    await client.close();
+    await ended;
   });
 
   it("ends when it is stopped", async () => {

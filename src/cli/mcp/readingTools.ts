@@ -68,7 +68,7 @@ function checkpointTools(server: McpServer, view: AgentInspector): void {
       inputSchema: z.object({ agentId, limit: z.int().min(1).max(200).default(20) }),
       annotations,
     },
-    answering(({ agentId: id, limit }) => view.checkpoints(id, { limit })),
+    answering(async ({ agentId: id, limit }) => withDamage(view, id, await view.checkpoints(id, { limit }))),
   );
   server.registerTool(
     "show_checkpoint",
@@ -77,7 +77,9 @@ function checkpointTools(server: McpServer, view: AgentInspector): void {
       inputSchema: z.object({ agentId, checkpointId, messages: z.int().min(0).max(200).default(20) }),
       annotations,
     },
-    answering(({ agentId: id, checkpointId: at, messages }) => view.checkpoint(id, at, { messagesLimit: messages })),
+    answering(async ({ agentId: id, checkpointId: at, messages }) =>
+      withDamage(view, id, await view.checkpoint(id, at, { messagesLimit: messages })),
+    ),
   );
   server.registerTool(
     "preview_rollback",
@@ -86,6 +88,12 @@ function checkpointTools(server: McpServer, view: AgentInspector): void {
       inputSchema: z.object({ agentId, checkpointId }),
       annotations,
     },
-    answering(({ agentId: id, checkpointId: at }) => view.previewRollback(id, at)),
+    answering(async ({ agentId: id, checkpointId: at }) => withDamage(view, id, await view.previewRollback(id, at))),
   );
+}
+
+/** Adds the damage of a log to a document that shows only what is before it. */
+async function withDamage(view: AgentInspector, id: string, document: object): Promise<object> {
+  const { damage = [] } = (await view.agent(id)) ?? {};
+  return damage.length === 0 ? document : { ...document, damage };
 }
