@@ -12,13 +12,13 @@ export type { StateData } from "./checkpoint/status/StateData.ts";
 export { TaskStatus } from "./checkpoint/status/TaskStatus.ts";
 export { isResumable, allowedTransitions, transitionTask, type TaskTransition } from "./task/state/transitionTask.ts";
 export type { NewTask, Task, TaskWithStatus } from "./task/state/Task.ts";
-export { TaskManager } from "./task/manager/TaskManager.ts";
+export { TaskManager } from "./task/queue/TaskManager.ts";
 export type {
   InterruptTaskOptions,
   PauseTaskOptions,
   TaskFilter,
   TaskManagerOptions,
-} from "./task/manager/TaskManagerOptions.ts";
+} from "./task/queue/TaskManagerOptions.ts";
 export { nodeEnvironment, type NodeEnvironmentOptions } from "./task/environment/nodeEnvironment.ts";
 export { TaskWorker } from "./task/worker/TaskWorker.ts";
 export type { TaskWorkerOptions, TaskWorkerEvent, WorkOptions, TaskOutcome } from "./task/worker/TaskWorkerOptions.ts";
@@ -29,13 +29,13 @@ export {
   type InProcessReservationsOptions,
 } from "./task/worker/FileReservations.ts";
 export { findOverlaps, type FileOverlap } from "./task/state/findOverlaps.ts";
-export type { Schedules } from "./task/manager/Schedules.ts";
+export type { Schedules } from "./task/queue/Schedules.ts";
 export type { MissedTick, NewSchedule, Schedule, ScheduleCatchUp, ScheduleOverlap } from "./task/schedule/Schedule.ts";
 export type { QueueLimits } from "./task/queue/QueueLimits.ts";
-export type { QueueScope } from "./task/manager/QueuedTasks.ts";
-export type { QueueRefusal, QueueTurn } from "./task/manager/QueueTurns.ts";
+export type { QueueScope } from "./task/queue/QueuedTasks.ts";
+export type { QueueRefusal, QueueTurn } from "./task/queue/QueueTurns.ts";
 export type { TaskControls } from "./checkpoint/status/TaskControls.ts";
-export type { ClaimableTask } from "./task/manager/claimableTasks.ts";
+export type { ClaimableTask } from "./task/queue/claimableTasks.ts";
 export type { PrunableAgents, PruningSchedule } from "./persistence/config/PersistenceConfig.ts";
 export {
   diskUsage,

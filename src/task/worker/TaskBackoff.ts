@@ -2,7 +2,7 @@ import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.t
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
 import { TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import type { ClaimableTask } from "../manager/claimableTasks.ts";
+import type { ClaimableTask } from "../queue/claimableTasks.ts";
 
 /** The maximum number of doublings of the retry delay, which starts at `pollMs`. */
 const mostDoublings = 6;

@@ -7,8 +7,8 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { reasonOf } from "../../internal/reasonOf.ts";
 import { warn } from "../../internal/warn.ts";
 import type { LogWatch } from "../../storage/RecordLog.ts";
-import type { QueueRefusal, QueueTurn } from "../manager/QueueTurns.ts";
-import type { ClaimableTask } from "../manager/claimableTasks.ts";
+import type { QueueRefusal, QueueTurn } from "../queue/QueueTurns.ts";
+import type { ClaimableTask } from "../queue/claimableTasks.ts";
 import { type FileReservations, type HeldReservation, InProcessReservations } from "./FileReservations.ts";
 import {
   claimedTask,

@@ -11,8 +11,8 @@ import {
   plainObject,
 } from "../../internal/options/optionSchemas.ts";
 import { strictOptions } from "../../internal/options/strictOptions.ts";
-import type { TaskManager } from "../manager/TaskManager.ts";
-import type { ClaimableTask } from "../manager/claimableTasks.ts";
+import type { TaskManager } from "../queue/TaskManager.ts";
+import type { ClaimableTask } from "../queue/claimableTasks.ts";
 import { handlerOptions, type RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import { type QueueLimits, queuesSchema } from "../queue/QueueLimits.ts";
 import type { FileReservations } from "./FileReservations.ts";

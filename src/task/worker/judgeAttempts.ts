@@ -1,4 +1,4 @@
-import type { ClaimableTask } from "../manager/claimableTasks.ts";
+import type { ClaimableTask } from "../queue/claimableTasks.ts";
 
 /** Limits the number and rate of attempts without progress. */
 export interface AttemptLimits {

@@ -3,8 +3,8 @@ import { EnvironmentMismatchError, RecoveryRefusedError } from "../../errors/che
 import { WaitExpiredError } from "../../errors/requestErrors.ts";
 import { StatusChangedError, StopRequestedError } from "../../errors/runErrors.ts";
 import { AgentBusyError, OwnershipLostError, StorageError } from "../../errors/storageErrors.ts";
-import type { TaskManager } from "../manager/TaskManager.ts";
-import { type ClaimableTask, isUnreadable } from "../manager/claimableTasks.ts";
+import type { TaskManager } from "../queue/TaskManager.ts";
+import { type ClaimableTask, isUnreadable } from "../queue/claimableTasks.ts";
 import type { RecoveryHandlers } from "../recovery/RecoverOptions.ts";
 import { Recovery } from "../recovery/Recovery.ts";
 import type { Task } from "../state/Task.ts";

@@ -1,6 +1,6 @@
 import type { AgentSummary, ListOptions, RecordLog } from "../../storage/RecordLog.ts";
 import { compareText, listSummaries } from "../../storage/summaries.ts";
-import { afterTasksOf, isInQueue, parseTaskOrder, queueOrder, type TaskOrder } from "../queue/taskOrder.ts";
+import { afterTasksOf, isInQueue, parseTaskOrder, queueOrder, type TaskOrder } from "./taskOrder.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
 /** Selects the tasks of one queue. */

@@ -4,9 +4,9 @@ import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { OwnedLog } from "../../storage/RecordLog.ts";
 import type { Clock } from "../../internal/Clock.ts";
-import type { QueueLimits } from "../queue/QueueLimits.ts";
-import { rateShape } from "../queue/rateShape.ts";
-import { TaskSlots } from "../queue/TaskSlots.ts";
+import type { QueueLimits } from "./QueueLimits.ts";
+import { rateShape } from "./rateShape.ts";
+import { TaskSlots } from "./TaskSlots.ts";
 
 /** The right to run a task of a queue, within the limits of the queue. */
 export interface QueueTurn {

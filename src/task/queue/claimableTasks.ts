@@ -8,7 +8,7 @@ import { openRequests } from "../../checkpoint/state/openRequests.ts";
 import { agentSummary } from "../../journal/agentSummary.ts";
 import { readHead } from "../../storage/readHead.ts";
 import { hasStateData } from "../state/transitionTask.ts";
-import { isInQueue } from "../queue/taskOrder.ts";
+import { isInQueue } from "./taskOrder.ts";
 import { listQueue, QueuedTasks, type QueueScope } from "./QueuedTasks.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 
