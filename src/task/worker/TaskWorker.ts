@@ -132,6 +132,8 @@ export class TaskWorker implements AsyncDisposable {
   /** Starts tasks. A polling worker survives a failed storage. */
   async #poll(shift: Shift, pollMs: number): Promise<void> {
     const { clock } = this.#options.tasks;
+    // A ring from here on leads to another poll.
+    shift.bell.reset();
     try {
       shift.watch ??= await this.#options.tasks.watch(shift.bell.ring);
       await this.#tick();
@@ -165,7 +167,6 @@ export class TaskWorker implements AsyncDisposable {
 
   async #take(shift: Shift): Promise<void> {
     shift.waitMs = undefined;
-    shift.bell.reset();
     const queues = [undefined, ...Object.keys(this.#options.queues ?? {})];
     // Another queue is first each time, so that no queue takes all places of this worker.
     const first = this.#takes++ % queues.length;

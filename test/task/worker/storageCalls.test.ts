@@ -97,6 +97,26 @@ describe("a storage with narrow lists", () => {
     expect(await callsAmong(2_000)).toBe(await callsAmong(10));
   });
 
+  it("gets the same calls from a poll of a queue with 10 or 200 delayed tasks and tasks of a full key", async () => {
+    const counts: number[] = [];
+    for (const many of [10, 200]) {
+      const { tasks, calls } = counted();
+      const task = { taskName: "echo", inputRequest: 1, queue: "q" };
+      const others = Array.from({ length: many }, () => task);
+      await tasks.createMany([
+        ...others.map((each) => ({ ...each, key: "a" })),
+        ...others.map((each) => ({ ...each, key: "c", notBefore: "2027-01-01T00:00:00Z" })),
+        { ...task, taskId: "free", key: "d" },
+      ]);
+      calls.length = 0;
+      const found = await collect(tasks.claimable({ queue: "q", fullKeys: new Set(["a"]) }));
+      expect(found.map(({ taskId }) => taskId)).toEqual(["free"]);
+      counts.push(calls.length);
+    }
+    expect(counts[0]).toBeLessThan(15);
+    expect(counts[1]).toBe(counts[0]);
+  });
+
   it("gets few calls for a queued task, starting with its open", async () => {
     const { storage, tasks, calls, count } = counted();
     const ids = await queue(tasks, 30);
