@@ -156,8 +156,19 @@ class ByteReader {
   }
 
   async bytes(length: number): Promise<Uint8Array> {
-    while (this.#length < length) if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
-    return this.#take(length);
+    if (length > defaultMaxPartBytes) {
+      while (this.#length < length) if (!(await this.#more())) throw new InvalidArchiveError("its end is missing");
+      return this.#take(length);
+    }
+    // Memory that is not written yet takes no room, and received chunks are released early.
+    const whole = new Uint8Array(length);
+    for (let at = 0; at < length;) {
+      if (this.#length === 0 && !(await this.#more())) throw new InvalidArchiveError("its end is missing");
+      const received = this.#take(Math.min(this.#length, length - at));
+      whole.set(received, at);
+      at += received.length;
+    }
+    return whole;
   }
 
   async *rest(): AsyncGenerator<Uint8Array, void, undefined> {

@@ -13,7 +13,9 @@ import { stateReferences } from "../checkpoint/state/stateReferences.ts";
 import { InvalidArchiveError } from "../errors/storedDataErrors.ts";
 import type { Sha256 } from "../internal/sha256/Sha256.ts";
 import { assertSoundLog } from "../storage/readEntries.ts";
+import { heapBytes } from "./heapBytes.ts";
 import { blobsNamedIn } from "./transferredBlobs.ts";
+import { withoutValues } from "./withoutValues.ts";
 import type { StatusRecord } from "../checkpoint/records/runRecords.ts";
 
 /** A limit for numbers that valid logs never reach. */
@@ -21,6 +23,18 @@ const highestNumber = 2 ** 52;
 
 /** The maximum number of blobs that precede one line. */
 const mostBlobsOfLine = 100_000;
+
+/** The memory that an import needs for the number of a checkpoint or the name of a blob, in bytes. */
+const bytesOfName = 100;
+
+export interface ImportedLogOptions {
+  /** Whether the agent becomes a fork, which restates values of the log. */
+  readonly isFork?: boolean;
+  /** Whether the agent can start at a checkpoint before the newest snapshot. A fork always can. */
+  readonly startsEarlier?: boolean;
+  /** The limit for the memory of the kept lines, in bytes. */
+  readonly mostBytes: number;
+}
 
 export interface ImportedEnd {
   readonly index: LogProjection;
@@ -30,24 +44,29 @@ export interface ImportedEnd {
 
 /**
  * The log of an archive. It verifies lines as they arrive and keeps only those that the head needs: the newest snapshot
- * and all later lines.
+ * and all later lines. Only a fork keeps their values. The kept lines have a limit, so that no archive can fill the
+ * memory.
  */
 export class ImportedLog {
   readonly #sha256: Sha256;
+  readonly #isFork: boolean;
   readonly #keepsAll: boolean;
+  readonly #mostBytes: number;
   readonly #blobs = new Set<string>();
   readonly #stored = new Set<string>();
   #entries: Entry[] = [];
+  #keptBytes = 0;
   #next: NextNumbers = { nextVersion: 1, nextLane: 1 };
   #position = 0;
   /** True if appends are missing. A later record must restate them, otherwise the chain is broken. */
   #wasPruned = false;
   #checkpoints = new Map<number, number>();
 
-  /** @param options.keepsAll True for a fork, which can start at any checkpoint. */
-  constructor(sha256: Sha256, { keepsAll = false }: { readonly keepsAll?: boolean } = {}) {
+  constructor(sha256: Sha256, { isFork = false, startsEarlier = isFork, mostBytes }: ImportedLogOptions) {
     this.#sha256 = sha256;
-    this.#keepsAll = keepsAll;
+    this.#isFork = isFork;
+    this.#keepsAll = isFork || startsEarlier;
+    this.#mostBytes = mostBytes;
   }
 
   /** Adds a blob that the next line must refer to. @throws InvalidArchiveError for a duplicate */
@@ -70,8 +89,17 @@ export class ImportedLog {
       else throw new InvalidArchiveError(`the blob ${reference} is duplicated, or the next line does not refer to it`);
     this.#blobs.clear();
     this.#assertSound(entry);
-    if (decoded.snapshot && !this.#wasPruned && !this.#keepsAll) this.#entries = [];
+    if (decoded.snapshot && !this.#wasPruned && !this.#keepsAll) [this.#entries, this.#keptBytes] = [[], 0];
+    this.#keep(this.#isFork ? entry : leanEntry(entry));
+  }
+
+  #keep(entry: Entry): void {
     this.#entries.push(entry);
+    this.#keptBytes += heapBytes(entry.records);
+    if (this.#keptBytes + bytesOfName * (this.#checkpoints.size + this.#stored.size) <= this.#mostBytes) return;
+    throw new InvalidArchiveError(
+      `its lines need more than ${this.#mostBytes} bytes of memory, a limit that rises with maxPartBytes`,
+    );
   }
 
   /**
@@ -125,6 +153,15 @@ export class ImportedLog {
 
   #addCheckpoints(records: readonly AgentRecord[], position: number): void {
     for (const record of records) if (record.kind === "checkpoint") this.#checkpoints.set(record.version, position);
+  }
+}
+
+/** @throws InvalidArchiveError for records that cannot be read. */
+function leanEntry(entry: Entry): Entry {
+  try {
+    return { ...entry, records: entry.records.map(withoutValues) };
+  } catch (cause) {
+    throw new InvalidArchiveError("its records do not fit together", { cause });
   }
 }
 

@@ -20,7 +20,7 @@ import { processOwner } from "../storage/ReleasableLog.ts";
 import { readEntries } from "../storage/readEntries.ts";
 import type { LogAppend } from "../storage/RecordLog.ts";
 import { ArchiveReader } from "./ArchiveReader.ts";
-import type { ArchiveHeader, ArchivePart } from "./archiveFormat.ts";
+import { type ArchiveHeader, type ArchivePart, defaultMaxPartBytes } from "./archiveFormat.ts";
 import { forkAppend, type ForkedLog, recordsOfFork } from "./forkAppend.ts";
 import { logOf, type TransferStorage } from "./logOf.ts";
 import { type MoveReceipt, receiptOf } from "./finishMove.ts";
@@ -51,8 +51,9 @@ export interface ImportOptions {
   readonly trustApprovals?: boolean | undefined;
   /**
    * The maximum size of a line or value of the archive in bytes. An import holds one of them in memory. `Infinity` for
-   * no limit. A line can have at most 524,288 values and keys. A limit above 16 MiB allows one value or key for each of
-   * its 32 bytes. Defaults to 16 MiB.
+   * no limit. A line can have at most 524,288 values and keys. A limit above 16 MiB allows one value or key for each 32
+   * bytes. The lines from the newest snapshot on can take 16 MiB of memory without their values, and all lines of
+   * a fork 128 MiB with their values. A limit above 16 MiB raises both in proportion. Defaults to 16 MiB.
    */
   readonly maxPartBytes?: number | undefined;
 }
@@ -112,7 +113,8 @@ async function importFrom(
   const agentId = givenId ?? header.agentId;
   const isFork = agentId !== header.agentId;
   if (isFork && header.move !== undefined) throw movedUnderAnotherId(header.agentId);
-  const imported = new ImportedLog(sha256, { keepsAll: isFork || header.checkpoint !== undefined });
+  const startsEarlier = header.checkpoint !== undefined;
+  const imported = new ImportedLog(sha256, { isFork, startsEarlier, mostBytes: mostKeptBytes(maxPartBytes, isFork) });
   let checkpoints = 0;
   const last = async (at: Place): Promise<LogAppend> => {
     const found = await endOf(imported, header, at);
@@ -134,6 +136,11 @@ async function importFrom(
   }
   const { folder } = target.log.capabilities;
   return { agentId, checkpoints, receipt: receiptOf(header, { agentId, folder }, sha256) };
+}
+
+/** Returns the limit for the memory of the lines that an import keeps, in bytes. A fork keeps their values too. */
+function mostKeptBytes(maxPartBytes = defaultMaxPartBytes, isFork: boolean): number {
+  return (isFork ? 8 : 1) * Math.max(defaultMaxPartBytes, maxPartBytes);
 }
 
 function isTaken(error: unknown): boolean {
