@@ -26,7 +26,7 @@ export interface FileNote {
 export function unknownIn(notes: readonly FileNote[]): readonly LeftOutFile[] {
   const ended = new Set(notes.map((note) => note.ended));
   const interrupted = notes.filter(({ began }) => began !== undefined && !ended.has(began));
-  const reason = "may contain changes of an interrupted command";
+  const reason = "may hold changes of a command that was interrupted";
   return [
     ...notes.flatMap(({ leftOut = [] }) => leftOut),
     ...interrupted.slice(0, 1).map(() => ({ path: ".", reason })),
