@@ -254,5 +254,5 @@ function withAgent(command: Command, what: string): Command {
 /** Parses a non-negative integer option. */
 function count(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Expected a whole number from 0.");
+  throw new InvalidArgumentError("Expected a whole number from 0 to 999999999.");
 }

@@ -1,6 +1,6 @@
 import type { CommonOptions, Session } from "./session/Session.ts";
 
-/** The scripts of the shells. They call the command line, so that they never become outdated. */
+/** The completion script of each shell. It asks `agent-persistence` for the words, so it never becomes outdated. */
 const scripts = {
   bash: `_agent_persistence() {
   local line

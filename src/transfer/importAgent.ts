@@ -72,11 +72,11 @@ const optionsSchema = strictOptions({
  * Imports an agent from an archive of `exportAgent`. The archive is verified while it arrives. The code of the agent is
  * not needed. The agent is visible only after the whole archive was verified. If the call rejects, nothing is imported.
  *
- * - With the same id, an agent that was exported with `move` can run at once. Repeated imports of a move return the
+ * - An agent that was exported with `move` and keeps its id can run immediately. Repeated imports of a move return the
  * same receipt.
- * - With the same id, any other agent is a copy. It runs only with `takeOver: true` in `run` or `resume`, because two
+ * - Any other agent that keeps its id is a copy. It runs only with `takeOver: true` in `run` or `resume`, because two
  * agents with one id would act.
- * - With another id, the agent is a fork.
+ * - An agent with another id is a fork.
  *
  * @param stream The archive in chunks of any size.
  * @throws InvalidArchiveError, AlreadyExistsError (`agent_exists`), AgentBusyError

@@ -145,7 +145,7 @@ export class ValueWriter extends BlobWriter {
     this.#outputs = new Map();
   }
 
-  /** Forgets deleted contents, so that they are packed again when needed. @param kept Hashes of remaining contents. */
+  /** Marks deleted contents as not stored, so that a later record stores them again. @param kept Hashes of stored contents. */
   forgetContents(kept: ReadonlySet<string>): void {
     for (const hash of this.#contents) if (!kept.has(hash)) this.#contents.delete(hash);
   }

@@ -46,6 +46,9 @@ export async function durableRun<Result>(
   const hosted = new HostedAgents("durableRun", config, []);
   const options = { agentId, runId: runId ?? (await hosted.digestOf(input)), unfinished, signal };
   const result = await hosted.run(input, options, async (loop) => run(new DurableDefinition(loop).handle));
-  if (result.status === "waiting") throw new TypeError("A run without approvals does not wait.");
+  if (result.status === "waiting")
+    throw new TypeError(
+      "durableRun() ended as waiting, although it has no approvals. This is a bug of agent-persistence.",
+    );
   return result.value;
 }

@@ -30,7 +30,7 @@ const emptyLog: Pick<RecordLog, "read"> = { read: async function* () {} };
 
 export interface ShapedLogOptions {
   readonly storage: LogStorage;
-  /** The id for users, without the name of its shape. */
+  /** The id that callers pass. The stored id starts with the name of the shape. */
   readonly id: string;
   readonly clock?: Clock | undefined;
 }

@@ -261,7 +261,7 @@ describe("A RunState as the input of a durable run", () => {
   });
 });
 
-describe("A durable run refuses a RunState, and changes nothing,", () => {
+describe("A durable run refuses, without changes, a RunState", () => {
   const invalid = { code: "invalid_input" };
 
   it("of another agent or of an earlier run", async () => {

@@ -279,7 +279,7 @@ describe.each(logStorages)("$name: a run drives its task", (storage) => {
     expect(seen).toMatchObject([{ data: { currentAgent: "reviewer", currentStep: "reviewer/read" } }]);
   });
 
-  it("and reports the parallel node as its step, and branch checkpoints as activity", async () => {
+  it("names the parallel node as its current step, and counts a checkpoint of a branch as activity", async () => {
     const { opened, tasks } = await queued();
     const clock = new SimulatedClock();
     let seen: Task | undefined;

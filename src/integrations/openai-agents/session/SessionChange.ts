@@ -38,7 +38,7 @@ export function removalRecords({ items }: SessionState, numbers: readonly Number
 }
 
 /**
- * Returns the records that replace function calls. The replacement takes the position of the first call with its id,
+ * Returns the records for a change of the history in which new function calls replace old ones. The replacement takes the position of the first call with its id,
  * and further calls with that id are removed.
  *
  * @param items the items of the session in order
