@@ -28,6 +28,7 @@ export default defineConfig({
     "src/otel.ts",
     "src/streams.ts",
     "src/testing.ts",
+    "src/webhook.ts",
     "src/cli/bin.ts",
   ],
   format: "esm",

@@ -92,7 +92,7 @@ export const floors: readonly (readonly string[])[] = [
   ["integrations/langgraph/saver"],
   ["integrations/langgraph/tools"],
   ["integrations/langgraph"],
-  ["integrations/mcp", "integrations/otel"],
+  ["integrations/mcp", "integrations/otel", "integrations/webhook"],
   ["cli/terminal"],
   ["cli/storage", "cli/ids"],
   ["cli/session"],

@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { AIAgent } from "../../agent/AIAgent.ts";
+import { InvalidInputError } from "../../errors/agentErrors.ts";
+import { EventKeyUsedError } from "../../errors/requestErrors.ts";
+import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { assertAgentId } from "../../internal/options/assertAgentId.ts";
+import { checkSchema } from "../../internal/options/checkSchema.ts";
+import { customSchema, integerFrom, nonEmptyString } from "../../internal/options/optionSchemas.ts";
+import { strictOptions } from "../../internal/options/strictOptions.ts";
+import { persistence } from "../../persistence/Persistence.ts";
+import { readBody } from "./readBody.ts";
+import { WebhookTokens } from "./WebhookTokens.ts";
+
+/** Options of {@link createWebhook}. */
+export interface WebhookOptions {
+  /** The definition of the agents that receive the events. Install `Persistence` in it. */
+  readonly agent: AIAgent<never, unknown>;
+  /** The key that signs tokens, at least 32 characters. Another secret makes all earlier tokens invalid. */
+  readonly secret: string;
+  /** The maximum size of a body, in bytes. Defaults to 1,048,576. */
+  readonly maxBodyBytes?: number | undefined;
+}
+
+/** A webhook: an HTTP endpoint that sends an event to an agent for each request. */
+export interface Webhook {
+  /**
+   * Returns the token of an event of an agent. Use it as the last segment of the URL that you give to the caller.
+   * Everybody with the token can send this event to this agent. A token has no end and is the same each time.
+   *
+   * @throws InvalidInputError, InvalidAgentIdError
+   */
+  readonly token: (agentId: string, eventName: string) => Promise<string>;
+  /**
+   * Handles a `POST` request, whose path ends with a token and whose body is JSON. Sends the body as the event's payload,
+   * and an empty body as `null`. The event is durable when it responds.
+   *
+   * The header `webhook-id` or `idempotency-key` identifies the event, so that a repeated request sends it once.
+   *
+   * @returns 202 for a sent event; 400 for a body that is not JSON; 404 for an invalid token; 405 for another method; 409
+   * if the header identifies an event with another body; 413 for a body that is too large; 503 if the inbox is busy.
+   * @throws the errors of the storage.
+   */
+  readonly handler: (request: Request) => Promise<Response>;
+}
+
+const optionsSchema = strictOptions({
+  agent: customSchema("an AIAgent", (value) => value instanceof AIAgent),
+  secret: z.string().min(32),
+  maxBodyBytes: integerFrom(0).optional(),
+});
+
+/**
+ * Returns a webhook for servers with `Request` and `Response`, such as Next.js, Hono or Deno. Install `Persistence` in
+ * the agent first.
+ *
+ * @throws InvalidInputError, FeatureNotInstalledError
+ *
+ * @example
+ * ```ts
+ * const webhook = createWebhook({ agent, secret });
+ * const url = `https://shop.example/hooks/${await webhook.token("order-8", "paid")}`;
+ * export const POST = webhook.handler;
+ * ```
+ */
+export function createWebhook(options: WebhookOptions): Webhook {
+  checkSchema(optionsSchema, options, "options of createWebhook()");
+  const { agent, secret, maxBodyBytes = 1_048_576 } = options;
+  const agents = persistence(agent);
+  const tokens = new WebhookTokens(secret);
+  return {
+    async token(agentId, eventName) {
+      assertAgentId(agentId);
+      checkSchema(nonEmptyString, eventName, "event name of a token");
+      return tokens.sign({ agentId, eventName });
+    },
+    async handler(request) {
+      if (request.method !== "POST") return answer(405, { allow: "POST" });
+      const target = await tokens.verify(new URL(request.url).pathname.split("/").at(-1) ?? "");
+      if (!target) return answer(404);
+      const body = await readBody(request, maxBodyBytes);
+      if (body === undefined) return answer(413);
+      const payload = parsed(body);
+      if (!payload) return answer(400);
+      const id = request.headers.get("webhook-id") || request.headers.get("idempotency-key");
+      const { agentId, eventName } = target;
+      try {
+        await agents.agent(agentId).send(eventName, payload.value, id ? { key: `${eventName}/${id}` } : {});
+        return answer(202);
+      } catch (error) {
+        return refusal(error);
+      }
+    },
+  };
+}
+
+function parsed(body: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: body === "" ? null : JSON.parse(body) };
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(error: unknown): Response {
+  if (error instanceof EventKeyUsedError) return answer(409);
+  if (error instanceof AgentBusyError) return answer(503, { "retry-after": "1" });
+  if (error instanceof InvalidInputError) return answer(400);
+  throw error;
+}
+
+function answer(status: number, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, { status, headers });
+}

@@ -1,0 +1,1 @@
+export { createWebhook, type Webhook, type WebhookOptions } from "./integrations/webhook/createWebhook.ts";
