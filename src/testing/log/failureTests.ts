@@ -84,7 +84,9 @@ export const lostAnswerTests: readonly RecordLogTest[] = [
     await storage.loseAnswer();
     const outcome = await storage.settle("a", () => storage.open("a"));
     if (outcome.status === "fulfilled") await outcome.value.release();
-    else await expect.rejects("the open", () => Promise.reject(outcome.reason as Error), refusal);
+    // The lost open may have taken the log. Its owner then counts as alive until its lease is over.
+    else if ((outcome.reason as { readonly code?: unknown }).code !== "agent_busy")
+      await expect.rejects("the open", () => Promise.reject(outcome.reason as Error), refusal);
     const next = await storage.openWhenFree("a");
     expect.equal("the position that the next owner finds", next.position, 1);
     expect.equal("the position of its append", await appendText(next, "1"), 2);
