@@ -26,8 +26,6 @@ export async function bundleWorker(directory: string, source = "worker/worker.ts
     banner: {
       js: 'import { createRequire } from "node:module"; globalThis.require ??= createRequire(import.meta.url);',
     },
-    // Half of a start is compiling. Names stay, because errors and logs have them.
-    esbuildOptions: (options) => Object.assign(options, { minifyWhitespace: true, minifySyntax: true }),
     clean: false,
     silent: true,
   });

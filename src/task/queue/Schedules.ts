@@ -1,4 +1,4 @@
-import { AgentBusyError, AlreadyExistsError } from "../../errors/storageErrors.ts";
+import { AgentBusyError, OwnershipLostError, AlreadyExistsError } from "../../errors/storageErrors.ts";
 import { ScheduleNotFoundError, TaskNotFoundError, TransitionNotAllowedError } from "../../errors/taskErrors.ts";
 import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
@@ -136,7 +136,7 @@ export class Schedules {
         await this.#tickOne(scheduleId);
       } catch (error) {
         // Another worker decides about these ticks, or the task to cancel is still running.
-        if (!(error instanceof AgentBusyError)) throw error;
+        if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) throw error;
       }
     }
   }

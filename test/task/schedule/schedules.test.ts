@@ -2,7 +2,9 @@ import { LogPersistenceStorageProvider } from "agent-persistence/storage";
 import { type NewSchedule, type Task, TaskManager, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
+import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
 import { planTicks } from "../../../src/task/schedule/planTicks.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
 import { cases } from "../../soak/cases.ts";
@@ -35,6 +37,21 @@ describe.each(queueStorages)("$name: schedules", (storage) => {
     const { schedules } = tasks;
     return { opened, clock, tasks, schedules, manager, schedule, list, complete };
   }
+
+  it("start the task of a tick once if another worker takes the schedule before the tick is recorded", async () => {
+    const { clock, schedules, list } = await setup();
+    clock.advance(hour);
+    const lost = vi
+      .spyOn(ShapedLog.prototype, "store")
+      .mockRejectedValueOnce(new OwnershipLostError("schedule:s", 1, 2));
+    await schedules.tick();
+    expect(lost).toHaveBeenCalledOnce();
+    lost.mockRestore();
+    await schedules.tick();
+    await schedules.tick();
+    expect(ticksOf(await list())).toEqual([at(1)]);
+    expect(await schedules.get("s")).toMatchObject({ nextAt: at(2), missedCount: 0 });
+  });
 
   it("start one task at each tick with several workers", async () => {
     const { opened, clock, schedule, manager, list } = await setup();
