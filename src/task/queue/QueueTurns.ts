@@ -1,4 +1,4 @@
-import { AgentBusyError } from "../../errors/storageErrors.ts";
+import { AgentBusyError, OwnershipLostError } from "../../errors/storageErrors.ts";
 import { readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
@@ -106,7 +106,8 @@ export class QueueTurns {
       if (log.position % pruneEvery === 0) await log.prune();
       return 0;
     } catch (error) {
-      if (!(error instanceof AgentBusyError)) throw error;
+      // Another worker counts a start. This one was possibly counted, too.
+      if (!(error instanceof AgentBusyError || error instanceof OwnershipLostError)) throw error;
       return fasterMs;
     }
   }

@@ -3,7 +3,9 @@ import { processOwner } from "agent-persistence/storage";
 import { type NewTask, type QueueLimits, TaskManager, TaskWorker } from "agent-persistence/task";
 import { SimulatedClock } from "agent-persistence/testing";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { OwnershipLostError } from "../../../src/errors/storageErrors.ts";
+import { ShapedLog } from "../../../src/journal/shape/ShapedLog.ts";
 import { RateState } from "../../../src/task/queue/rateShape.ts";
 import { afterTasksOf, parseTaskOrder, taskOrder } from "../../../src/task/queue/taskOrder.ts";
 import { durableAgent } from "../../persistence/support/durableAgent.ts";
@@ -125,6 +127,19 @@ describe.each(queueStorages)("$name: limits of queues", (storage) => {
     await add(["a-1"]);
     await worker().run();
     expect(began).toEqual(["a-1"]);
+  });
+
+  it("refuse a turn if another worker takes the log of starts meanwhile, and grant the next one", async () => {
+    const { tasks } = await setup();
+    const take = () => tasks.takeTurn({ queue: "mail" }, { rateLimit: { max: 3, perMs: 1_000 } });
+    const lost = vi
+      .spyOn(ShapedLog.prototype, "store")
+      .mockRejectedValueOnce(new OwnershipLostError("rate:mail", 1, 2));
+    expect(await take()).not.toMatchObject({ kind: "granted" });
+    lost.mockRestore();
+    const turn = await take();
+    expect(turn.kind).toBe("granted");
+    if (turn.kind === "granted") await turn.release();
   });
 
   it("start a task of a limited queue when the period ends", async () => {
