@@ -90,7 +90,8 @@ export {
   ToolRejectedError,
 } from "./errors/toolCallErrors.ts";
 export type { Clock } from "./internal/Clock.ts";
-export type { AnswerOptions, DurableAgent, StopOptions, StopResult } from "./persistence/DurableAgent.ts";
+export type { AnswerOptions, DurableAgent } from "./persistence/DurableAgent.ts";
+export type { StopOptions, StopResult } from "./persistence/run/stopRun.ts";
 export { Persistence, persistence, withPersistence } from "./persistence/Persistence.ts";
 export type {
   AgentFilter,

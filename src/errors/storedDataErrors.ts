@@ -149,8 +149,11 @@ export class UnsupportedRecordError extends AgentPersistenceError {
   }
 }
 
+/** The kinds of logs that do not belong to agents. Their ids start with the kind and a colon. */
+export const logShapes = ["thread", "session", "inbox", "rate", "schedule"] as const;
+
 /** The kinds of logs. */
-export type LogShapeName = "agent" | "thread" | "session" | "inbox" | "rate" | "schedule";
+export type LogShapeName = "agent" | (typeof logShapes)[number];
 
 /** A log belongs to another kind of owner, such as a graph thread instead of an agent. The log is unchanged. */
 export class WrongShapeError extends AgentPersistenceError {

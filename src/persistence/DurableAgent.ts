@@ -5,7 +5,6 @@ import type { AgentCheckpointData } from "../checkpoint/data/AgentCheckpointData
 import { checkpointTree, type CheckpointTreeNode } from "../checkpoint/data/checkpointTree.ts";
 import { foldTo } from "../checkpoint/state/foldTo.ts";
 import type { Message } from "../checkpoint/messages/Message.ts";
-import { statusRecords } from "../checkpoint/state/StatusState.ts";
 import { checkSchema } from "../internal/options/checkSchema.ts";
 import { strictOptions } from "../internal/options/strictOptions.ts";
 import { numberFrom, nonEmptyString } from "../internal/options/optionSchemas.ts";
@@ -35,7 +34,7 @@ import { continueFromHead } from "./move/continueFromHead.ts";
 import { nameCheckpoint, removeCheckpointName } from "./edit/nameCheckpoint.ts";
 import { editCheckpoint, type EditedCheckpoint, type EditOptions, editSchema } from "./edit/editCheckpoint.ts";
 import { historyOnly, isHistoryOnly, type RollbackOptions } from "./rollback/historyOnly.ts";
-import { openUnless, stopAndOpen } from "../journal/openWithRetry.ts";
+import { openUnless } from "../journal/openWithRetry.ts";
 import { inAnswerTurn } from "./waiting/inAnswerTurn.ts";
 import { LiveRequests } from "./waiting/LiveRequests.ts";
 import { pendingRequests } from "./waiting/pendingRequests.ts";
@@ -47,6 +46,7 @@ import { validateCheckpoint } from "./read/validateCheckpoint.ts";
 import { NotSupportedError } from "../errors/storageErrors.ts";
 import { frozenCopy } from "../internal/frozenCopy.ts";
 import { cancelRun } from "./run/cancelRun.ts";
+import { type StopOptions, type StopResult, stopRun } from "./run/stopRun.ts";
 
 const defaultAnswerTimeoutMs = 5_000;
 /** Twice the lease of the file storage, because the owner sees a stop request when it renews its lease. */
@@ -73,22 +73,6 @@ export interface AnswerOptions {
   readonly digest?: string | undefined;
   /** How long to wait for the owner of the agent, in milliseconds. Defaults to 5,000. */
   readonly timeoutMs?: number | undefined;
-}
-
-/** Options of {@link DurableAgent.stop}. */
-export interface StopOptions {
-  /** Why the run stops. The run rejects with this reason, and the status of the agent shows it. */
-  readonly reason: string;
-  /** How long to wait for the owner of the agent, in milliseconds. Defaults to 30,000. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** The result of {@link DurableAgent.stop}. */
-export interface StopResult {
-  /** True if this call paused a run in progress. */
-  readonly stopped: boolean;
-  /** The status of the agent after the call. `undefined` if the agent is not stored. */
-  readonly status: string | undefined;
 }
 
 type OutsideOptions = Omit<RollbackOptions, "agentContext">;
@@ -476,16 +460,8 @@ export class DurableAgent {
    */
   async stop(options: StopOptions): Promise<StopResult> {
     checkSchema(stopSchema, options, "options of stop()");
-    const { reason } = options;
-    await using journal = await stopAndOpen(this.#setup, this.agentId, {
-      reason,
-      timeoutMs: options.timeoutMs ?? defaultCancelTimeoutMs,
-    });
-    const status = journal.statusState.current?.status;
-    if (status !== "in_progress") return { stopped: false, status };
-    const paused = { status: "paused", at: journal.clock.now(), reason } as const;
-    await journal.store(statusRecords(journal.statusState, paused));
-    return { stopped: true, status: "paused" };
+    const { reason, timeoutMs = defaultCancelTimeoutMs } = options;
+    return stopRun(this.#setup, this.agentId, { reason, timeoutMs });
   }
 
   async #rollBack(checkpointId: string | undefined, options: OutsideOptions = {}): Promise<RollbackReport> {

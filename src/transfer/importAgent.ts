@@ -116,7 +116,7 @@ async function importFrom(
   const startsEarlier = header.checkpoint !== undefined;
   const imported = new ImportedLog(sha256, { isFork, startsEarlier, mostBytes: mostKeptBytes(maxPartBytes, isFork) });
   let checkpoints = 0;
-  const last = async (at: Place): Promise<LogAppend> => {
+  const last = async (at: ArchiveEnd): Promise<LogAppend> => {
     const found = await endOf(imported, header, at);
     ({ checkpoints } = found);
     if (!isFork) return custodyAppend(found, header, { ...at, trustApprovals });
@@ -188,7 +188,7 @@ async function* linesIn(
   }
 }
 
-interface Place {
+interface ArchiveEnd {
   readonly generation: number;
   readonly position: number;
 }
@@ -196,7 +196,7 @@ interface Place {
 async function endOf(
   imported: ImportedLog,
   { position: stated, generation, checkpoint }: ArchiveHeader,
-  { position }: Place,
+  { position }: ArchiveEnd,
 ): Promise<ImportedEnd & { readonly target: CheckpointPoint | undefined }> {
   const found = await imported.end();
   if (position !== stated) throw new InvalidArchiveError(`its lines end at position ${position} instead of ${stated}`);
@@ -212,7 +212,7 @@ async function endOf(
 function custodyAppend(
   { index, target }: Pick<ForkedLog, "index" | "target">,
   { agentId, move, checkpoint }: ArchiveHeader,
-  { generation, position, trustApprovals }: Place & Required<Pick<ImportOptions, "trustApprovals">>,
+  { generation, position, trustApprovals }: ArchiveEnd & Required<Pick<ImportOptions, "trustApprovals">>,
 ): LogAppend {
   if (target && target.position !== position)
     throw new InvalidArchiveError(

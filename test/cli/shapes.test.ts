@@ -1,6 +1,9 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { AIAgent, Persistence, persistence } from "agent-persistence";
 import { PersistenceSession } from "agent-persistence/openai-agents";
+import { TaskManager } from "agent-persistence/task";
+import { scriptedModel } from "agent-persistence/testing";
 import { describe, expect, it } from "vitest";
 import { SavedThread } from "../integrations/langgraph/savedThread.ts";
 import { Desk, deskModule } from "./support/Desk.ts";
@@ -31,6 +34,29 @@ describe("a storage with agents, a thread and a session", () => {
       { agentId: "session:talk", shape: "session" },
       { agentId: "thread:order-7", shape: "thread" },
     ]);
+  });
+
+  it("is listed with the inboxes, schedules and rates of its tasks, each with its shape", async () => {
+    await using desk = await deskOfThree();
+    const { storage } = desk;
+    const tasks = new TaskManager({ storage });
+    await tasks.schedule({ scheduleId: "nightly", cron: "0 3 * * *", taskName: "t", inputRequest: "x" });
+    const turn = await tasks.takeTurn({ queue: "mail" }, { rateLimit: { max: 1, perMs: 1_000 } });
+    if (turn.kind === "granted") await turn.release();
+    const agent = new AIAgent({ promptExecutor: scriptedModel([]), llmModel: "none" }).install(Persistence, {
+      storage,
+    });
+    await persistence(agent).agent("order-9").send("paid", 1);
+    const listed = itemsOf(await desk.command(["list", "--json"])) as { agentId: string; shape: string }[];
+    expect(Object.fromEntries(listed.map(({ agentId, shape }) => [agentId, shape]))).toEqual({
+      "order-1": "agent",
+      "inbox:order-9": "inbox",
+      "rate:mail": "rate",
+      "schedule:nightly": "schedule",
+      "session:talk": "session",
+      "thread:order-7": "thread",
+    });
+    expect((await desk.command(["show", "nightly"])).out).toMatch(/^id +schedule:nightly\nshape +schedule/);
   });
 
   it("resolves a thread or session by the id that its program uses", async () => {

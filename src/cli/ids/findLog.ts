@@ -1,5 +1,6 @@
 import type { Entry } from "../../checkpoint/records/Entry.ts";
 import { AgentPersistenceError } from "../../errors/AgentPersistenceError.ts";
+import { logShapes } from "../../errors/storedDataErrors.ts";
 import { assertAgentId } from "../../internal/options/assertAgentId.ts";
 import { offersLog } from "../../storage/LogStorage.ts";
 import type { PersistenceStorageProvider } from "../../storage/PersistenceStorageProvider.ts";
@@ -8,9 +9,6 @@ import { shortened } from "./shortened.ts";
 import { assertOfAgent } from "../../storage/readEntries.ts";
 import { inStorage } from "./storageNames.ts";
 import { CommandFailure } from "../terminal/CommandFailure.ts";
-
-/** Id prefixes of logs that do not belong to agents. A user may type an id without its prefix. */
-const shapes = ["thread", "session"];
 
 /** Throws if the first entry shows that a log is not of the expected kind. */
 export type CheckLog = (agentId: string, first: Pick<Entry, "records">) => void;
@@ -30,7 +28,8 @@ export async function findLog(
 ): Promise<string> {
   assertAgentId(given);
   if (!offersLog(storage)) return given;
-  for (const id of [given, ...shapes.map((shape) => `${shape}:${given}`)])
+  // A user may type the id of a thread without its prefix.
+  for (const id of [given, ...logShapes.map((shape) => `${shape}:${given}`)])
     if (await isThere(storage.log, id, check)) return id;
   const found = await shortened(kind, given, idsIn(storage.log), inStorage(storage));
   await isThere(storage.log, found, check);

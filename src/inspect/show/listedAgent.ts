@@ -1,3 +1,4 @@
+import { type LogShapeName, logShapes } from "../../errors/storedDataErrors.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { AgentSummary } from "../../storage/RecordLog.ts";
 import { unreadable } from "../../storage/summaries.ts";
@@ -18,8 +19,10 @@ export const agentStatuses = [
   "unreadable",
 ] as const satisfies readonly AgentStatus[];
 
-/** The kinds of logs that do not belong to agents. Lists show them as status. */
-const shapes: ReadonlySet<string> = new Set(["thread", "session"]);
+/** Returns the kind of a log from its status. The status of other logs is their kind, possibly with a suffix. */
+function shapeOf(status: string): LogShapeName {
+  return logShapes.find((shape) => status === shape || status.startsWith(`${shape}_`)) ?? "agent";
+}
 
 function agentStatus(status: string): AgentStatus {
   return agentStatuses.find((known) => known === status) ?? "unknown";
@@ -30,7 +33,7 @@ export function listedAgent(summary: AgentSummary): ListedAgent {
   const isUnreadable = summary.status === unreadable;
   return withoutUndefined({
     agentId,
-    shape: shapes.has(summary.status) ? summary.status : "agent",
+    shape: shapeOf(summary.status),
     status: agentStatus(summary.status),
     reason: isUnreadable ? undefined : reasonIn(data),
     problem: isUnreadable ? problemIn(data) : undefined,

@@ -5,7 +5,8 @@ import { withoutUndefined } from "../../internal/withoutUndefined.ts";
 import type { LogStorage } from "../../storage/LogStorage.ts";
 import type { LogWatch, RecordLog } from "../../storage/RecordLog.ts";
 import { KeptLogs } from "../shape/KeptLogs.ts";
-import { listShape, readShape, type ShapeView } from "../shape/readShape.ts";
+import { listShape } from "../shape/readShape.ts";
+import { ShapeViews } from "../shape/ShapeViews.ts";
 import { logIdOf } from "../shape/ShapeDefinition.ts";
 import type { InboxRecord } from "./inboxRecords.ts";
 import { inboxShape, newsStatus } from "./inboxShape.ts";
@@ -27,8 +28,6 @@ export interface ReceivedEvent {
   readonly payload: unknown;
 }
 
-type View = ShapeView<InboxRecord, InboxState>;
-
 /**
  * How often a process checks for events of other processes, in milliseconds. Used if the storage does not report such
  * events.
@@ -48,13 +47,14 @@ const inboxes = new WeakMap<RecordLog, Inbox>();
 export class Inbox {
   readonly #storage: LogStorage;
   readonly #logs: KeptLogs<InboxRecord, InboxState>;
-  readonly #views = new Map<string, View>();
+  readonly #views: ShapeViews<InboxRecord, InboxState>;
   readonly #listeners = new Map<string, Set<() => void>>();
   #watch: Promise<LogWatch | undefined> | undefined;
   #arrivals = 0;
 
   private constructor(storage: LogStorage) {
     this.#storage = storage;
+    this.#views = new ShapeViews(inboxShape, storage.log, mostViews);
     this.#logs = new KeptLogs(inboxShape, { storage, idleMs: 0, waitMs });
   }
 
@@ -144,7 +144,7 @@ export class Inbox {
 
   /** Deletes the inbox of an agent, if one exists. */
   async drop(agentId: string): Promise<void> {
-    this.#views.delete(agentId);
+    this.#views.forget(agentId);
     for await (const _ of this.#storage.log.read(logIdOf(inboxShape, agentId)))
       return this.#logs.use(agentId, (log) => log.drop());
   }
@@ -191,17 +191,7 @@ export class Inbox {
     this.#watch = undefined;
   }
 
-  /** Reads the records that were added since the last read. */
   async #look(agentId: string): Promise<InboxState> {
-    const known = this.#views.get(agentId);
-    // A view must not be updated by two reads at the same time.
-    this.#views.delete(agentId);
-    const view = await readShape(inboxShape, { log: this.#storage.log, id: agentId }, known);
-    if (view.exists) this.#views.set(agentId, view);
-    for (const oldest of this.#views.keys()) {
-      if (this.#views.size <= mostViews) break;
-      this.#views.delete(oldest);
-    }
-    return view.state;
+    return (await this.#views.read(agentId)).state;
   }
 }

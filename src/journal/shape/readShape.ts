@@ -1,6 +1,8 @@
 import type { LogRecord } from "../../checkpoint/records/Entry.ts";
 import type { StoredValue } from "../../checkpoint/values/valueCodec.ts";
-import type { RecordLog } from "../../storage/RecordLog.ts";
+import { withoutUndefined } from "../../internal/withoutUndefined.ts";
+import type { ListOptions, RecordLog } from "../../storage/RecordLog.ts";
+import { listLogs } from "../../storage/summaries.ts";
 import { type ShapeDefinition, logIdOf, type ShapeState } from "./ShapeDefinition.ts";
 import { type ReadRecords, readRecords, ShapeValues } from "./readRecords.ts";
 
@@ -58,11 +60,12 @@ interface ListedShape {
 export async function* listShape(
   shape: { readonly name: string },
   log: RecordLog,
-  options: { readonly after?: string | undefined; readonly limit?: number | undefined; readonly status?: string } = {},
+  options: {
+    readonly [Key in "after" | "limit" | "status" | "dueBefore" | "free"]?: ListOptions[Key] | undefined;
+  } = {},
 ): AsyncGenerator<ListedShape> {
-  const { after, limit, status = shape.name } = options;
-  const asked = { status, ...(after !== undefined && { after }), ...(limit !== undefined && { limit }) };
+  const selection = withoutUndefined({ status: shape.name, ...options });
   const prefix = logIdOf(shape, "");
-  for await (const { agentId, order, createdAt, updatedAt } of log.list(asked))
+  for await (const { agentId, order, createdAt, updatedAt } of listLogs(log, selection))
     yield { id: agentId.slice(prefix.length), order, createdAt, updatedAt };
 }

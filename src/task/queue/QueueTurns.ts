@@ -6,6 +6,7 @@ import type { OwnedLog } from "../../storage/RecordLog.ts";
 import type { Clock } from "../../internal/Clock.ts";
 import type { QueueLimits } from "./QueueLimits.ts";
 import { rateShape } from "./rateShape.ts";
+import { storeAndPrune } from "./storeAndPrune.ts";
 import { TaskSlots } from "./TaskSlots.ts";
 
 /** The right to run a task of a queue, within the limits of the queue. */
@@ -23,8 +24,6 @@ export interface QueueRefusal {
   readonly waitMs?: number;
 }
 
-/** A log with this many more appends is pruned. */
-const pruneEvery = 256;
 /** When a worker tries again after another one was faster, in milliseconds. */
 const fasterMs = 20;
 
@@ -102,8 +101,7 @@ export class QueueTurns {
       const at = this.#clock.now();
       const waitMs = log.state.waitMs(rateLimit, at);
       if (waitMs > 0) return waitMs;
-      await log.store([{ kind: "start", at, perMs: rateLimit.perMs }]);
-      if (log.position % pruneEvery === 0) await log.prune();
+      await storeAndPrune(log, { kind: "start", at, perMs: rateLimit.perMs });
       return 0;
     } catch (error) {
       // Another worker counts a start. This one was possibly counted, too.

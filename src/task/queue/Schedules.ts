@@ -4,11 +4,9 @@ import { checkSchema } from "../../internal/options/checkSchema.ts";
 import { isSameValue } from "../../checkpoint/values/isSameValue.ts";
 import { randomId } from "../../internal/randomId.ts";
 import { withoutUndefined } from "../../internal/withoutUndefined.ts";
-import { readShape } from "../../journal/shape/readShape.ts";
+import { listShape, readShape } from "../../journal/shape/readShape.ts";
 import { ShapedLog } from "../../journal/shape/ShapedLog.ts";
-import { logIdOf } from "../../journal/shape/ShapeDefinition.ts";
 import { whileBusy } from "../../journal/shape/whileBusy.ts";
-import { listLogs } from "../../storage/summaries.ts";
 import { planTicks, withMissed } from "../schedule/planTicks.ts";
 import {
   cronOf,
@@ -19,6 +17,7 @@ import {
 } from "../schedule/Schedule.ts";
 import { type ScheduleRecord, scheduleShape, type ScheduleState } from "../schedule/scheduleShape.ts";
 import type { NewTask, Task } from "../state/Task.ts";
+import { storeAndPrune } from "./storeAndPrune.ts";
 import type { TaskLogs } from "./TaskLogs.ts";
 import type { InterruptTaskOptions } from "./TaskManagerOptions.ts";
 
@@ -35,8 +34,6 @@ const openTimeoutMs = 10_000;
 const cancelTimeoutMs = 1_000;
 /** The most ticks that wait for the task before them. Further ticks are missed. */
 const mostWaiting = 1_000;
-/** A log with this many more appends is pruned. */
-const pruneEvery = 256;
 
 /**
  * Starts a task at each tick of a schedule. The owner of the schedule's log decides about a tick, and the id of the task
@@ -154,8 +151,7 @@ export class Schedules {
     const { next: _next, ...rest } = state;
     const after: ScheduleRecord = withoutUndefined({ ...rest, next });
     if (isSameValue(after, current)) return;
-    await log.store([after]);
-    if (log.position % pruneEvery === 0) await log.prune();
+    await storeAndPrune(log, after);
   }
 
   /** Returns the schedule after a tick. */
@@ -234,9 +230,7 @@ export class Schedules {
   /** Reads the whole list first, because a tick changes it. */
   async #ids(selection: { readonly dueBefore?: string; readonly free?: true }): Promise<readonly string[]> {
     const ids: string[] = [];
-    const prefix = logIdOf(scheduleShape, "").length;
-    const options = { status: scheduleShape.name, ...selection };
-    for await (const { agentId } of listLogs(this.#logs.log, options)) ids.push(agentId.slice(prefix));
+    for await (const { id } of listShape(scheduleShape, this.#logs.log, selection)) ids.push(id);
     return ids;
   }
 

@@ -25,6 +25,11 @@ const createTimeoutMs = 5_000;
 /** The number of tasks that `createMany` creates at the same time. */
 const createdAtOnce = 32;
 
+/** A task that {@link TaskCreator.check} has accepted. */
+export interface CheckedTask extends NewTask {
+  readonly taskId: string;
+}
+
 /** Stores new tasks. */
 export class TaskCreator {
   readonly #logs: TaskLogs;
@@ -36,14 +41,14 @@ export class TaskCreator {
   }
 
   /** @throws InvalidInputError, NotSerializableError, CheckpointTooLargeError */
-  check(task: NewTask): NewTask {
+  check(task: NewTask): CheckedTask {
     const given = checkSchema(newTaskSchema, task, "new task") as NewTask;
     const { taskId = randomId(), deduplicationId } = given;
     this.#assertInputFits(deduplicationId ?? taskId, given.inputRequest);
     return { ...given, taskId };
   }
 
-  async createMany(tasks: readonly NewTask[]): Promise<Task[]> {
+  async createMany(tasks: readonly CheckedTask[]): Promise<Task[]> {
     const created: Task[] = [];
     const failures: unknown[] = [];
     await forEachAtOnce([...tasks.entries()], createdAtOnce, async ([at, task]) => {
@@ -57,8 +62,8 @@ export class TaskCreator {
     return created;
   }
 
-  async create(task: NewTask): Promise<Task> {
-    if (task.deduplicationId === undefined) return this.#store(task.taskId ?? "", task);
+  async create(task: CheckedTask): Promise<Task> {
+    if (task.deduplicationId === undefined) return this.#store(task.taskId, task);
     const ids = duplicateIds(task, this.#logs.clock.now(), await this.#logs.sha256());
     if (ids.lock === undefined) return this.#storeOnce(ids.taskId, task);
     const lock = await this.#own(ids.lock);

@@ -40,7 +40,7 @@ import {
 
 const defaultStopTimeoutMs = 30_000;
 
-type StopOptions = Parameters<typeof stopAndOpen>[2];
+type StopRequest = Parameters<typeof stopAndOpen>[2];
 
 /**
  * Creates tasks and changes their status as `STATE_TRANSITIONS` allows. A task is the agent that it drives, and its run
@@ -348,7 +348,7 @@ export class TaskManager {
   async #change<Status extends StatusRecord["status"]>(
     taskId: string,
     change: Omit<StatusRecord, "kind" | "run" | "at"> & { readonly status: Status },
-    stop?: StopOptions,
+    stop?: StopRequest,
   ): Promise<TaskWithStatus<Status>> {
     return this.#move(taskId, change.status, stop, async ({ statusState, clock }) =>
       statusRecords(statusState, { ...change, at: clock.now() }),
@@ -358,7 +358,7 @@ export class TaskManager {
   async #move<Status extends TaskStatus>(
     taskId: string,
     to: Status,
-    stop: StopOptions | undefined,
+    stop: StopRequest | undefined,
     recordsOf: (journal: Journal) => Promise<readonly AgentRecord[]>,
   ): Promise<TaskWithStatus<Status>> {
     const logs = this.#logs;

@@ -6,8 +6,10 @@ import { AIAgent, InMemoryPersistenceStorageProvider, Persistence, strategy } fr
 import { scriptedModel } from "agent-persistence/testing";
 import { createWebhook } from "agent-persistence/webhook";
 import fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { AgentBusyError } from "../../../src/errors/storageErrors.ts";
+import { Inbox } from "../../../src/journal/inbox/Inbox.ts";
 
 const secret = "a secret that is long enough for a test";
 const url = "https://shop.example/hooks/";
@@ -57,6 +59,15 @@ describe("a webhook", () => {
     const id = { "webhook-id": "a" };
     expect((await handler(post(await token("order-8", "paid"), "1", id))).status).toBe(202);
     expect((await handler(post(await token("order-8", "sent"), "2", id))).status).toBe(202);
+  });
+
+  it("responds with 503 while other senders keep the inbox", async () => {
+    const { token, handler } = createWebhook({ agent: shop(), secret });
+    const busy = new AgentBusyError("inbox:order-8", { host: "other", processId: 1, nonce: "n", generation: 1 }, 1_000);
+    const send = vi.spyOn(Inbox.prototype, "send").mockRejectedValueOnce(busy);
+    const refused = await handler(post(await token("order-8", "paid"), "1"));
+    send.mockRestore();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
   });
 
   it("refuses methods, tokens and bodies, and sends nothing", async () => {

@@ -1,5 +1,6 @@
 import { KeptLogs } from "../../../journal/shape/KeptLogs.ts";
-import { listShape, readShape, type ShapeView } from "../../../journal/shape/readShape.ts";
+import { listShape } from "../../../journal/shape/readShape.ts";
+import { ShapeViews } from "../../../journal/shape/ShapeViews.ts";
 import type { ShapedLog } from "../../../journal/shape/ShapedLog.ts";
 import type { LogStorage } from "../../../storage/LogStorage.ts";
 import type { ReadableThread } from "./ThreadReader.ts";
@@ -25,10 +26,11 @@ const mostViews = 32;
 export class StoredThreads implements AsyncDisposable {
   readonly #storage: LogStorage;
   readonly #logs: KeptLogs<GraphRecord, ThreadState>;
-  readonly #views = new Map<string, ShapeView<GraphRecord, ThreadState>>();
+  readonly #views: ShapeViews<GraphRecord, ThreadState>;
 
   constructor(storage: LogStorage) {
     this.#storage = storage;
+    this.#views = new ShapeViews(threadShape, storage.log, mostViews);
     this.#logs = new KeptLogs(threadShape, { storage });
   }
 
@@ -38,7 +40,7 @@ export class StoredThreads implements AsyncDisposable {
    * @throws AgentBusyError
    */
   use<Result>(threadId: string, work: (thread: OwnedThread) => Promise<Result>): Promise<Result> {
-    this.#views.delete(threadId);
+    this.#views.forget(threadId);
     return this.#logs.use(threadId, work);
   }
 
@@ -63,15 +65,7 @@ export class StoredThreads implements AsyncDisposable {
       await open.durable();
       return open;
     }
-    const known = this.#views.get(threadId);
-    // Removed from the cache while it is updated, so that no other call uses it.
-    this.#views.delete(threadId);
-    const view = await readShape(threadShape, { log: this.#storage.log, id: threadId }, known);
-    this.#views.set(threadId, view);
-    for (const oldest of this.#views.keys()) {
-      if (this.#views.size <= mostViews) break;
-      this.#views.delete(oldest);
-    }
+    const view = await this.#views.read(threadId);
     return { id: threadId, state: view.state, read: (values) => view.read(values) };
   }
 

@@ -29,14 +29,9 @@ export class KeptComputers {
   keeping(tool: AnyComputerTool, user: () => ComputerUser): AnyComputerTool {
     const kept = this.#kept.get(tool) ?? new Map<string, KeptComputer>();
     this.#kept.set(tool, kept);
-    const take = (place: string): KeptComputer | undefined => {
-      const known = kept.get(place);
-      kept.delete(place);
-      return known;
-    };
     const create = async (use: Use): Promise<Computer> => {
-      const { agentId, runId, call = null } = user();
-      const place = JSON.stringify([agentId, call]);
+      const { runId } = user();
+      const place = placeOf(user());
       const known = kept.get(place);
       if (known?.runId === runId) return known.forLoop();
       const made = new KeptComputer(runId, tool.computer as ComputerConfig, use);
@@ -49,8 +44,10 @@ export class KeptComputers {
       });
     };
     const dispose = async (use: Use): Promise<void> => {
-      const { agentId, call = null } = user();
-      await take(JSON.stringify([agentId, call]))?.dispose(use);
+      const place = placeOf(user());
+      const known = kept.get(place);
+      kept.delete(place);
+      await known?.dispose(use);
     };
     const { customDataExtractor: extract } = tool;
     return {
@@ -61,6 +58,10 @@ export class KeptComputers {
       }),
     };
   }
+}
+
+function placeOf({ agentId, call }: ComputerUser): string {
+  return JSON.stringify([agentId, call]);
 }
 
 /** The actions of a computer. All other members are read from the computer itself. */
